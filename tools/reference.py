@@ -16,8 +16,8 @@ from xonnc.formats.onnx.function_bodies import has_function_body
 from xonnc.formats.onnx.op_versions import identity_of_class
 from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
-from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
-from xonnc.lowering.onnx_to_krnl.lowering_builder import TAKES_OPEN
+from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import DATA_MOVEMENT, ELEMENTWISE, LOWERINGS
+from xonnc.lowering.onnx_to_krnl.lowering_builder import SUPPORTS_DYNAMIC_SHAPES
 from xonnc.runtime.native.string_steps import PREPARED, STEPS
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cores import core_names, load_core
@@ -78,20 +78,20 @@ class NativeOperator:
 
     how: str
     elements: str
-    takes_open: bool
+    supports_dynamic_shapes: bool
     """Whether kernels may have sizes that only a run tells."""
 
 
 def native_operators() -> Mapping[str, NativeOperator]:
     """How native code runs each ONNX operator that it takes, in alphabetical order."""
     found: dict[str, NativeOperator] = {}
-    for op, function in {**LOWERINGS, **POINTS}.items():
+    for op, function in {**LOWERINGS, **ELEMENTWISE}.items():
         identity = identity_of_class(op) if issubclass(op, OnnxOp) else None
         if identity is not None and identity.op_type not in found:
             text = " ".join((function.__doc__ or "").split()) or "A function of numbers."
-            elements = "any but strings" if op in MOVES else "numbers"
-            takes_open = op in TAKES_OPEN or op in POINTS
-            found[identity.op_type] = NativeOperator(text, elements, takes_open)
+            elements = "any but strings" if op in DATA_MOVEMENT else "numbers"
+            supports_dynamic_shapes = op in SUPPORTS_DYNAMIC_SHAPES or op in ELEMENTWISE
+            found[identity.op_type] = NativeOperator(text, elements, supports_dynamic_shapes)
     for name in operators():
         if name not in found and has_function_body("", name, newest_opset("") or 1):
             text = "Written out by the function that ONNX defines it by."

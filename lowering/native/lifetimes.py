@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_sh
 from xonnc.formats.native.program import aligned
 from xonnc.lowering.native.read_program import ENDS, SIZE_OPS
 from xonnc.lowering.onnx_to_krnl.checks import CHECK
-from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
+from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.session_ops import is_session_op
 from xonnc.transforms.evaluation import captured
 
@@ -45,7 +45,7 @@ def frames(module: ModuleOp) -> Iterator[tuple[FuncOp, Block]]:
     """The frames of a module with the functions that they are in."""
     for function in module.ops:
         if isinstance(function, FuncOp) and function.body.blocks:
-            if function.sym_visibility is None or is_later(function):
+            if function.sym_visibility is None or is_outlined(function):
                 yield from ((function, block) for block in _frames(function.body.block))
 
 

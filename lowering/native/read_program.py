@@ -58,7 +58,7 @@ from xonnc.formats.native.program import (
 )
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_krnl.checks import check_of
-from xonnc.lowering.onnx_to_krnl.session_ops import is_session_op, operator_of, settings_of
+from xonnc.lowering.onnx_to_krnl.session_ops import attributes_of, is_session_op, operator_of
 from xonnc.transforms.evaluation import captured, later_program_of_op, module_of_op
 from xonnc.transforms.rules.reference_faults import is_always_wrong
 
@@ -479,7 +479,7 @@ def _read_session(op: Operation, reading: _Reading) -> None:
                 value.place = Place.HELD
             made = reading.value(result, value)
         writes.append(made)
-    step = SessionStep(operator_of(op), node_name(op) or "", settings_of(op), reads, writes, bodies)
+    step = SessionStep(operator_of(op), node_name(op) or "", attributes_of(op), reads, writes, bodies)
     reading.program.steps.append(step)
 
 

@@ -13,22 +13,22 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import reduction
-from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element, wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_unsigned_element
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers, supports_dynamic_shapes
 from xonnc.lowering.onnx_to_krnl.reductions import PRODUCT, SUM, Reduction
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, known, volume
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, static_sizes, volume
 
 
-def rows_of(shape: Sequence[Size], axis: int) -> list[Size]:
+def split_at_axis(shape: Sequence[Size], axis: int) -> list[Size]:
     """What is before an axis of a shape, the axis, and what is behind it; a number has an axis of size 1."""
     axis = axis % len(shape) if shape else 0
     return [volume(shape[:axis]), shape[axis] if shape else 1, volume(shape[axis + 1 :])]
 
 
 @dataclass(frozen=True)
-class Rows:
+class AxisSplit:
     """A tensor of known sizes as what is before an axis, the axis, and what is behind it."""
 
     before: int
@@ -36,9 +36,9 @@ class Rows:
     after: int
 
     @classmethod
-    def of(cls, shape: Sequence[int], axis: int) -> Rows:
+    def of(cls, shape: Sequence[int], axis: int) -> AxisSplit:
         """A tensor of `shape` along `axis`."""
-        return cls(*known(rows_of(shape, axis)))
+        return cls(*static_sizes(split_at_axis(shape, axis)))
 
     @property
     def sizes(self) -> list[int]:
@@ -46,7 +46,7 @@ class Rows:
         return [self.before, self.size, self.after]
 
 
-def is_before(kernel: Kernel, element: Attribute, largest: bool, a: SSAValue, b: SSAValue) -> SSAValue:
+def is_before(kernel: KernelBuilder, element: Attribute, largest: bool, a: SSAValue, b: SSAValue) -> SSAValue:
     """Whether `a` comes before `b`: it is larger (or smaller), or no number where `b` is one."""
     if is_integer(a.type):
         sign = "u" if is_unsigned_element(element) or a.type.width.data == 1 else "s"
@@ -58,7 +58,7 @@ def is_before(kernel: Kernel, element: Attribute, largest: bool, a: SSAValue, b:
 
 
 def _best(
-    kernel: Kernel,
+    kernel: KernelBuilder,
     source: SSAValue,
     outer: Sequence[SSAValue],
     size: Size,
@@ -69,11 +69,11 @@ def _best(
     before, after = outer
     largest = "largest" in how
     first = kernel.read(source, [before, kernel.index(0), after], element)
-    with kernel.reducing([size], [first, kernel.number(0, i64)]) as ((index,), held, results):
+    with kernel.reducing([size], [first, kernel.constant(0, i64)]) as ((index,), held, results):
         x = kernel.read(source, [before, index, after], element)
         if "last" in how:
             found = kernel.add(
-                arith.XOrIOp(is_before(kernel, element, largest, held[0], x), kernel.number(1, i1))
+                arith.XOrIOp(is_before(kernel, element, largest, held[0], x), kernel.constant(1, i1))
             )
         else:
             found = is_before(kernel, element, largest, x, held[0])
@@ -83,14 +83,14 @@ def _best(
     return results[1]
 
 
-takes_open(reduction.ArgMaxOp, reduction.ArgMinOp, onnx.CumSumOp, onnx.CumProdOp)
+supports_dynamic_shapes(reduction.ArgMaxOp, reduction.ArgMinOp, onnx.CumSumOp, onnx.CumProdOp)
 
 
 @lowers(reduction.ArgMaxOp, reduction.ArgMinOp)
-def arg_extreme(op: reduction.ArgMaxOp | reduction.ArgMinOp, to: Lowering) -> str | None:
+def arg_extreme(op: reduction.ArgMaxOp | reduction.ArgMinOp, builder: LoweringBuilder) -> str | None:
     """The place of the largest or smallest along `axis`."""
-    sizes, element = rows_of(to.sizes(op.data), op.axis.value.data), to.element(op.data)
-    kernel = Kernel([buffer_type(sizes[::2], i64), buffer_type(sizes, element)])
+    sizes, element = split_at_axis(builder.sizes(op.data), op.axis.value.data), builder.element(op.data)
+    kernel = KernelBuilder([buffer_type(sizes[::2], i64), buffer_type(sizes, element)])
     out, source = kernel.buffers
     how = "largest" if isinstance(op, reduction.ArgMaxOp) else "smallest"
     if op.select_last_index.value.data:
@@ -98,43 +98,43 @@ def arg_extreme(op: reduction.ArgMaxOp | reduction.ArgMinOp, to: Lowering) -> st
     with kernel.loops(sizes[::2]) as outer:
         kernel.store(_best(kernel, source, outer, sizes[1], element, how), out, outer)
     name = "argmax" if isinstance(op, reduction.ArgMaxOp) else "argmin"
-    to.call(name, kernel, [to.result(op.reduced)], [to.buffer(op.data)])
+    builder.call(name, kernel, [builder.result(op.reduced)], [builder.buffer(op.data)])
     return None
 
 
 @lowers(onnx.HardmaxOp, onnx.HardmaxV11Op)
-def hardmax(op: onnx.HardmaxOp | onnx.HardmaxV11Op, to: Lowering) -> str | None:
+def hardmax(op: onnx.HardmaxOp | onnx.HardmaxV11Op, builder: LoweringBuilder) -> str | None:
     """
     1 for the first of the largest along an axis, else 0; before opset 13 of all axes behind it.
 
     NaN is larger than any number, as for ArgMax.
     """
-    element, shape = to.element(op.input), to.shape(op.input)
-    kind = wide(element)
+    element, shape = builder.element(op.input), builder.shape(op.input)
+    kind = compute_type(element)
     if kind not in (f32, f64) or not shape:
         return "not of floats, or of a number"
-    before, size, after = rows_of(shape, op.axis.value.data)
+    before, size, after = split_at_axis(shape, op.axis.value.data)
     sizes = [before, size * after, 1] if isinstance(op, onnx.HardmaxV11Op) else [before, size, after]
-    kernel = Kernel([buffer_type(sizes, element)] * 2)
+    kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
     out, source = kernel.buffers
     with kernel.loops(sizes[::2]) as outer:
         found = _best(kernel, source, outer, sizes[1], element, "largest")
         with kernel.loops([sizes[1]]) as (index,):
             is_found = Scalar(kernel, index).to(i64).equals(Scalar(kernel, found))
             kernel.write(is_found.to(kind).value, out, [outer[0], index, outer[1]], element)
-    to.call("hardmax", kernel, [to.result(op.output)], [to.buffer(op.input)])
+    builder.call("hardmax", kernel, [builder.result(op.output)], [builder.buffer(op.input)])
     return None
 
 
 @lowers(onnx.CumSumOp, onnx.CumProdOp)
-def running(op: onnx.CumSumOp | onnx.CumProdOp, to: Lowering) -> str | None:
+def running(op: onnx.CumSumOp | onnx.CumProdOp, builder: LoweringBuilder) -> str | None:
     """Sums or products of all elements so far; `exclusive` leaves the own one out, `reverse` goes back."""
-    axis = to.constant(op.axis)
+    axis = builder.constant(op.axis)
     if axis is None:
         return "an axis that is no constant"
-    sizes = rows_of(to.sizes(op.x), int(np.asarray(axis, np.int64).reshape(-1)[0]))
-    element = to.element(op.x)
-    kernel = Kernel([buffer_type(sizes, element)] * 2)
+    sizes = split_at_axis(builder.sizes(op.x), int(np.asarray(axis, np.int64).reshape(-1)[0]))
+    element = builder.element(op.x)
+    kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
     out, source = kernel.buffers
     name = "cumsum" if isinstance(op, onnx.CumSumOp) else "cumprod"
     how = Reduction(name, SUM if isinstance(op, onnx.CumSumOp) else PRODUCT)
@@ -146,5 +146,5 @@ def running(op: onnx.CumSumOp | onnx.CumProdOp, to: Lowering) -> str | None:
             total = how.both(kernel, element, held[0], kernel.read(source, place, element))
             kernel.write(held[0] if op.exclusive.value.data else total, out, place, element)
             results.append(total)
-    to.call(name, kernel, [to.result(op.y)], [to.buffer(op.x)])
+    builder.call(name, kernel, [builder.result(op.y)], [builder.buffer(op.x)])
     return None

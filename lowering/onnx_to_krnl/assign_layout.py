@@ -35,16 +35,16 @@ from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, ConvTransposeOp, M
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
-    computing,
+    operators_in,
 )
 from xonnc.lowering.onnx_to_krnl.convolution import reads_rows
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import POINTS
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import planned_functions
 from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
 from xonnc.lowering.onnx_to_krnl.fusion_scope import Group, dissolve_groups
-from xonnc.lowering.onnx_to_krnl.int8_fusion import ByteLayouts, plan_bytes
-from xonnc.lowering.onnx_to_krnl.layout_plan import Layouts, is_blocked, is_like, plan_layouts
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_bytes
+from xonnc.lowering.onnx_to_krnl.layout_plan import LayoutPlan, is_blocked, is_like, plan_layouts
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.reductions import keeps_blocks
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
@@ -66,18 +66,20 @@ class AssignLayout(ModulePass):
             return
         tiles = Tiles.of(self.processor, self.portable, op)
         groups = dissolve_groups(op)
-        for function, to in planned_functions(op, tiles, ctx, groups):
-            _assign(function.body.block, groups, to)
+        for function, builder in planned_functions(op, tiles, ctx, groups):
+            _assign(function.body.block, groups, builder)
 
 
-def _assign(block: Block, groups: Mapping[Operation, Group], to: Lowering) -> None:
+def _assign(block: Block, groups: Mapping[Operation, Group], builder: LoweringBuilder) -> None:
     for op in block.ops:
         for region in op.regions if isinstance(op, CONTROL) else ():
-            _assign(region.block, groups, to)
-    ops = computing(block)
-    integers = plan_bytes(ops, to.told, to.scope)
-    floats = [op for op in ops if op not in integers.absorbed and op not in integers.chains]
-    layouts = plan_layouts(floats, to.target.vector_bytes // 4, POINTS, to.told, to.scope)
+            _assign(region.block, groups, builder)
+    ops = operators_in(block)
+    integers = plan_bytes(ops, builder.known_sizes, builder.scope)
+    floats = [op for op in ops if op not in integers.absorbed and op not in integers.fusions]
+    layouts = plan_layouts(
+        floats, builder.target.vector_bytes // 4, ELEMENTWISE, builder.known_sizes, builder.scope
+    )
     stored = [value for value in _values(block) if _is_stored(value, groups)]
     reads = _Reads(layouts, groups, integers)
     changed: list[tuple[SSAValue, LayoutAttr | None, LayoutAttr | None, list[Use]]] = []
@@ -106,7 +108,7 @@ def _assign(block: Block, groups: Mapping[Operation, Group], to: Lowering) -> No
     put_groups(block, list(own))
 
 
-def _in_place(op: ConcatOp, layouts: Layouts) -> list[int]:
+def _in_place(op: ConcatOp, layouts: LayoutPlan) -> list[int]:
     """1 for each operand that is written at its place in the result, which is one place for each value."""
     flags: list[int] = []
     block = 0
@@ -142,29 +144,29 @@ def _is_stored(value: SSAValue, groups: Mapping[Operation, Group]) -> bool:
 class _Reads:
     """Which operators read images in blocks of channels."""
 
-    layouts: Layouts
+    layouts: LayoutPlan
     groups: Mapping[Operation, Group]
-    integers: ByteLayouts
+    integers: Int8Plan
 
     def pixels(self, op: Operation, value: SSAValue) -> bool:
         """Whether an operator reads bytes with all channels of a pixel side by side."""
         group = self.groups.get(op)
-        chain = self.integers.chains.get(op if group is None else group.members[-1])
-        if chain is None:
+        fusion = self.integers.fusions.get(op if group is None else group.members[-1])
+        if fusion is None:
             return op in self.integers.pools
-        return value in chain.images or (chain.product is not None and value is chain.product.x)
+        return value in fusion.images or (fusion.product is not None and value is fusion.product.x)
 
     def blocks(self, op: Operation, value: SSAValue) -> bool:
         """Whether an operator reads a value in blocks."""
         group = self.groups.get(op)
         members: Sequence[Operation] = [op] if group is None else group.members
         last = members[-1]
-        chain = self.layouts.chains.get(last)
+        fusion = self.layouts.fusions.get(last)
         is_blocked_already = value in self.layouts.blocked
-        if chain is not None:
-            if value is chain.residual:
+        if fusion is not None:
+            if value is fusion.residual:
                 return True
-            return value is chain.conv.operands[0] and not reads_rows(chain, self.layouts)
+            return value is fusion.conv.operands[0] and not reads_rows(fusion, self.layouts)
         match op:
             case ConvOp() | ConvTransposeOp():
                 return False
@@ -174,7 +176,7 @@ class _Reads:
                 return op.concat_result in self.layouts.blocked
             case _ if op in self.integers.heads:
                 return is_blocked_already
-            case _ if type(op) in POINTS:
+            case _ if type(op) in ELEMENTWISE:
                 inside = set(members)
                 leaves = [each for member in members for each in member.operands if each.owner not in inside]
                 result = last.results[0]

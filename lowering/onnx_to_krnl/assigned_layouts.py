@@ -10,8 +10,8 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.krnl.layout import IN_PLACE, LayoutAttr, RelayoutOp, layout_of, with_layout
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.lowering.onnx_to_krnl.int8_fusion import VECTOR, ByteLayouts
-from xonnc.lowering.onnx_to_krnl.layout_plan import Halo, Layouts
+from xonnc.lowering.onnx_to_krnl.int8_fusion import VECTOR, Int8Plan
+from xonnc.lowering.onnx_to_krnl.layout_plan import Halo, LayoutPlan
 from xonnc.rewriting.editing import retype
 
 
@@ -27,15 +27,17 @@ class AssignedLayouts:
     halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
     in_place: dict[ConcatOp, list[bool]] = field(default_factory=dict[ConcatOp, list[bool]])
 
-    def apply_to_bytes(self, layouts: ByteLayouts) -> None:
+    def apply_to_bytes(self, layouts: Int8Plan) -> None:
         """Has images of bytes lie as was assigned."""
         layouts.halos, layouts.wide = self.halos, self.wide
 
-    def apply(self, layouts: Layouts) -> None:
+    def apply(self, layouts: LayoutPlan) -> None:
         """Has layouts be those that were assigned, and chains those whose results lie in blocks."""
         layouts.blocked, layouts.halos = self.blocked, self.halos
-        layouts.chains = {op: chain for op, chain in layouts.chains.items() if chain.result in self.blocked}
-        layouts.chained = {op for chain in layouts.chains.values() for op in chain.ops}
+        layouts.fusions = {
+            op: fusion for op, fusion in layouts.fusions.items() if fusion.result in self.blocked
+        }
+        layouts.fused_ops = {op for fusion in layouts.fusions.values() for op in fusion.ops}
         layouts.joined = {}
         for op, flags in self.in_place.items():
             block = 0
@@ -47,7 +49,7 @@ class AssignedLayouts:
                 block += sizes[1] // layouts.lanes
 
 
-def take_layouts(module: ModuleOp) -> AssignedLayouts:
+def strip_layouts(module: ModuleOp) -> AssignedLayouts:
     """Takes layouts out of the types of a module: kernels copy where what they read lies otherwise."""
     found = AssignedLayouts()
     relayouts: list[RelayoutOp] = []

@@ -9,30 +9,30 @@ from xdsl.dialects.builtin import f32, f64
 
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.padding import padded
 
-MOST_CHANNELS = 32
+MAX_LRN_SIZE = 32
 """Channels around one that are written out one by one."""
 
 
 @lowers(BatchNormalizationInferenceModeOp)
-def batch_normalization(op: BatchNormalizationInferenceModeOp, to: Lowering) -> str | None:
+def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: LoweringBuilder) -> str | None:
     """`(x - mean) scale / sqrt(variance + epsilon) + B`, with numbers of each channel."""
-    element, shape = to.element(op.X), to.shape(op.X)
-    if any(to.element(value) != element for value in op.operands) or element not in (f32, f64):
+    element, shape = builder.element(op.X), builder.shape(op.X)
+    if any(builder.element(value) != element for value in op.operands) or element not in (f32, f64):
         return "not all of f32 or of f64"
     if len(shape) < 2:
         return "of less than two axes"
     channels = shape[1]
     sizes = [shape[0], channels, prod(shape[2:])]
-    kernel = Kernel([buffer_type(sizes, element)] * 2 + [buffer_type([channels], element)] * 4)
+    kernel = KernelBuilder([buffer_type(sizes, element)] * 2 + [buffer_type([channels], element)] * 4)
     out, source, scale, bias, mean, variance = kernel.buffers
     with kernel.loops(sizes[:2]) as (image, channel):
         of_channel = [channel]
         raised = kernel.add(
-            arith.AddfOp(kernel.load(variance, of_channel), kernel.number(op.epsilon.value.data, element))
+            arith.AddfOp(kernel.load(variance, of_channel), kernel.constant(op.epsilon.value.data, element))
         )
         factor = kernel.add(arith.DivfOp(kernel.load(scale, of_channel), kernel.add(math.SqrtOp(raised))))
         middle, end = kernel.load(mean, of_channel), kernel.load(bias, of_channel)
@@ -40,35 +40,35 @@ def batch_normalization(op: BatchNormalizationInferenceModeOp, to: Lowering) -> 
             x = kernel.load(source, [image, channel, place])
             x = kernel.add(arith.MulfOp(kernel.add(arith.SubfOp(x, middle)), factor))
             kernel.store(kernel.add(arith.AddfOp(x, end)), out, [image, channel, place])
-    buffers = [to.buffer(value) for value in op.operands]
-    to.call("batchnormalization", kernel, [to.result(op.results[0])], buffers)
+    buffers = [builder.buffer(value) for value in op.operands]
+    builder.call("batchnormalization", kernel, [builder.result(op.results[0])], buffers)
     return None
 
 
 @lowers(LRNOp)
-def local_response_normalization(op: LRNOp, to: Lowering) -> str | None:
+def local_response_normalization(op: LRNOp, builder: LoweringBuilder) -> str | None:
     """`x / (bias + alpha / size · sum of squares of the channels around)^beta`."""
-    element, shape, size = to.element(op.X), to.shape(op.X), op.size.value.data
-    if element != f32 or size > MOST_CHANNELS:
-        return f"not of f32, or of more than {MOST_CHANNELS} channels"
+    element, shape, size = builder.element(op.X), builder.shape(op.X), op.size.value.data
+    if element != f32 or size > MAX_LRN_SIZE:
+        return f"not of f32, or of more than {MAX_LRN_SIZE} channels"
     sizes = [shape[0], shape[1], prod(shape[2:])]
     longer = [sizes[0], sizes[1] + size - 1, sizes[2]]
-    around = to.allocate(longer, element)
+    around = builder.allocate(longer, element)
     before = (size - 1) // 2
-    source = to.buffer(op.X)
-    padded(around, longer, source, sizes, [0, before, 0], 0.0, to)
-    kernel = Kernel([buffer_type(sizes, element), buffer_type(longer, element)])
+    source = builder.buffer(op.X)
+    padded(around, longer, source, sizes, [0, before, 0], 0.0, builder)
+    kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(longer, element)])
     out, read = kernel.buffers
     with kernel.loops(sizes) as (image, channel, place):
-        total = kernel.number(0.0, element)
+        total = kernel.constant(0.0, element)
         for step in range(size):
             x = kernel.load(read, [image, kernel.scaled(channel, 1, step), place])
             total = kernel.add(arith.AddfOp(total, kernel.add(arith.MulfOp(x, x))))
-        share = kernel.number(op.alpha.value.data / size, element)
+        share = kernel.constant(op.alpha.value.data / size, element)
         total = kernel.add(arith.MulfOp(total, share))
-        total = kernel.add(arith.AddfOp(total, kernel.number(op.bias.value.data, element)))
-        power = kernel.add(math.PowFOp(total, kernel.number(op.beta.value.data, element)))
+        total = kernel.add(arith.AddfOp(total, kernel.constant(op.bias.value.data, element)))
+        power = kernel.add(math.PowFOp(total, kernel.constant(op.beta.value.data, element)))
         x = kernel.load(read, [image, kernel.scaled(channel, 1, before), place])
         kernel.store(kernel.add(arith.DivfOp(x, power)), out, [image, channel, place])
-    to.call("lrn", kernel, [to.result(op.Y)], [around])
+    builder.call("lrn", kernel, [builder.result(op.Y)], [around])
     return None

@@ -16,38 +16,40 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.locations import describe
 from xonnc.formats.native.program import Check
-from xonnc.lowering.onnx_to_krnl.element_types import stored
-from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known, least, volume
+from xonnc.lowering.onnx_to_krnl.element_types import storage_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, min_size, volume
 
 CHECK = "krnl.check"
 """The attribute of a buffer that is checked."""
 
 
-def checked(op: Operation, least: int, most: int, message: str, to: Lowering) -> SSAValue:
+def checked(op: Operation, least: int, most: int, message: str, builder: LoweringBuilder) -> SSAValue:
     """A buffer for the least and the largest of numbers to be in bounds; `{}` is one that is not."""
-    return _cell(f"{_escaped(describe(op))}: {message}", least, most, to)
+    return _cell(f"{_escaped(describe(op))}: {message}", least, most, builder)
 
 
-def declared(op: Operation, size: int, what: str, to: Lowering) -> SSAValue:
+def declared(op: Operation, size: int, what: str, builder: LoweringBuilder) -> SSAValue:
     """A buffer for a size twice, which has to be the one that the model declares of `what`."""
     message = f"{_escaped(describe(op))}: {what}, the model says {size}"
-    return _cell(message, size, size, to, is_declared=True)
+    return _cell(message, size, size, builder, is_declared=True)
 
 
-def failing(message: str, to: Lowering) -> SSAValue:
+def failing(message: str, builder: LoweringBuilder) -> SSAValue:
     """A buffer of two numbers for a run that fails with a message where they are not 0."""
-    return _cell(_escaped(message), 0, 0, to)
+    return _cell(_escaped(message), 0, 0, builder)
 
 
 def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _cell(message: str, least: int, most: int, to: Lowering, is_declared: bool = False) -> SSAValue:
-    cell = to.allocate([2], i64)
-    if to.is_checked:
+def _cell(
+    message: str, least: int, most: int, builder: LoweringBuilder, is_declared: bool = False
+) -> SSAValue:
+    cell = builder.allocate([2], i64)
+    if builder.has_runtime_checks:
         bounds: dict[str, Attribute] = {"least": IntegerAttr(least, i64), "most": IntegerAttr(most, i64)}
         if is_declared:
             bounds["declared"] = UnitAttr()
@@ -68,69 +70,75 @@ def check_of(op: memref.AllocOp, place: int) -> Check | None:
     return Check(place, least.value.data, most.value.data, message.data, "declared" in held.data)
 
 
-def check_indices(op: Operation, indices: SSAValue, sizes: Sequence[Size], axis: int, to: Lowering) -> None:
+def check_indices(
+    op: Operation, indices: SSAValue, sizes: Sequence[Size], axis: int, builder: LoweringBuilder
+) -> None:
     """
     Has a run fail if an index is out of range: the last axis of `indices` holds one for each of `sizes`.
 
     `axis` is the one of the data that the first is for. Constants in range need no code.
     """
-    if not to.is_checked:
+    if not builder.has_runtime_checks:
         return
-    element, count = to.element(indices), volume(to.sizes(indices))
+    element, count = builder.element(indices), volume(builder.sizes(indices))
     rows = count // len(sizes)
-    constant = to.constant(indices)
+    constant = builder.constant(indices)
     for column, size in enumerate(sizes):
         if constant is not None and not constant.size:
             continue
-        if constant is not None and is_known(size):
+        if constant is not None and is_static(size):
             held = constant.reshape(-1, len(sizes))[:, column]
             if -size <= int(held.min()) and int(held.max()) < size:
                 continue
-        if is_known(size):
+        if is_static(size):
             message = f"index {{}} is out of range: axis {axis + column} has {size} elements"
-            cell = checked(op, -size, size - 1, message, to)
+            cell = checked(op, -size, size - 1, message, builder)
         else:
             # The least and the number of elements are 0 or more together, the largest less those below 0.
-            cell = checked(op, 0, -1, f"an index is out of range of axis {axis + column}", to)
-        kernel = Kernel([buffer_type([2], i64), buffer_type([rows, len(sizes)], element)])
+            cell = checked(op, 0, -1, f"an index is out of range of axis {axis + column}", builder)
+        kernel = KernelBuilder([buffer_type([2], i64), buffer_type([rows, len(sizes)], element)])
         out, source = kernel.buffers
-        zero = kernel.number(0, stored(element))
+        zero = kernel.constant(0, storage_type(element))
         with kernel.reducing([rows], [zero, zero]) as ((row,), held, results):
             index = kernel.load(source, [row, kernel.index(column)])
             results.append(kernel.add(arith.MinSIOp(held[0], index)))
             results.append(kernel.add(arith.MaxSIOp(held[1], index)))
         for place, value in enumerate(results):
             wide = value if value.type == i64 else kernel.add(arith.ExtSIOp(value, i64))
-            if not is_known(size):
+            if not is_static(size):
                 kind = arith.AddiOp if place == 0 else arith.SubiOp
                 wide = kernel.add(kind(wide, kernel.count([size], i64)))
             kernel.store(wide, out, [kernel.index(place)])
-        to.call("bounds", kernel, [cell], [to.buffer(indices)])
+        builder.call("bounds", kernel, [cell], [builder.buffer(indices)])
 
 
 def check_numbers(
-    op: Operation, numbers: SSAValue, least: Size, most: Size, message: str, to: Lowering
+    op: Operation, numbers: SSAValue, least: Size, most: Size, message: str, builder: LoweringBuilder
 ) -> None:
     """
     Has a run fail if one of some integers is below `least` or above `most`; `message` says what they are.
 
     Sizes that only a run knows are taken off: what is left is 0 or more, and 0 or less.
     """
-    count = volume(to.sizes(numbers))
-    if not to.is_checked or count == 0:
+    count = volume(builder.sizes(numbers))
+    if not builder.has_runtime_checks or count == 0:
         return
-    element = to.element(numbers)
+    element = builder.element(numbers)
     bounds = (least, most)
-    if is_known(least) and is_known(most):
-        cell = checked(op, least, most, f"{message} {{}}; {least} to {most} are in range", to)
+    if is_static(least) and is_static(most):
+        cell = checked(op, least, most, f"{message} {{}}; {least} to {most} are in range", builder)
         shifts: tuple[Size | None, ...] = (None, None)
     else:
-        cell = checked(op, 0, 0, f"{message} a number out of range", to)
+        cell = checked(op, 0, 0, f"{message} a number out of range", builder)
         shifts = bounds
-    kernel = Kernel([buffer_type([2], i64), buffer_type([count], element)])
+    kernel = KernelBuilder([buffer_type([2], i64), buffer_type([count], element)])
     out, source = kernel.buffers
     # Where a run may bring none at all, 0 is in range of what is checked: places and sizes.
-    first = kernel.load(source, [kernel.index(0)]) if is_known(count) else kernel.number(0, stored(element))
+    first = (
+        kernel.load(source, [kernel.index(0)])
+        if is_static(count)
+        else kernel.constant(0, storage_type(element))
+    )
     with kernel.reducing([count], [first, first]) as ((place,), held, results):
         number = kernel.load(source, [place])
         results.append(kernel.add(arith.MinSIOp(held[0], number)))
@@ -140,19 +148,19 @@ def check_numbers(
         if shift is not None:
             wide = kernel.add(arith.SubiOp(wide, kernel.count([shift], i64)))
         kernel.store(wide, out, [kernel.index(place)])
-    to.call("bounds", kernel, [cell], [to.buffer(numbers)])
+    builder.call("bounds", kernel, [cell], [builder.buffer(numbers)])
 
 
 def turns_where(count: Size, size: Size) -> Size:
     """As many iterations as given, none if an axis that they read has no elements, as only a run may tell."""
-    return count if is_known(size) else count * least(size, 1)
+    return count if is_static(size) else count * min_size(size, 1)
 
 
-def index_in(kernel: Kernel, number: SSAValue, size: Size, wraps: bool = True) -> SSAValue:
+def index_in(kernel: KernelBuilder, number: SSAValue, size: Size, wraps: bool = True) -> SSAValue:
     """A number as an index into `size` elements: from the end if it is below 0, and put in bounds."""
     if number.type != i64:
         number = kernel.add(arith.ExtSIOp(number, i64))
-    zero = kernel.number(0, i64)
+    zero = kernel.constant(0, i64)
     if wraps:
         is_below = kernel.add(arith.CmpiOp(number, zero, "slt"))
         from_end = kernel.add(arith.AddiOp(number, kernel.count([size], i64)))

@@ -13,9 +13,9 @@ from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
@@ -50,24 +50,24 @@ class _Spread:
 
 
 @lowers(nn.ConvTransposeOp)
-def conv_transpose(op: nn.ConvTransposeOp, to: Lowering) -> str | None:
+def conv_transpose(op: nn.ConvTransposeOp, builder: LoweringBuilder) -> str | None:
     """Products of the turned weights with each pixel are windows, which are added up where they overlap."""
-    element = to.element(op.X)
-    kind = wide(element)
-    shape, out, weights = to.shape(op.X), to.shape(op.Y), to.shape(op.W)
+    element = builder.element(op.X)
+    kind = compute_type(element)
+    shape, out, weights = builder.shape(op.X), builder.shape(op.Y), builder.shape(op.W)
     spread = _spread(op, weights[2:], shape[2:], out[2:])
     if kind not in (f32, f64) or min(spread.begins) < 0:
         return "not of floats, or more than the windows reach"
     groups, pixels = op.group.value.data, prod(shape[2:])
     depth, rows = shape[1] // groups, weights[1] * prod(weights[2:])
     places = [shape[0], groups, rows, pixels]
-    windows = to.allocate(places, kind)
-    fill(windows, prod(places), 0, to)
-    a = Factor(to.buffer(op.W), [1, groups, rows, depth], element, is_transposed=True)
-    b = Factor(to.buffer(op.X), [shape[0], groups, depth, pixels], element)
-    accumulate(windows, places[:2], (rows, pixels, depth), (a, b), kind, to)
+    windows = builder.allocate(places, kind)
+    fill(windows, prod(places), 0, builder)
+    a = Factor(builder.buffer(op.W), [1, groups, rows, depth], element, is_transposed=True)
+    b = Factor(builder.buffer(op.X), [shape[0], groups, depth, pixels], element)
+    accumulate(windows, places[:2], (rows, pixels, depth), (a, b), kind, builder)
     bias = None if op.B.type == NONE else op.B
-    _add_up(op.Y, windows, (shape[0], out[1]), spread, kind, bias, to)
+    _add_up(op.Y, windows, (shape[0], out[1]), spread, kind, bias, builder)
     return None
 
 
@@ -90,10 +90,10 @@ def _spread(
 
 
 @lowers(nn.Col2ImOp)
-def col2im(op: nn.Col2ImOp, to: Lowering) -> str | None:
+def col2im(op: nn.Col2ImOp, builder: LoweringBuilder) -> str | None:
     """Columns, windows each, added up to images."""
-    out, element = to.shape(op.output), to.element(op.input)
-    block = to.constant(op.block_shape)
+    out, element = builder.shape(op.output), builder.element(op.input)
+    block = builder.constant(op.block_shape)
     if block is None:
         return "windows of unknown size"
     rank = len(out) - 2
@@ -107,9 +107,9 @@ def col2im(op: nn.Col2ImOp, to: Lowering) -> str | None:
         for axis, size in enumerate(out[2:])
     ]
     spread = _Spread(kernel, strides, dilations, pads[:rank], counts, out[2:])
-    if wide(element) not in (f32, f64) or prod(counts) != to.shape(op.input)[-1]:
+    if compute_type(element) not in (f32, f64) or prod(counts) != builder.shape(op.input)[-1]:
         return "not of floats, or another count of windows than the sizes make"
-    _add_up(op.output, to.buffer(op.input), (out[0], out[1]), spread, element, None, to)
+    _add_up(op.output, builder.buffer(op.input), (out[0], out[1]), spread, element, None, builder)
     return None
 
 
@@ -120,14 +120,14 @@ def _add_up(
     spread: _Spread,
     element: Attribute,
     bias: SSAValue | None,
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """Adds windows up in a whole image, and cuts the result out of it; `element` is that of the windows."""
-    rank, kind = len(spread.kernel), wide(element)
-    whole = to.allocate([*images, *spread.whole], kind)
-    fill(whole, prod([*images, *spread.whole]), 0, to)
+    rank, kind = len(spread.kernel), compute_type(element)
+    whole = builder.allocate([*images, *spread.whole], kind)
+    fill(whole, prod([*images, *spread.whole]), 0, builder)
     sizes = [*images, *spread.kernel, *spread.counts]
-    kernel = Kernel([buffer_type([*images, *spread.whole], kind), buffer_type(sizes, element)])
+    kernel = KernelBuilder([buffer_type([*images, *spread.whole], kind), buffer_type(sizes, element)])
     out, source = kernel.buffers
     with kernel.loops(sizes) as indices:
         at = [
@@ -140,8 +140,8 @@ def _add_up(
         place = [*indices[:2], *at]
         term = read_as(kernel, source, indices, element, kind)
         kernel.store((Scalar(kernel, kernel.load(out, place)) + term).value, out, place)
-    to.call("spread", kernel, [whole], [windows])
-    _cut(result, whole, images, spread, bias, to)
+    builder.call("spread", kernel, [whole], [windows])
+    _cut(result, whole, images, spread, bias, builder)
 
 
 def _cut(
@@ -150,20 +150,20 @@ def _cut(
     images: tuple[int, int],
     spread: _Spread,
     bias: SSAValue | None,
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
-    element, kind = to.element(result), element_of(whole)
-    types = [buffer_type(to.shape(result), element), buffer_type([*images, *spread.whole], kind)]
+    element, kind = builder.element(result), element_of(whole)
+    types = [buffer_type(builder.shape(result), element), buffer_type([*images, *spread.whole], kind)]
     buffers = [whole]
     if bias is not None:
         types.append(buffer_type(images[1:], element))
-        buffers.append(to.buffer(bias))
-    kernel = Kernel(types)
+        buffers.append(builder.buffer(bias))
+    kernel = KernelBuilder(types)
     out, source, *added = kernel.buffers
-    with kernel.loops(to.shape(result)) as indices:
+    with kernel.loops(builder.shape(result)) as indices:
         at = [kernel.scaled(index, 1, begin) for index, begin in zip(indices[2:], spread.begins, strict=True)]
         total = Scalar(kernel, kernel.load(source, [*indices[:2], *at]))
         if added:
             total = total + read_as(kernel, added[0], [indices[1]], element, kind)
         kernel.write(total.value, out, indices, element)
-    to.call("cut", kernel, [to.result(result)], buffers)
+    builder.call("cut", kernel, [builder.result(result)], buffers)

@@ -45,12 +45,12 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.controlflow import IfOp, LoopOp, ScanOp
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.lowering.onnx_to_krnl.checks import CHECK, failing
-from xonnc.lowering.onnx_to_krnl.element_types import is_held
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, moves
+from xonnc.lowering.onnx_to_krnl.element_types import is_storable
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers_data_movement
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_known
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static
 
 INSIDE = (
     CallOp,
@@ -72,84 +72,87 @@ BY_SESSION = "the session runs it"
 """Why an op is not lowered: a body is not, or shapes are not known."""
 
 
-@moves(IfOp)
-def if_(op: IfOp, to: Lowering) -> str | None:
+@lowers_data_movement(IfOp)
+def if_(op: IfOp, builder: LoweringBuilder) -> str | None:
     """The branch that the condition says, in the code itself where all of both has kernels."""
     then, otherwise = map(_yielded, op.regions)
-    if not _is_native(op, to) or not _are_alike(then, otherwise, op.results, op.results):
+    if not _is_native(op, builder) or not _are_alike(then, otherwise, op.results, op.results):
         return BY_SESSION
-    condition = _loaded(to.buffer(op.cond), to)
-    results = [to.result(result) for result in op.results]
+    condition = _loaded(builder.buffer(op.cond), builder)
+    results = [builder.result(result) for result in op.results]
     regions: list[Region] = []
     for region in list(op.regions):
-        checks = _take_checks(region.block, op, to)
+        checks = _take_checks(region.block, op, builder)
         end = region.block.last_op
         assert end is not None
-        to.begin(end)
+        builder.set_insertion_point(end)
         for source, result in zip(_yielded(region), results, strict=True):
-            _copy(result, to.buffer(source), to)
-        _merge(checks, to)
-        to.begin(op)
+            _copy(result, builder.buffer(source), builder)
+        _merge(checks, builder)
+        builder.set_insertion_point(op)
         regions.append(Region(_moved(region.block)))
     _put(scf.IfOp(condition, [], regions[0], regions[1]), op)
     return None
 
 
-@moves(LoopOp)
-def loop(op: LoopOp, to: Lowering) -> str | None:
+@lowers_data_movement(LoopOp)
+def loop(op: LoopOp, builder: LoweringBuilder) -> str | None:
     """The body until the count or the condition ends it, in the code itself where all of it has kernels."""
     body = op.body.block
     carried = len(op.v_initial)
     on, *given = _yielded(op.body)
-    if not _is_native(op, to) or not _are_alike(op.v_initial, body.args[2:], given, op.results):
+    if not _is_native(op, builder) or not _are_alike(op.v_initial, body.args[2:], given, op.results):
         return BY_SESSION
-    is_endless = _is_true(on, body.args[1], to) and (op.cond.type == NONE or _is_true(op.cond, None, to))
+    is_endless = _is_true(on, body.args[1], builder) and (
+        op.cond.type == NONE or _is_true(op.cond, None, builder)
+    )
     targets = [_Parts(value, 0, False) for value in op.results[carried:]]
     # How many results are scanned only a run tells, unless nothing but a known count ends it.
-    if targets and not (is_endless and _turns_of(op, to) is not None):
+    if targets and not (is_endless and _turns_of(op, builder) is not None):
         return BY_SESSION
     if not all(
-        _fit(each, part, _turns_of(op, to), to) for each, part in zip(targets, given[carried:], strict=True)
+        _fit(each, part, _turns_of(op, builder), builder)
+        for each, part in zip(targets, given[carried:], strict=True)
     ):
         return BY_SESSION
-    holds = to.allocate([], i1)
+    holds = builder.allocate([], i1)
     if op.cond.type == NONE:
-        fill(holds, 1, 1, to)
+        fill(holds, 1, 1, builder)
     else:
-        _copy(holds, to.buffer(op.cond), to)
-    limit = None if op.M.type == NONE else to.buffer(op.M)
-    state = _State(to.allocate([], i64), holds, limit, not is_endless)
+        _copy(holds, builder.buffer(op.cond), builder)
+    limit = None if op.M.type == NONE else builder.buffer(op.M)
+    state = _State(builder.allocate([], i64), holds, limit, not is_endless)
     _hold(body.args[0], state.turn, op)
     _hold(body.args[1], state.holds, op)
-    _repeat(op, body.args[2:], op.v_initial, given, (state, [], targets), to)
+    _repeat(op, body.args[2:], op.v_initial, given, (state, [], targets), builder)
     return None
 
 
-def _turns_of(op: LoopOp, to: Lowering) -> int | None:
-    count = None if op.M.type == NONE else to.constant(op.M)
+def _turns_of(op: LoopOp, builder: LoweringBuilder) -> int | None:
+    count = None if op.M.type == NONE else builder.constant(op.M)
     return None if count is None else int(count.reshape(-1)[0])
 
 
-@moves(ScanOp)
-def scan(op: ScanOp, to: Lowering) -> str | None:
+@lowers_data_movement(ScanOp)
+def scan(op: ScanOp, builder: LoweringBuilder) -> str | None:
     """The body for each part of its inputs, in the code itself where all of it has kernels."""
     body = op.body.block
     count = len(op.operands) - op.num_scan_inputs.value.data
     given = _yielded(op.body)
-    if not _is_native(op, to) or not _are_alike(op.operands[:count], body.args, given, op.results):
+    if not _is_native(op, builder) or not _are_alike(op.operands[:count], body.args, given, op.results):
         return BY_SESSION
     sources = _parts(op.operands[count:], op.scan_input_axes, op.scan_input_directions)
     targets = _parts(op.results[count:], op.scan_output_axes, op.scan_output_directions)
-    lengths = {to.shape(each.whole)[each.axis] for each in sources}
+    lengths = {builder.shape(each.whole)[each.axis] for each in sources}
     turns = lengths.pop()
     pairs = zip((*sources, *targets), (*body.args[count:], *given[count:]), strict=True)
-    if lengths or not all(_fit(each, part, turns, to) for each, part in pairs):
+    if lengths or not all(_fit(each, part, turns, builder) for each, part in pairs):
         return BY_SESSION
-    holds, limit = to.allocate([], i1), to.allocate([], i64)
-    fill(holds, 1, 1, to)
-    fill(limit, 1, turns, to)
-    state = _State(to.allocate([], i64), holds, limit, False)
-    _repeat(op, body.args[:count], op.operands[:count], given, (state, sources, targets), to)
+    holds, limit = builder.allocate([], i1), builder.allocate([], i64)
+    fill(holds, 1, 1, builder)
+    fill(limit, 1, turns, builder)
+    state = _State(builder.allocate([], i64), holds, limit, False)
+    _repeat(op, body.args[:count], op.operands[:count], given, (state, sources, targets), builder)
     return None
 
 
@@ -186,10 +189,10 @@ def _parts(
     return made
 
 
-def _fit(parts: _Parts, part: SSAValue, turns: int | None, to: Lowering) -> bool:
+def _fit(parts: _Parts, part: SSAValue, turns: int | None, builder: LoweringBuilder) -> bool:
     """Whether parts of one shape make a tensor, one for each iteration."""
-    shape, axis = to.shape(parts.whole), parts.axis
-    return shape[axis] == turns and (*shape[:axis], *shape[axis + 1 :]) == to.shape(part)
+    shape, axis = builder.shape(parts.whole), parts.axis
+    return shape[axis] == turns and (*shape[:axis], *shape[axis + 1 :]) == builder.shape(part)
 
 
 def _yielded(region: Region) -> Sequence[SSAValue]:
@@ -197,7 +200,7 @@ def _yielded(region: Region) -> Sequence[SSAValue]:
     return () if end is None else end.operands
 
 
-def _is_native(op: Operation, to: Lowering) -> bool:
+def _is_native(op: Operation, builder: LoweringBuilder) -> bool:
     """Whether bodies are kernels alone, and all tensors are of known shapes, with elements."""
     blocks = [region.block for region in op.regions]
     if not all(isinstance(inner, INSIDE) for block in blocks for inner in block.ops):
@@ -206,7 +209,8 @@ def _is_native(op: Operation, to: Lowering) -> bool:
     arguments = [value for block in blocks for value in block.args]
     values = [value for value in (*op.operands, *op.results, *given, *arguments) if value.type != NONE]
     return all(
-        to.is_movable(value) and are_known(to.sizes(value)) and 0 not in to.sizes(value) for value in values
+        builder.is_movable(value) and are_static(builder.sizes(value)) and 0 not in builder.sizes(value)
+        for value in values
     )
 
 
@@ -221,9 +225,9 @@ def _are_alike(
     return all(len({static_shape(each.type) for each in row}) == 1 for row in rows)
 
 
-def _is_true(value: SSAValue, goes: SSAValue | None, to: Lowering) -> bool:
+def _is_true(value: SSAValue, goes: SSAValue | None, builder: LoweringBuilder) -> bool:
     """Whether a condition is a constant that holds, or is handed on as it came."""
-    constant = to.constant(value)
+    constant = builder.constant(value)
     if constant is not None:
         return bool(constant.all())
     return goes is not None and _origin(value) is goes
@@ -250,7 +254,7 @@ def _repeat(
     initial: Sequence[SSAValue],
     given: Sequence[SSAValue],
     parts: tuple[_State, Sequence[_Parts], Sequence[_Parts]],
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """
     The loop itself: in each iteration parts of the inputs, the body, parts of the results, what is carried.
@@ -259,70 +263,72 @@ def _repeat(
     """
     state, sources, targets = parts
     body = op.regions[0].block
-    fill(state.turn, 1, 0, to)
-    buffers = [to.result(final) for final in op.results[: len(initial)]]
+    fill(state.turn, 1, 0, builder)
+    buffers = [builder.result(final) for final in op.results[: len(initial)]]
     for buffer, start in zip(buffers, initial, strict=True):
-        _copy(buffer, to.buffer(start), to)
+        _copy(buffer, builder.buffer(start), builder)
     kept = [_origin(value) is argument for value, argument in zip(given, carried, strict=False)]
     moved = [_origin(value) in carried for value in given[: len(carried)]]
     for argument, buffer in zip(carried, buffers, strict=True):
         _hold(argument, buffer, op)
-    wholes = [to.buffer(each.whole) for each in sources]
-    results = [to.result(each.whole) for each in targets]
-    goes = to.allocate([], i1)
-    _settle(goes, state, to)
-    checks = _take_checks(body, op, to)
+    wholes = [builder.buffer(each.whole) for each in sources]
+    results = [builder.result(each.whole) for each in targets]
+    goes = builder.allocate([], i1)
+    _settle(goes, state, builder)
+    checks = _take_checks(body, op, builder)
     arguments = body.args[len(body.args) - len(sources) :] if sources else ()
-    slices = [to.allocate(to.shape(argument), to.element(argument)) for argument in arguments]
+    slices = [builder.allocate(builder.shape(argument), builder.element(argument)) for argument in arguments]
     for argument, buffer in zip(arguments, slices, strict=True):
         _hold(argument, buffer, op)
     first = body.first_op
     assert first is not None
-    to.begin(first)
+    builder.set_insertion_point(first)
     for each, whole, part in zip(sources, wholes, slices, strict=True):
-        _take(each, whole, part, state.turn, to)
+        _take(each, whole, part, state.turn, builder)
     end = body.last_op
     assert end is not None
-    to.begin(end)
+    builder.set_insertion_point(end)
     # What it gives may have been arguments, in whose place buffers are now.
     given = end.operands[len(end.operands) - len(given) :]
     for each, whole, part in zip(targets, results, given[len(carried) :], strict=True):
-        _give(each, whole, to.buffer(part), state.turn, to)
+        _give(each, whole, builder.buffer(part), state.turn, builder)
     pairs: list[tuple[SSAValue, SSAValue]] = []
     for buffer, value, is_kept, is_moved in zip(buffers, given, kept, moved, strict=False):
-        source = to.buffer(value)
+        source = builder.buffer(value)
         if is_moved and not is_kept:
             # Another one that is carried: it may be written before it is read.
-            saved = to.allocate(to.shape(value), to.element(value))
-            _copy(saved, source, to)
+            saved = builder.allocate(builder.shape(value), builder.element(value))
+            _copy(saved, source, builder)
             source = saved
         if not is_kept:
             pairs.append((buffer, source))
     for buffer, source in pairs:
-        _copy(buffer, source, to)
+        _copy(buffer, source, builder)
     if state.is_asked:
-        _copy(state.holds, to.buffer(end.operands[0]), to)
-    _advance(state, to)
-    _settle(goes, state, to)
-    _merge(checks, to)
-    to.begin(op)
+        _copy(state.holds, builder.buffer(end.operands[0]), builder)
+    _advance(state, builder)
+    _settle(goes, state, builder)
+    _merge(checks, builder)
+    builder.set_insertion_point(op)
     before = Block()
     load = memref.LoadOp.get(goes, [])
     before.add_ops([load, scf.ConditionOp(load.res)])
     _put(scf.WhileOp([], [], Region(before), Region(_moved(body))), op)
 
 
-def lower_assertions(block: Block, to: Lowering) -> None:
+def lower_assertions(block: Block, builder: LoweringBuilder) -> None:
     """Has a run fail that comes by a `cf.assert`; what is computed of poison then is computed of zeros."""
     for op in list(block.ops):
         match op:
             case cf.AssertOp():
-                to.begin(op)
-                fill(failing(op.msg.data, to), 2, 1, to)
-            case ub.PoisonOp() if is_held(element_type(op.result.type)):
-                to.begin(op)
-                fill(to.result(op.result), prod(to.shape(op.result)), 0, to)
-                cast = to.insert(UnrealizedConversionCastOp.get([to.buffer(op.result)], [op.result.type]))
+                builder.set_insertion_point(op)
+                fill(failing(op.msg.data, builder), 2, 1, builder)
+            case ub.PoisonOp() if is_storable(element_type(op.result.type)):
+                builder.set_insertion_point(op)
+                fill(builder.result(op.result), prod(builder.shape(op.result)), 0, builder)
+                cast = builder.insert(
+                    UnrealizedConversionCastOp.get([builder.buffer(op.result)], [op.result.type])
+                )
                 op.result.replace_all_uses_with(cast)
             case _:
                 continue
@@ -334,11 +340,11 @@ def lower_assertions(block: Block, to: Lowering) -> None:
             made.erase()
 
 
-def _loaded(buffer: SSAValue, to: Lowering) -> SSAValue:
+def _loaded(buffer: SSAValue, builder: LoweringBuilder) -> SSAValue:
     """The boolean in a buffer of one."""
     if prod(shape_of(buffer)) != 1 or shape_of(buffer):
-        buffer = to.insert(UnrealizedConversionCastOp.get([buffer], [MemRefType(i1, [])]))
-    return to.insert(memref.LoadOp.get(buffer, []))
+        buffer = builder.insert(UnrealizedConversionCastOp.get([buffer], [MemRefType(i1, [])]))
+    return builder.insert(memref.LoadOp.get(buffer, []))
 
 
 def _put(made: Operation, op: Operation) -> None:
@@ -362,40 +368,40 @@ def _moved(block: Block) -> Block:
     return made
 
 
-def _copy(target: SSAValue, source: SSAValue, to: Lowering) -> None:
+def _copy(target: SSAValue, source: SSAValue, builder: LoweringBuilder) -> None:
     """All elements of a buffer."""
     count, element = prod(shape_of(target)), element_of(target)
-    kernel = Kernel([buffer_type([count], element)] * 2)
+    kernel = KernelBuilder([buffer_type([count], element)] * 2)
     out, given = kernel.buffers
     with kernel.loops([count]) as (place,):
         kernel.store(kernel.load(given, [place]), out, [place])
-    to.call("copy", kernel, [target], [source])
+    builder.call("copy", kernel, [target], [source])
 
 
-def _take(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, to: Lowering) -> None:
+def _take(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, builder: LoweringBuilder) -> None:
     """The part of a tensor that an iteration reads."""
     kernel, (out, given), places = _part_kernel(parts, whole, True)
     with places as (at, here):
         kernel.store(kernel.load(given, at), out, here)
-    to.call("part", kernel, [part], [whole, turn])
+    builder.call("part", kernel, [part], [whole, turn])
 
 
-def _give(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, to: Lowering) -> None:
+def _give(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, builder: LoweringBuilder) -> None:
     """The part of a tensor that an iteration writes."""
     kernel, (out, given), places = _part_kernel(parts, whole, False)
     with places as (at, here):
         kernel.store(kernel.load(given, here), out, at)
-    to.call("part", kernel, [whole], [part, turn])
+    builder.call("part", kernel, [whole], [part, turn])
 
 
 def _part_kernel(
     parts: _Parts, whole: SSAValue, reads: bool
-) -> tuple[Kernel, Sequence[SSAValue], AbstractContextManager[tuple[list[SSAValue], list[SSAValue]]]]:
+) -> tuple[KernelBuilder, Sequence[SSAValue], AbstractContextManager[tuple[list[SSAValue], list[SSAValue]]]]:
     """A kernel of a part and the whole, and of its loops the place in the whole and that in the part."""
     shape, element = shape_of(whole), element_of(whole)
     outer, turns, inner = prod(shape[: parts.axis]), shape[parts.axis], prod(shape[parts.axis + 1 :])
     types = [buffer_type([outer, turns, inner], element), buffer_type([outer, inner], element)]
-    kernel = Kernel([*(reversed(types) if reads else types), buffer_type([1], i64)])
+    kernel = KernelBuilder([*(reversed(types) if reads else types), buffer_type([1], i64)])
     out, given, turn = kernel.buffers
 
     @contextmanager
@@ -408,23 +414,23 @@ def _part_kernel(
     return kernel, (out, given), places()
 
 
-def _advance(state: _State, to: Lowering) -> None:
+def _advance(state: _State, builder: LoweringBuilder) -> None:
     """The next iteration."""
-    kernel = Kernel([buffer_type([1], i64)])
+    kernel = KernelBuilder([buffer_type([1], i64)])
     (turn,) = kernel.buffers
     first = kernel.index(0)
     kernel.store((Scalar(kernel, kernel.load(turn, [first])) + 1).value, turn, [first])
-    to.call("turn", kernel, [state.turn], [])
+    builder.call("turn", kernel, [state.turn], [])
 
 
-def _settle(goes: SSAValue, state: _State, to: Lowering) -> None:
+def _settle(goes: SSAValue, state: _State, builder: LoweringBuilder) -> None:
     """Whether there is another iteration."""
     types = [buffer_type([1], i1), buffer_type([1], i1)]
     inputs = [state.holds]
     if state.limit is not None:
         types += [buffer_type([1], i64)] * 2
         inputs += [state.turn, state.limit]
-    kernel = Kernel(types)
+    kernel = KernelBuilder(types)
     out, holds, *counts = kernel.buffers
     first = kernel.index(0)
     result = Scalar(kernel, kernel.load(holds, [first]))
@@ -432,10 +438,10 @@ def _settle(goes: SSAValue, state: _State, to: Lowering) -> None:
         turn, limit = (Scalar(kernel, kernel.load(each, [first])) for each in counts)
         result = result & (turn < limit)
     kernel.store(result.value, out, [first])
-    to.call("goes", kernel, [goes], inputs)
+    builder.call("goes", kernel, [goes], inputs)
 
 
-def _take_checks(block: Block, op: Operation, to: Lowering) -> list[tuple[SSAValue, SSAValue]]:
+def _take_checks(block: Block, op: Operation, builder: LoweringBuilder) -> list[tuple[SSAValue, SSAValue]]:
     """
     Has what is checked in a body be checked behind the loop or branch: gives cells with those outside.
 
@@ -448,26 +454,26 @@ def _take_checks(block: Block, op: Operation, to: Lowering) -> list[tuple[SSAVal
         if not isinstance(inner, memref.AllocOp) or not isinstance(held, DictionaryAttr):
             continue
         del inner.attributes[CHECK]
-        cell = to.allocate([2], i64)
+        cell = builder.allocate([2], i64)
         assert isinstance(cell.owner, Operation)
         cell.owner.attributes[CHECK] = held
-        kernel = Kernel([buffer_type([2], i64)])
+        kernel = KernelBuilder([buffer_type([2], i64)])
         for place, name in enumerate(("least", "most")):
             bound = held.data[name]
             assert isinstance(bound, IntegerAttr)
-            kernel.store(kernel.number(bound.value.data, i64), kernel.buffers[0], [kernel.index(place)])
-        to.call("unchecked", kernel, [cell], [])
+            kernel.store(kernel.constant(bound.value.data, i64), kernel.buffers[0], [kernel.index(place)])
+        builder.call("unchecked", kernel, [cell], [])
         made.append((inner.memref, cell))
     return made
 
 
-def _merge(checks: Sequence[tuple[SSAValue, SSAValue]], to: Lowering) -> None:
+def _merge(checks: Sequence[tuple[SSAValue, SSAValue]], builder: LoweringBuilder) -> None:
     """The extremes of what a body found and what was found before."""
     for inner, cell in checks:
-        kernel = Kernel([buffer_type([2], i64)] * 2)
+        kernel = KernelBuilder([buffer_type([2], i64)] * 2)
         total, found = kernel.buffers
         for place in (0, 1):
             at = [kernel.index(place)]
             before, now = (Scalar(kernel, kernel.load(each, at)) for each in (total, found))
             kernel.store((before.at_least(now) if place else before.at_most(now)).value, total, at)
-        to.call("extremes", kernel, [cell], [inner])
+        builder.call("extremes", kernel, [cell], [inner])

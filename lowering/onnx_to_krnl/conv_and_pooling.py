@@ -17,118 +17,137 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, result_in_blocks
-from xonnc.lowering.onnx_to_krnl.element_types import integer_range, is_unsigned_element, stored
+from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, blocked_result
+from xonnc.lowering.onnx_to_krnl.element_types import integer_range, is_unsigned_element, storage_type
 from xonnc.lowering.onnx_to_krnl.generic_pooling import general_average_pool, general_max_pool
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.layout_plan import Blocked
-from xonnc.lowering.onnx_to_krnl.lowering_builder import OPEN, Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
 from xonnc.lowering.onnx_to_krnl.matmul import open_products, plain_product
 from xonnc.lowering.onnx_to_krnl.padding import padded
-from xonnc.lowering.onnx_to_krnl.strided_copies import Along, Side, copy, loop, plain
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_known, is_known, known
-from xonnc.lowering.onnx_to_krnl.window_geometry import MOST_PLACES, Window, window_of
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, identity_map
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes
+from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Window, window_of
 
 
-def with_pads(value: SSAValue, window: Window, number: float, to: Lowering) -> SSAValue:
+def with_pads(value: SSAValue, window: Window, number: float, builder: LoweringBuilder) -> SSAValue:
     """The buffer of an input, with `number` all around."""
-    source = to.buffer(value)
+    source = builder.buffer(value)
     if not window.is_padded:
         return source
-    shape = to.sizes(value)
+    shape = builder.sizes(value)
     sizes = [*shape[:2], *window.padded]
-    target = to.allocate(sizes, to.element(value))
-    padded(target, sizes, source, shape, [0, 0, *window.begins], number, to)
+    target = builder.allocate(sizes, builder.element(value))
+    padded(target, sizes, source, shape, [0, 0, *window.begins], number, builder)
     return target
 
 
 @lowers(nn.ConvOp)
-def conv(op: nn.ConvOp, to: Lowering) -> str | None:
+def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
     """
     A product of the weights with the windows, each a column.
 
     One window of one pixel is the input as it lies. A convolution of each channel by itself goes over the
     places of the window.
     """
-    if to.element(op.X) not in (f32, f64):
+    if builder.element(op.X) not in (f32, f64):
         return "not of f32 or f64"
-    shape, out, weights = to.sizes(op.X), to.sizes(op.Y), known(to.sizes(op.W))
-    if not are_known((*shape[1:], *out[1:])):
-        return OPEN
-    images, (channels, *pixels), (filters, *results) = shape[0], known(shape[1:]), known(out[1:])
+    shape, out, weights = builder.sizes(op.X), builder.sizes(op.Y), static_sizes(builder.sizes(op.W))
+    if not are_static((*shape[1:], *out[1:])):
+        return NO_DYNAMIC_KERNEL
+    images, (channels, *pixels), (filters, *results) = (
+        shape[0],
+        static_sizes(shape[1:]),
+        static_sizes(out[1:]),
+    )
     window = window_of(op, weights[2:], pixels, results)
     groups = op.group.value.data
-    is_depthwise = weights[1] == 1 and groups == channels == filters and prod(window.kernel) <= MOST_PLACES
-    if groups > 1 and not is_depthwise and not is_known(images):
-        return OPEN
-    source = with_pads(op.X, window, 0.0, to)
+    is_depthwise = (
+        weights[1] == 1 and groups == channels == filters and prod(window.kernel) <= MAX_UNROLLED_WINDOW
+    )
+    if groups > 1 and not is_depthwise and not is_static(images):
+        return NO_DYNAMIC_KERNEL
+    source = with_pads(op.X, window, 0.0, builder)
     if is_depthwise:
-        return _depthwise(op, source, window, to)
+        return _depthwise(op, source, window, builder)
     count, depth = prod(results), prod(weights[1:])
     is_plain = prod(window.kernel) == 1 and set(window.strides) <= {1}
-    columns = source if is_plain else columns_of(source, shape, out, window, to)
+    columns = source if is_plain else columns_of(source, shape, out, window, builder)
     each = filters // groups
     sizes = each, count, depth
     if groups > 1 and op.B.type != NONE:
-        return _grouped(op, columns, sizes, to)
-    buffers = [to.buffer(op.W), columns]
+        return _grouped(op, columns, sizes, builder)
+    buffers = [builder.buffer(op.W), columns]
     if op.B.type != NONE:
-        buffers.append(to.buffer(op.B))
+        buffers.append(builder.buffer(op.B))
     held: dict[str, Attribute] = {"bias_of_rows": UnitAttr()}
-    if not is_known(images):
-        open_products(op.Y, buffers, sizes, (images, (False, True)), to, held)
+    if not is_static(images):
+        open_products(op.Y, buffers, sizes, (images, (False, True)), builder, held)
         return None
     starts_a = [group * each * depth for _ in range(images) for group in range(groups)]
     starts_b = [number * depth * count for number in range(images * groups)]
-    plain_product(op.Y, buffers, sizes, (starts_a, starts_b), to, held)
+    plain_product(op.Y, buffers, sizes, (starts_a, starts_b), builder, held)
     return None
 
 
-def _grouped(op: nn.ConvOp, columns: SSAValue, sizes: tuple[int, int, int], to: Lowering) -> str | None:
+def _grouped(
+    op: nn.ConvOp, columns: SSAValue, sizes: tuple[int, int, int], builder: LoweringBuilder
+) -> str | None:
     """Groups with a bias: it becomes a column of the weights, and a row of ones of the windows."""
     filters, pixels, depth = sizes
-    weights, bias = to.constant(op.W), to.constant(op.B)
+    weights, bias = builder.constant(op.W), builder.constant(op.B)
     if weights is None or bias is None:
         return "groups with a bias, of weights that are no constants"
-    images, groups = to.shape(op.X)[0], op.group.value.data
+    images, groups = builder.shape(op.X)[0], op.group.value.data
     matrix = np.concatenate([weights.reshape(-1, depth), bias.reshape(-1, 1)], axis=1)
     count = images * groups
-    longer = to.allocate([count, depth + 1, pixels], to.element(op.X))
-    ones = to.packed(np.ones((1,), weights.dtype))
-    places = plain(3)
-    sides = Side(longer, [count, depth + 1, pixels], places)
-    copy("columns", [count, depth, pixels], sides, Side(columns, [count, depth, pixels], places), to)
-    last = Side(longer, [count, depth + 1, pixels], [loop(0), Along(offset=depth), loop(1)])
-    copy("ones", [count, pixels], last, Side(ones, [1], [Along()]), to)
+    longer = builder.allocate([count, depth + 1, pixels], builder.element(op.X))
+    ones = builder.constant_buffer(np.ones((1,), weights.dtype))
+    places = identity_map(3)
+    sides = AffineAccess(longer, [count, depth + 1, pixels], places)
+    copy(
+        "columns",
+        [count, depth, pixels],
+        sides,
+        AffineAccess(columns, [count, depth, pixels], places),
+        builder,
+    )
+    last = AffineAccess(longer, [count, depth + 1, pixels], [dim(0), IndexExpr(offset=depth), dim(1)])
+    copy("ones", [count, pixels], last, AffineAccess(ones, [1], [IndexExpr()]), builder)
     starts_a = [group * filters * (depth + 1) for _ in range(images) for group in range(groups)]
     starts_b = [number * (depth + 1) * pixels for number in range(count)]
-    buffers = [to.packed(matrix), longer]
-    plain_product(op.Y, buffers, (filters, pixels, depth + 1), (starts_a, starts_b), to)
+    buffers = [builder.constant_buffer(matrix), longer]
+    plain_product(op.Y, buffers, (filters, pixels, depth + 1), (starts_a, starts_b), builder)
     return None
 
 
 def columns_of(
-    source: SSAValue, shape: Sequence[Size], out: Sequence[Size], window: Window, to: Lowering
+    source: SSAValue, shape: Sequence[Size], out: Sequence[Size], window: Window, builder: LoweringBuilder
 ) -> SSAValue:
     """For each place of a window and each channel, the pixels that it sees."""
     rank = len(window.kernel)
     sizes = [shape[0], shape[1], *window.kernel, *out[2:]]
-    target = to.allocate(sizes, element_of(source))
-    places = [loop(0), loop(1)]
+    target = builder.allocate(sizes, element_of(source))
+    places = [dim(0), dim(1)]
     for axis in range(rank):
         terms = (2 + rank + axis, window.strides[axis]), (2 + axis, window.dilations[axis])
-        places.append(Along(terms))
-    read = Side(source, [shape[0], shape[1], *window.padded], places)
-    copy("columns", sizes, Side(target, sizes, plain(len(sizes))), read, to)
+        places.append(IndexExpr(terms))
+    read = AffineAccess(source, [shape[0], shape[1], *window.padded], places)
+    copy("columns", sizes, AffineAccess(target, sizes, identity_map(len(sizes))), read, builder)
     return target
 
 
-Combine = Callable[[Kernel, SSAValue, SSAValue, int], SSAValue]
+Combine = Callable[[KernelBuilder, SSAValue, SSAValue, int], SSAValue]
 """Brings a sum, the number at a place of the window and the place's number together."""
 
 
 def _over_window(
-    kernel: Kernel,
+    kernel: KernelBuilder,
     window: Window,
     indices: Sequence[SSAValue],
     source: SSAValue,
@@ -148,50 +167,50 @@ def _over_window(
     return total
 
 
-def _depthwise(op: nn.ConvOp, source: SSAValue, window: Window, to: Lowering) -> str | None:
-    element, shape, out = to.element(op.X), to.sizes(op.X), to.sizes(op.Y)
-    weights = to.shape(op.W)[0], prod(window.kernel)
+def _depthwise(op: nn.ConvOp, source: SSAValue, window: Window, builder: LoweringBuilder) -> str | None:
+    element, shape, out = builder.element(op.X), builder.sizes(op.X), builder.sizes(op.Y)
+    weights = builder.shape(op.W)[0], prod(window.kernel)
     types = [buffer_type(out, element), buffer_type([*shape[:2], *window.padded], element)]
     types.append(buffer_type(weights, element))
-    buffers = [source, to.buffer(op.W)]
+    buffers = [source, builder.buffer(op.W)]
     if op.B.type != NONE:
         types.append(buffer_type([shape[1]], element))
-        buffers.append(to.buffer(op.B))
-    kernel = Kernel(types)
+        buffers.append(builder.buffer(op.B))
+    kernel = KernelBuilder(types)
     target, read, factors, *bias = kernel.buffers
     with kernel.loops(out) as indices:
-        start = kernel.load(bias[0], [indices[1]]) if bias else kernel.number(0.0, element)
+        start = kernel.load(bias[0], [indices[1]]) if bias else kernel.constant(0.0, element)
 
-        def combine(at: Kernel, total: SSAValue, x: SSAValue, number: int) -> SSAValue:
+        def combine(at: KernelBuilder, total: SSAValue, x: SSAValue, number: int) -> SSAValue:
             factor = at.load(factors, [indices[1], at.index(number)])
             return at.add(arith.AddfOp(total, at.add(arith.MulfOp(x, factor))))
 
         kernel.store(_over_window(kernel, window, indices, read, start, combine), target, indices)
-    to.call("depthwise", kernel, [to.result(op.Y)], buffers)
+    builder.call("depthwise", kernel, [builder.result(op.Y)], buffers)
     return None
 
 
-takes_open(nn.ConvOp, nn.MaxPoolOp, MaxPoolSingleOutOp, nn.AveragePoolOp)
+supports_dynamic_shapes(nn.ConvOp, nn.MaxPoolOp, MaxPoolSingleOutOp, nn.AveragePoolOp)
 
 
 @lowers(nn.MaxPoolOp, MaxPoolSingleOutOp)
-def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str | None:
+def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) -> str | None:
     """The largest number of each window: NaN is left out, of nothing else it is -∞."""
-    element = to.element(op.operands[0])
+    element = builder.element(op.operands[0])
     has_places = isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE
-    is_long = prod(values_of(op.kernel_shape) or ()) > MOST_PLACES
+    is_long = prod(values_of(op.kernel_shape) or ()) > MAX_UNROLLED_WINDOW
     if has_places or is_long or (element != f32 and not _is_byte(element)):
-        if not are_known(to.sizes(op.operands[0])):
-            return OPEN
-        return general_max_pool(op, to)
+        if not are_static(builder.sizes(op.operands[0])):
+            return NO_DYNAMIC_KERNEL
+        return general_max_pool(op, builder)
     least = -inf if element == f32 else integer_range(element)[0]
 
-    def combine(kernel: Kernel, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
+    def combine(kernel: KernelBuilder, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
         if _is_byte(element):
             return kernel.add((arith.MaxUIOp if is_unsigned_element(element) else arith.MaxSIOp)(total, x))
         return kernel.add(arith.SelectOp(kernel.add(arith.CmpfOp(x, total, "ogt")), x, total))
 
-    return _pool("maxpool", op, op.operands[0], op.results[0], least, combine, None, to)
+    return _pool("maxpool", op, op.operands[0], op.results[0], least, combine, None, builder)
 
 
 def _is_byte(element: Attribute) -> bool:
@@ -199,17 +218,17 @@ def _is_byte(element: Attribute) -> bool:
 
 
 @lowers(nn.AveragePoolOp)
-def average_pool(op: nn.AveragePoolOp, to: Lowering) -> str | None:
+def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
     """The mean of each window; pads count if `count_include_pad`, but not what `ceil_mode` adds."""
-    shape, out = known(to.sizes(op.X)[2:]), known(to.sizes(op.Y)[2:])
+    shape, out = static_sizes(builder.sizes(op.X)[2:]), static_sizes(builder.sizes(op.Y)[2:])
     kernel = values_of(op.kernel_shape) or ()
     if len(shape) < len(kernel) or len(out) < len(kernel):
-        return OPEN
+        return NO_DYNAMIC_KERNEL
     window = window_of(op, kernel, shape, out)
-    if not _is_written_out(op.X, kernel, to):
-        if not are_known(to.sizes(op.X)):
-            return OPEN
-        return general_average_pool(op, window, to)
+    if not _is_written_out(op.X, kernel, builder):
+        if not are_static(builder.sizes(op.X)):
+            return NO_DYNAMIC_KERNEL
+        return general_average_pool(op, window, builder)
     given = values_of(op.pads) or (0,) * (2 * len(shape))
     ends = given[len(shape) :] if op.auto_pad.data == "NOTSET" else window.ends
     inside = np.zeros(window.padded)
@@ -228,17 +247,17 @@ def average_pool(op: nn.AveragePoolOp, to: Lowering) -> str | None:
                 for at, step, stride, size in parts
             )
         ]
-    shares = np.float32(1) / np.maximum(counts, 1).astype(np.float32)
+    inverse_counts = np.float32(1) / np.maximum(counts, 1).astype(np.float32)
 
-    def combine(at: Kernel, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
+    def combine(at: KernelBuilder, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
         return at.add(arith.AddfOp(total, x))
 
-    return _pool("averagepool", op, op.X, op.Y, 0.0, combine, shares, to)
+    return _pool("averagepool", op, op.X, op.Y, 0.0, combine, inverse_counts, builder)
 
 
-def _is_written_out(value: SSAValue, kernel: Sequence[int], to: Lowering) -> bool:
+def _is_written_out(value: SSAValue, kernel: Sequence[int], builder: LoweringBuilder) -> bool:
     """Whether the places of a window are written out one by one."""
-    return to.element(value) == f32 and prod(kernel) <= MOST_PLACES
+    return builder.element(value) == f32 and prod(kernel) <= MAX_UNROLLED_WINDOW
 
 
 def _pool(
@@ -248,27 +267,27 @@ def _pool(
     result: SSAValue,
     start: float,
     combine: Combine,
-    shares: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
-    to: Lowering,
+    inverse_counts: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
+    builder: LoweringBuilder,
 ) -> str | None:
-    element, shape, out = to.element(value), to.sizes(value), to.sizes(result)
-    if not are_known((*shape[2:], *out[2:])):
-        return OPEN
-    window = window_of(op, values_of(op.kernel_shape) or (), known(shape[2:]), known(out[2:]))
-    if result in to.layouts.blocked:
-        _blocked_pool(name, (value, result), window, (start, combine), shares, to)
+    element, shape, out = builder.element(value), builder.sizes(value), builder.sizes(result)
+    if not are_static((*shape[2:], *out[2:])):
+        return NO_DYNAMIC_KERNEL
+    window = window_of(op, values_of(op.kernel_shape) or (), static_sizes(shape[2:]), static_sizes(out[2:]))
+    if result in builder.layouts.blocked:
+        _blocked_pool(name, (value, result), window, (start, combine), inverse_counts, builder)
         return None
-    source = with_pads(value, window, start, to)
-    buffers = [source] if shares is None else [source, to.packed(shares)]
+    source = with_pads(value, window, start, builder)
+    buffers = [source] if inverse_counts is None else [source, builder.constant_buffer(inverse_counts)]
     types = [buffer_type(out, element), buffer_type([*shape[:2], *window.padded], element)]
-    kernel = Kernel([*types, buffer_type(out[2:], element)] if shares is not None else types)
+    kernel = KernelBuilder([*types, buffer_type(out[2:], element)] if inverse_counts is not None else types)
     with kernel.loops(out) as indices:
-        number = kernel.number(start, stored(element))
+        number = kernel.constant(start, storage_type(element))
         total = _over_window(kernel, window, indices, kernel.buffers[1], number, combine)
-        if shares is not None:
+        if inverse_counts is not None:
             total = kernel.add(arith.MulfOp(total, kernel.load(kernel.buffers[2], indices[2:])))
         kernel.store(total, kernel.buffers[0], indices)
-    to.call(name, kernel, [to.result(result)], buffers)
+    builder.call(name, kernel, [builder.result(result)], buffers)
     return None
 
 
@@ -277,43 +296,49 @@ def _blocked_pool(
     values: tuple[SSAValue, SSAValue],
     window: Window,
     over: tuple[float, Combine],
-    shares: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
-    to: Lowering,
+    inverse_counts: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
+    builder: LoweringBuilder,
 ) -> None:
     """
     A pool of images in blocks.
 
     A mean reads zeros from the halo; an extreme reads the edge again where the window reaches beyond.
     """
-    source, target = blocked(values[0], to), result_in_blocks(values[1], to)
+    source, target = blocked(values[0], builder), blocked_result(values[1], builder)
     types = [buffer_type(image.blocks, f32) for image in (target, source)]
     buffers = [source.buffer]
-    if shares is not None:
-        types.append(buffer_type(shares.shape, f32))
-        buffers.append(to.packed(shares))
-    kernel = Kernel(types)
+    if inverse_counts is not None:
+        types.append(buffer_type(inverse_counts.shape, f32))
+        buffers.append(builder.constant_buffer(inverse_counts))
+    kernel = KernelBuilder(types)
     images, blocks, _, _, lanes = target.blocks
     start, combine = over
     with kernel.loops([images, blocks, *target.sizes[2:], lanes]) as (image, block, row, column, lane):
-        total = kernel.number(start, f32)
+        total = kernel.constant(start, f32)
         for number, place in enumerate(places_of(*(range(size) for size in window.kernel))):
             at = [
-                _inside(kernel, index, axis, place[axis], window, source, is_clamped=shares is None)
+                _inside(kernel, index, axis, place[axis], window, source, is_clamped=inverse_counts is None)
                 for axis, index in enumerate((row, column))
             ]
             x = kernel.load(kernel.buffers[1], [image, block, *at, lane])
             total = combine(kernel, total, x, number)
-        if shares is not None:
+        if inverse_counts is not None:
             total = kernel.add(arith.MulfOp(total, kernel.load(kernel.buffers[2], [row, column])))
         pixel = [
             kernel.scaled(index, 1, first) for index, first in zip((row, column), target.start, strict=True)
         ]
         kernel.store(total, kernel.buffers[0], [image, block, *pixel, lane])
-    to.call(name, kernel, [target.buffer], buffers)
+    builder.call(name, kernel, [target.buffer], buffers)
 
 
 def _inside(
-    kernel: Kernel, index: SSAValue, axis: int, step: int, window: Window, source: Blocked, is_clamped: bool
+    kernel: KernelBuilder,
+    index: SSAValue,
+    axis: int,
+    step: int,
+    window: Window,
+    source: BlockedBuffer,
+    is_clamped: bool,
 ) -> SSAValue:
     """A row or column of the source at a step of the window; in the image, if it is clamped."""
     first = source.start[axis]

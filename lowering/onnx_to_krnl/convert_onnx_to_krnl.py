@@ -74,30 +74,35 @@ from xonnc.lowering.onnx_to_krnl import (
     unique,
     views,
 )
-from xonnc.lowering.onnx_to_krnl.assigned_layouts import AssignedLayouts, take_layouts
+from xonnc.lowering.onnx_to_krnl.assigned_layouts import AssignedLayouts, strip_layouts
 from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
 from xonnc.lowering.onnx_to_krnl.channel_blocking import unblocked
-from xonnc.lowering.onnx_to_krnl.convolution import lower_chain
-from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
-from xonnc.lowering.onnx_to_krnl.dynamic_shapes import OpenSizes
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import POINTS, PointPlan, lower_points, plan_points
-from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, dissolve_groups, sizes_told_twice
-from xonnc.lowering.onnx_to_krnl.int8_convolution import lower_byte_chain
-from xonnc.lowering.onnx_to_krnl.int8_elementwise import lower_byte_points, lower_byte_pool
+from xonnc.lowering.onnx_to_krnl.convolution import lower_conv_fusion
+from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
+from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import (
+    ELEMENTWISE,
+    ElementwisePlan,
+    lower_elementwise,
+    plan_elementwise,
+)
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, dissolve_groups, shape_operands
+from xonnc.lowering.onnx_to_krnl.int8_convolution import lower_int8_matmul
+from xonnc.lowering.onnx_to_krnl.int8_elementwise import lower_int8_elementwise, lower_int8_max_pool
 from xonnc.lowering.onnx_to_krnl.int8_fusion import plan_bytes
-from xonnc.lowering.onnx_to_krnl.int8_layout import bytes_in_rows, lower_head
+from xonnc.lowering.onnx_to_krnl.int8_layout import int8_to_row_major, lower_quantize
 from xonnc.lowering.onnx_to_krnl.layout_plan import plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
-    FINDS,
+    DATA_DEPENDENT,
+    DATA_MOVEMENT,
     LOWERINGS,
-    MOVES,
-    OPEN,
-    TAKES_EMPTY,
-    TAKES_OPEN,
-    Lowering,
+    NO_DYNAMIC_KERNEL,
+    SUPPORTS_DYNAMIC_SHAPES,
+    SUPPORTS_EMPTY,
+    LoweringBuilder,
 )
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_known
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
 from xonnc.rewriting.editing import erase
 from xonnc.targets.cpu import require_threads
@@ -173,7 +178,7 @@ class ConvertOnnxToKrnl(ModulePass):
         if self.open_sizes is not None:
             self.lower(ctx, op, self.open_sizes)
             return
-        if has_open_sizes(op):
+        if has_dynamic_inputs(op):
             tried = op.clone()
             self.lower(ctx, tried, is_open=True)
             if next(without_kernel(tried), None) is None:
@@ -198,16 +203,16 @@ class ConvertOnnxToKrnl(ModulePass):
 
 def has_kernel(op: Operation) -> bool:
     """Whether there is a kernel for this kind of op, in some form."""
-    return type(op) in LOWERINGS or type(op) in POINTS or isinstance(op, KEPT)
+    return type(op) in LOWERINGS or type(op) in ELEMENTWISE or isinstance(op, KEPT)
 
 
-def has_open_sizes(module: ModuleOp) -> bool:
+def has_dynamic_inputs(module: ModuleOp) -> bool:
     """Whether only sizes of inputs are left open, and no operator runs others inside of it."""
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
     types = [argument.type for function in functions for argument in function.body.block.args]
     is_open = any(is_ranked(type_) and DYNAMIC_INDEX in type_.get_shape() for type_ in types)
-    is_outlined = any(map(is_later, functions))
-    return is_open and not is_outlined and not any(map(is_session_op, module.walk()))
+    has_outlined = any(map(is_outlined, functions))
+    return is_open and not has_outlined and not any(map(is_session_op, module.walk()))
 
 
 def lower_module(
@@ -228,25 +233,27 @@ def lower_module(
     leaves open; not where several `threads` could share out more for known ones.
     """
     scope = FusionScope(dissolve_groups(module))
-    assigned = take_layouts(module)
-    to = Lowering(tiles, pool, in_rows, packings, scope, not unsafe, threads=threads)
+    assigned = strip_layouts(module)
+    builder = LoweringBuilder(tiles, pool, to_row_major, packings, scope, not unsafe, threads=threads)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
-        has_open = is_open or is_later(function)
-        to.open_sizes = OpenSizes(function) if has_open and computing(function.body.block) else None
-        if to.open_sizes is not None:
-            if not to.open_sizes.require_equal():
+        has_open = is_open or is_outlined(function)
+        builder.open_sizes = (
+            DynamicShapes(function) if has_open and operators_in(function.body.block) else None
+        )
+        if builder.open_sizes is not None:
+            if not builder.open_sizes.require_equal():
                 set_no_kernel(function, "sizes are equal only if inputs hold certain numbers")
                 return
             _drop_sizes(function.body.block)
-        _lower(function.body.block, to, assigned)
-    for kernel in to.kernels.values():
+        _lower(function.body.block, builder, assigned)
+    for kernel in builder.kernels.values():
         module.body.block.add_op(kernel)
 
 
 def _drop_sizes(block: Block) -> None:
     """Leaves out operands that say no more than the sizes of a result do, and what nobody reads then."""
     for op in reversed(list(block.ops)):
-        for place in sizes_told_twice(op):
+        for place in shape_operands(op):
             none = NoValueOp.create(result_types=[NONE])
             block.insert_op_before(none, op)
             op.operands[place] = none.results[0]
@@ -255,44 +262,46 @@ def _drop_sizes(block: Block) -> None:
             erase(op)
 
 
-def in_rows(value: SSAValue, to: Lowering) -> SSAValue:
+def to_row_major(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
     """The buffer of images, copied from blocks of channels or from bytes."""
-    return bytes_in_rows(value, to) if value in to.images else unblocked(value, to)
+    return int8_to_row_major(value, builder) if value in builder.int8_buffers else unblocked(value, builder)
 
 
-def _lower(block: Block, to: Lowering, assigned: AssignedLayouts) -> None:
+def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) -> None:
     """Lowers the ops of a block in order; what becomes one kernel is decided before, from the last op on."""
     for op in list(block.ops):
         if isinstance(op, CONTROL):
-            _lower_bodies(op, to, assigned)
-    control_flow.lower_assertions(block, to)
-    ops = computing(block)
-    to.bytes = plan_bytes(ops, to.told, to.scope, assigned.images)
-    assigned.apply_to_bytes(to.bytes)
-    to.absorbed |= to.bytes.absorbed
-    others = [op for op in ops if op not in to.bytes.absorbed and op not in to.bytes.chains]
-    to.layouts = plan_layouts(others, to.target.vector_bytes // 4, POINTS, to.told, to.scope)
-    assigned.apply(to.layouts)
-    to.absorbed |= to.layouts.chained - set(to.layouts.chains)
-    to.biases = plan_biases(others, to.scope)
-    to.absorbed |= {added for added, _ in to.biases.values()}
-    plans = _plans(others, to)
+            _lower_bodies(op, builder, assigned)
+    control_flow.lower_assertions(block, builder)
+    ops = operators_in(block)
+    builder.int8 = plan_bytes(ops, builder.known_sizes, builder.scope, assigned.images)
+    assigned.apply_to_bytes(builder.int8)
+    builder.fused |= builder.int8.absorbed
+    others = [op for op in ops if op not in builder.int8.absorbed and op not in builder.int8.fusions]
+    builder.layouts = plan_layouts(
+        others, builder.target.vector_bytes // 4, ELEMENTWISE, builder.known_sizes, builder.scope
+    )
+    assigned.apply(builder.layouts)
+    builder.fused |= builder.layouts.fused_ops - set(builder.layouts.fusions)
+    builder.biases = plan_biases(others, builder.scope)
+    builder.fused |= {added for added, _ in builder.biases.values()}
+    plans = _plans(others, builder)
     lowered: list[Operation] = []
     for op in ops:
-        if op not in to.absorbed:
-            to.begin(op)
-            if _lower_planned(op, to):
+        if op not in builder.fused:
+            builder.set_insertion_point(op)
+            if _lower_planned(op, builder):
                 lowered.append(op)
                 continue
             plan = plans.get(op)
-            reason = _lower_op(op, to) if plan is None else plan if isinstance(plan, str) else None
+            reason = _lower_op(op, builder) if plan is None else plan if isinstance(plan, str) else None
             if reason is not None:
                 set_no_kernel(op, reason)
                 continue
-            if isinstance(plan, PointPlan):
-                lower_points(op, plan, to)
+            if isinstance(plan, ElementwisePlan):
+                lower_elementwise(op, plan, builder)
         lowered.append(op)
-    _drop(lowered, to)
+    _drop(lowered, builder)
     drop_constants(block)
 
 
@@ -303,64 +312,69 @@ def drop_constants(block: Block) -> None:
             erase(op)
 
 
-def computing(block: Block) -> list[OnnxOp]:
+def operators_in(block: Block) -> list[OnnxOp]:
     """The operators of a block that need a kernel."""
     return [op for op in block.ops if isinstance(op, OnnxOp) and not isinstance(op, KEPT)]
 
 
-def _lower_planned(op: Operation, to: Lowering) -> bool:
+def _lower_planned(op: Operation, builder: LoweringBuilder) -> bool:
     """Lowers what lies as images, with all that was found to belong to it; whether the op is such."""
-    if op in to.layouts.chains:
-        lower_chain(to.layouts.chains[op], to)
-    elif op in to.bytes.chains:
-        chain = to.bytes.chains[op]
-        (lower_byte_chain if chain.is_dense else lower_byte_points)(chain, to)
-    elif op in to.bytes.pools:
-        lower_byte_pool(op, to.bytes.pools[op], to)
-    elif op in to.bytes.heads and isinstance(op, QuantizeLinearOp):
-        lower_head(op, to)
+    if op in builder.layouts.fusions:
+        lower_conv_fusion(builder.layouts.fusions[op], builder)
+    elif op in builder.int8.fusions:
+        fusion = builder.int8.fusions[op]
+        (lower_int8_matmul if fusion.is_dense else lower_int8_elementwise)(fusion, builder)
+    elif op in builder.int8.pools:
+        lower_int8_max_pool(op, builder.int8.pools[op], builder)
+    elif op in builder.int8.heads and isinstance(op, QuantizeLinearOp):
+        lower_quantize(op, builder)
     else:
         return False
     return True
 
 
-def _lower_bodies(op: Operation, to: Lowering, assigned: AssignedLayouts) -> None:
+def _lower_bodies(op: Operation, builder: LoweringBuilder, assigned: AssignedLayouts) -> None:
     """Lowers what the session runs inside of an op; buffers that are made inside are not known outside."""
     for region in op.regions:
-        with to.inside():
-            _lower(region.block, to, assigned)
+        with builder.nested_scope():
+            _lower(region.block, builder, assigned)
 
 
-def _plans(ops: Sequence[Operation], to: Lowering) -> dict[Operation, PointPlan | str]:
-    plans: dict[Operation, PointPlan | str] = {}
+def _plans(ops: Sequence[Operation], builder: LoweringBuilder) -> dict[Operation, ElementwisePlan | str]:
+    plans: dict[Operation, ElementwisePlan | str] = {}
     for op in reversed(ops):
-        is_taken = op in to.absorbed or op in to.layouts.chained
-        if type(op) in POINTS and not is_taken and to.is_native(op.results[0]):
-            plan = plans[op] = plan_points(op, to)
-            if isinstance(plan, PointPlan):
-                to.absorbed |= plan.fused - {op}
+        is_taken = op in builder.fused or op in builder.layouts.fused_ops
+        if type(op) in ELEMENTWISE and not is_taken and builder.is_computable(op.results[0]):
+            plan = plans[op] = plan_elementwise(op, builder)
+            if isinstance(plan, ElementwisePlan):
+                builder.fused |= plan.fused - {op}
     return plans
 
 
-def _lower_op(op: Operation, to: Lowering) -> str | None:
+def _lower_op(op: Operation, builder: LoweringBuilder) -> str | None:
     if isinstance(op, CONTROL):
-        return LOWERINGS[type(op)](op, to)
+        return LOWERINGS[type(op)](op, builder)
     if is_session_op(op):
         return control_flow.BY_SESSION
-    if type(op) not in LOWERINGS and type(op) not in POINTS:
+    if type(op) not in LOWERINGS and type(op) not in ELEMENTWISE:
         return "no kernel for this operator yet"
     values = [value for value in (*op.results, *op.operands) if value.type != NONE]
-    takes = to.is_movable if type(op) in MOVES else to.is_native
-    needed = [value for value in values if type(op) not in FINDS or not _is_open(value, op)]
+    takes = builder.is_movable if type(op) in DATA_MOVEMENT else builder.is_computable
+    needed = [value for value in values if type(op) not in DATA_DEPENDENT or not _is_open(value, op)]
     if not all(map(takes, needed)) or type(op) not in LOWERINGS:
         return "a tensor is dynamic or of a type that code does not compute with"
-    if not all(are_known(to.sizes(value)) for value in needed) and type(op) not in TAKES_OPEN:
-        return OPEN
-    if any(0 in to.sizes(result) for result in op.results if result in needed):
-        return _lower_empty(op, to)
-    if any(0 in to.sizes(value) for value in needed) and type(op) not in (TAKES_EMPTY | MOVES):
+    if (
+        not all(are_static(builder.sizes(value)) for value in needed)
+        and type(op) not in SUPPORTS_DYNAMIC_SHAPES
+    ):
+        return NO_DYNAMIC_KERNEL
+    if any(0 in builder.sizes(result) for result in op.results if result in needed):
+        return _lower_empty(op, builder)
+    if any(0 in builder.sizes(value) for value in needed) and type(op) not in (
+        SUPPORTS_EMPTY | DATA_MOVEMENT
+    ):
         return "an operand is empty"
-    return LOWERINGS[type(op)](op, to)
+    return LOWERINGS[type(op)](op, builder)
 
 
 def _is_open(value: SSAValue, op: Operation) -> bool:
@@ -368,28 +382,28 @@ def _is_open(value: SSAValue, op: Operation) -> bool:
     return value.owner is op and static_shape(value.type) is None
 
 
-def _lower_empty(op: Operation, to: Lowering) -> str | None:
+def _lower_empty(op: Operation, builder: LoweringBuilder) -> str | None:
     """Nothing needs to be computed, if no result has elements."""
     results = [result for result in op.results if result.type != NONE]
     if any(map(lambda result: _is_open(result, op), results)):
         return "a result is empty"
-    if any(0 not in to.sizes(result) for result in results) and type(op) not in MOVES:
+    if any(0 not in builder.sizes(result) for result in results) and type(op) not in DATA_MOVEMENT:
         return "a result is empty"
-    if any(0 not in to.sizes(result) for result in results):
-        return LOWERINGS[type(op)](op, to)
+    if any(0 not in builder.sizes(result) for result in results):
+        return LOWERINGS[type(op)](op, builder)
     for result in results:
-        to.result(result)
+        builder.result(result)
     return None
 
 
-def _drop(lowered: Sequence[Operation], to: Lowering) -> None:
+def _drop(lowered: Sequence[Operation], builder: LoweringBuilder) -> None:
     """Erases ops that have kernels; who still reads a result gets a tensor of its buffer."""
     for op in reversed(lowered):
         assert op.parent is not None
         for result in op.results:
-            if result in to.kept:
-                result.replace_all_uses_with(to.kept[result])
-            buffer = to.holds(result) if result.uses.get_length() else None
+            if result in builder.resized:
+                result.replace_all_uses_with(builder.resized[result])
+            buffer = builder.existing_buffer(result) if result.uses.get_length() else None
             if buffer is not None:
                 cast = UnrealizedConversionCastOp.get([buffer], [result.type])
                 op.parent.insert_op_before(cast, op)

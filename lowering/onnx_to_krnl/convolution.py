@@ -17,14 +17,14 @@ from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, channel_numbers, result_in_blocks
+from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, blocked_result, channel_constants
 from xonnc.lowering.onnx_to_krnl.conv_and_pooling import with_pads
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import Point
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, OpenBuffer, buffer_type
-from xonnc.lowering.onnx_to_krnl.layout_plan import Blocked, Chain, Layouts
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody
+from xonnc.lowering.onnx_to_krnl.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, ConvFusion, LayoutPlan
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.subpixel_convolution import Phase
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.tile_keys import conv_key, conv_kind
 from xonnc.rewriting.patterns import Array
 
@@ -40,77 +40,77 @@ class _Source:
     step: int
 
 
-def lower_chain(chain: Chain, to: Lowering) -> None:
+def lower_conv_fusion(fusion: ConvFusion, builder: LoweringBuilder) -> None:
     """A call of a kernel for each phase of a convolution, with what is added to its sums and their bounds."""
-    op = chain.conv
-    source = _source(chain, to)
-    weights, bias = to.constant(op.W), None if op.B.type == NONE else to.constant(op.B)
+    op = fusion.conv
+    source = _source(fusion, builder)
+    weights, bias = builder.constant(op.W), None if op.B.type == NONE else builder.constant(op.B)
     assert weights is not None
     if isinstance(op, ConvTransposeOp):
         weights = weights.swapaxes(0, 1)
-    residual = None if chain.residual is None else blocked(chain.residual, to)
-    numbers = None if bias is None else channel_numbers(bias, bias.size, to)
-    target = result_in_blocks(chain.result, to)
-    for phase in chain.phases:
-        _lower_phase(chain, phase, weights, (source, target, numbers, residual), to)
+    residual = None if fusion.residual is None else blocked(fusion.residual, builder)
+    numbers = None if bias is None else channel_constants(bias, bias.size, builder)
+    target = blocked_result(fusion.result, builder)
+    for phase in fusion.phases:
+        _lower_phase(fusion, phase, weights, (source, target, numbers, residual), builder)
 
 
-def reads_rows(chain: Chain, layouts: Layouts) -> bool:
+def reads_rows(fusion: ConvFusion, layouts: LayoutPlan) -> bool:
     """Whether a convolution of few channels reads them as they lie, each number for all lanes."""
-    image = layouts.images_of(chain.conv.X)
-    is_narrow = image is not None and image[1] < layouts.lanes and chain.conv.X not in layouts.blocked
-    return is_narrow and chain.window is not None and not chain.is_depthwise
+    image = layouts.images_of(fusion.conv.X)
+    is_narrow = image is not None and image[1] < layouts.lanes and fusion.conv.X not in layouts.blocked
+    return is_narrow and fusion.window is not None and not fusion.is_depthwise
 
 
-def _source(chain: Chain, to: Lowering) -> _Source:
-    op, lanes = chain.conv, to.layouts.lanes
-    images, channels = to.sizes(op.X)[:2]
-    if chain.window is not None and reads_rows(chain, to.layouts):
+def _source(fusion: ConvFusion, builder: LoweringBuilder) -> _Source:
+    op, lanes = fusion.conv, builder.layouts.lanes
+    images, channels = builder.sizes(op.X)[:2]
+    if fusion.window is not None and reads_rows(fusion, builder.layouts):
         # Few channels are read as they lie, each number for all lanes.
-        buffer = with_pads(op.X, chain.window, 0.0, to)
-        rows, columns = chain.window.begins
-        return _Source(buffer, [images, channels, *chain.window.padded], (rows, columns), 1)
-    image = blocked(op.X, to)
+        buffer = with_pads(op.X, fusion.window, 0.0, builder)
+        rows, columns = fusion.window.begins
+        return _Source(buffer, [images, channels, *fusion.window.padded], (rows, columns), 1)
+    image = blocked(op.X, builder)
     return _Source(image.buffer, image.blocks, image.start, lanes)
 
 
 def _lower_phase(
-    chain: Chain,
+    fusion: ConvFusion,
     phase: Phase,
     weights: Array,
-    images: tuple[_Source, Blocked, SSAValue | None, Blocked | None],
-    to: Lowering,
+    images: tuple[_Source, BlockedBuffer, SSAValue | None, BlockedBuffer | None],
+    builder: LoweringBuilder,
 ) -> None:
     source, target, bias, residual = images
-    lanes, blocks = to.layouts.lanes, target.blocks[1]
+    lanes, blocks = builder.layouts.lanes, target.blocks[1]
     shapes = [target.blocks, source.shape, *([] if residual is None else [residual.blocks])]
     # Images of one column are images of one row: pixels of a tile lie along rows.
     is_turned = phase.out[1] == phase.kernel[1] == 1 and all(shape[3] == 1 for shape in shapes)
     rows, columns = _ordered(is_turned, phase.out)
-    window = chain.window
+    window = fusion.window
     kernel_shape = _ordered(is_turned, phase.kernel)
     strides = (1, 1) if window is None else _ordered(is_turned, window.strides)
     dilations = (1, 1) if window is None else _ordered(is_turned, window.dilations)
     channels = weights.shape[1], blocks * lanes
     key = conv_key(
-        conv_kind(chain.is_depthwise), channels, (kernel_shape, strides, dilations), (rows, columns)
+        conv_kind(fusion.is_depthwise), channels, (kernel_shape, strides, dilations), (rows, columns)
     )
-    if chain.is_depthwise:
-        tile = to.tiles.depthwise(key, columns)
+    if fusion.is_depthwise:
+        tile = builder.tiles.depthwise(key, columns)
     else:
-        tile = to.tiles.conv(key, columns, blocks)
+        tile = builder.tiles.conv(key, columns, blocks)
 
     def pack() -> Array:
         used = weights[:, :, list(phase.rows)][:, :, :, list(phase.columns)]
         if not used.size:
             used = np.zeros((*weights.shape[:2], *phase.kernel), weights.dtype)
-        if chain.is_depthwise:
+        if fusion.is_depthwise:
             return depthwise_weights(used, lanes)
         return conv_weights(used, lanes, tile[1], source.step)
 
     used = tuple(phase.rows), tuple(phase.columns), phase.kernel
-    how = ("windows", used, chain.is_depthwise, lanes, tile[1], source.step)
-    packed = to.packed_once(weights, how, pack)
+    how = ("windows", used, fusion.is_depthwise, lanes, tile[1], source.step)
+    packed = builder.prepacked(weights, how, pack)
     properties: dict[str, Attribute] = {
         "depth": IntegerAttr(weights.shape[1], i64),
         "kernel": pair(kernel_shape),
@@ -122,12 +122,12 @@ def _lower_phase(
         "out_strides": pair(_ordered(is_turned, phase.out_strides)),
         "tile": pair(tile),
     }
-    line = 0 if chain.is_depthwise else to.tiles.prefetched_line(kernel_shape, source.shape)
+    line = 0 if fusion.is_depthwise else builder.tiles.prefetched_line(kernel_shape, source.shape)
     if line:
         properties["prefetch"] = IntegerAttr(line, i64)
-    if chain.is_depthwise:
+    if fusion.is_depthwise:
         properties["depthwise"] = UnitAttr()
-    for name, bound in (("low", chain.low), ("high", chain.high)):
+    for name, bound in (("low", fusion.low), ("high", fusion.high)):
         if bound is not None:
             properties[name] = FloatAttr(bound, f32)
     buffers = [target.buffer, source.buffer, packed]
@@ -145,35 +145,35 @@ def _lower_phase(
         buffers.append(residual.buffer)
         shape = residual.blocks
         types.append(_type([*shape[:2], *_ordered(is_turned, shape[2:4]), *shape[4:]]))
-    kernel = Kernel(types)
+    kernel = KernelBuilder(types)
     y, x, w, *rest = kernel.buffers
     biases = rest[: bias is not None]
     count, turns = target.sizes[0], target.sizes[0] * (-(-blocks // tile[1]) * rows)
     counts: list[SSAValue] = []
-    if not is_known(count):
+    if not is_static(count):
         counts.append(kernel.size(count))
         # The kernel takes how many iterations there are, for its range to be all of them.
         kernel.size(turns)
     operands = [y, x, w, biases, rest[len(biases) :], kernel.take_turns(), counts]
-    regions = [[_epilogue(chain, kernel)] if chain.epilogue else []]
+    regions = [[_epilogue(fusion, kernel)] if fusion.epilogue else []]
     kernel.block.add_op(ConvOp(operands=operands, properties=properties, regions=regions))
-    name = "depthwise" if chain.is_depthwise else "conv"
-    to.call(name, kernel, buffers[:1], buffers[1:], turns)
+    name = "depthwise" if fusion.is_depthwise else "conv"
+    builder.call(name, kernel, buffers[:1], buffers[1:], turns)
 
 
-def _epilogue(chain: Chain, kernel: Kernel) -> Region:
+def _epilogue(fusion: ConvFusion, kernel: KernelBuilder) -> Region:
     """What is done to each result, as a function of one number."""
     block = Block(arg_types=[f32])
     outside, kernel.block = kernel.block, block
-    at = Point(kernel, {})
-    made = {op.results[0] for op in chain.epilogue}
-    for value in dict.fromkeys(each for op in chain.epilogue for each in op.operands if each.type != NONE):
+    body = ElementwiseBody(kernel, {})
+    made = {op.results[0] for op in fusion.epilogue}
+    for value in dict.fromkeys(each for op in fusion.epilogue for each in op.operands if each.type != NONE):
         number = constant_elements(value)
         if number is not None:
-            at.let(value, kernel.number(float(number.reshape(-1)[0]), f32))
+            body.define(value, kernel.constant(float(number.reshape(-1)[0]), f32))
         elif value not in made:
-            at.let(value, block.args[0])
-    result = at.compute(chain.epilogue[-1])
+            body.define(value, block.args[0])
+    result = body.compute(fusion.epilogue[-1])
     block.add_op(YieldOp.create(operands=[result]))
     kernel.block = outside
     return Region(block)
@@ -182,7 +182,7 @@ def _epilogue(chain: Chain, kernel: Kernel) -> Region:
 def _type(shape: Sequence[Size]) -> MemRefType:
     """A buffer of f32; of the first size, which places do not depend on, only a run may tell."""
     type_ = buffer_type(shape, f32)
-    return type_.type if isinstance(type_, OpenBuffer) else type_
+    return type_.type if isinstance(type_, DynamicBuffer) else type_
 
 
 SizeT = TypeVar("SizeT")

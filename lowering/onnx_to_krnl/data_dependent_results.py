@@ -15,11 +15,11 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.krnl.memory import KeepOp
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.lowering.onnx_to_krnl.checks import declared
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 
 
-class Found:
+class DataDependentResults:
     """
     The results of an op that are cut to one number, and a buffer of two for that number.
 
@@ -27,23 +27,25 @@ class Found:
     the first result that has one along its axis of `axes`, or for the `most` that there can be.
     """
 
-    def __init__(self, op: Operation, axes: Sequence[tuple[SSAValue, int]], most: int, to: Lowering) -> None:
+    def __init__(
+        self, op: Operation, axes: Sequence[tuple[SSAValue, int]], most: int, builder: LoweringBuilder
+    ) -> None:
         shapes = [(static_shape(value.type), axis) for value, axis in axes if value.type != NONE]
         known = [shape[axis] for shape, axis in shapes if shape is not None]
-        self._to = to
+        self._builder = builder
         self._buffers: list[tuple[SSAValue, SSAValue, Sequence[int], int]] = []
         self.size = known[0] if known else most
         if known:
-            self.cell = declared(op, self.size, "keeps {} elements", to)
+            self.cell = declared(op, self.size, "keeps {} elements", builder)
         else:
-            self.cell = to.allocate([2], i64)
+            self.cell = builder.allocate([2], i64)
 
     def result(self, value: SSAValue, shape: Sequence[int], axis: int) -> SSAValue:
         """The buffer of a result, which has this `shape` if all its room is needed."""
-        element = self._to.element(value) if value.type != NONE else i64
+        element = self._builder.element(value) if value.type != NONE else i64
         if value.type != NONE and static_shape(value.type) is not None:
-            return self._to.result(value)
-        buffer = self._to.allocate(shape, element)
+            return self._builder.result(value)
+        buffer = self._builder.allocate(shape, element)
         if value.type != NONE:
             self._buffers.append((value, buffer, shape, axis))
         return buffer
@@ -51,12 +53,12 @@ class Found:
     def cut(self) -> None:
         """Behind the kernels: cuts the results that have more room than they may need."""
         for value, buffer, shape, axis in self._buffers:
-            whole = TensorType(self._to.element(value), shape)
-            tensor = self._to.insert(UnrealizedConversionCastOp.get([buffer], [whole]))
-            self._to.kept[value] = self._to.insert(KeepOp(tensor, self.cell, axis, value.type))
+            whole = TensorType(self._builder.element(value), shape)
+            tensor = self._builder.insert(UnrealizedConversionCastOp.get([buffer], [whole]))
+            self._builder.resized[value] = self._builder.insert(KeepOp(tensor, self.cell, axis, value.type))
 
 
-def tell(kernel: Kernel, number: SSAValue, cell: SSAValue) -> None:
+def store_count(kernel: KernelBuilder, number: SSAValue, cell: SSAValue) -> None:
     """Writes a number, of 64 bits, where `Found` has it from."""
     for place in range(2):
         kernel.store(number, cell, [kernel.index(place)])

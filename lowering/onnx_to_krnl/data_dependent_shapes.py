@@ -20,32 +20,32 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
-from xonnc.lowering.onnx_to_krnl.lowering_builder import FINDS
+from xonnc.lowering.onnx_to_krnl.lowering_builder import DATA_DEPENDENT
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
 
-LATER = "krnl.later"
+OUTLINED = "krnl.later"
 """The attribute of functions of which a run finds the sizes."""
 
 
-def is_later(function: FuncOp) -> bool:
+def is_outlined(function: FuncOp) -> bool:
     """Whether a run finds sizes of what a function is given."""
-    return LATER in function.attributes
+    return OUTLINED in function.attributes
 
 
-def finds_sizes(module: ModuleOp) -> bool:
+def has_data_dependent_shapes(module: ModuleOp) -> bool:
     """Whether anything follows from a number of elements that a run finds."""
     return any(_followers(block, found, {}, set()).later for block, found in _blocks(module))
 
 
 @dataclass(frozen=True)
-class Cut:
+class OutlinedFunctions:
     """Functions that ops were moved to, and the numbers of all ops in the module as it was."""
 
     functions: Sequence[FuncOp]
     numbers: Mapping[Operation, int]
 
 
-def cut_behind_found(module: ModuleOp, left: AbstractSet[int]) -> Cut | None:
+def outline_data_dependent(module: ModuleOp, left: AbstractSet[int]) -> OutlinedFunctions | None:
     """
     Moves what follows from sizes that a run finds to functions of its own, and calls these when it may be.
 
@@ -61,7 +61,7 @@ def cut_behind_found(module: ModuleOp, left: AbstractSet[int]) -> Cut | None:
             functions.append(_move(block, followers, f"found_{len(functions)}"))
     for function in functions:
         module.body.block.add_op(function)
-    return Cut(functions, numbers) if functions else None
+    return OutlinedFunctions(functions, numbers) if functions else None
 
 
 def _blocks(module: ModuleOp) -> Iterator[tuple[Block, AbstractSet[SSAValue]]]:
@@ -111,7 +111,7 @@ def _move(block: Block, followers: _Followers, name: str) -> FuncOp:
     body.add_op(ReturnOp.create(operands=given))
     type_ = FunctionType.from_lists([each.type for each in body.args], [each.type for each in given])
     function = FuncOp(name, type_, Region(body), "private")
-    function.attributes[LATER] = UnitAttr()
+    function.attributes[OUTLINED] = UnitAttr()
     return function
 
 
@@ -140,7 +140,7 @@ def _followers(
         elif read & found:
             followers.later.append(op)
             found.update(op.results)
-        elif isinstance(op, CONTROL) or (type(op) in FINDS and all(map(_is_known, op.operands))):
+        elif isinstance(op, CONTROL) or (type(op) in DATA_DEPENDENT and all(map(_is_known, op.operands))):
             found.update(filter(_is_open, op.results))
     return followers
 

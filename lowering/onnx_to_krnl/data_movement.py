@@ -10,122 +10,154 @@ from xonnc.dialects.onnx.ops import math, tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.channel_blocking import join
 from xonnc.lowering.onnx_to_krnl.dynamic_slicing import slice_where_fed
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import Point, at_each_point
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, moves, takes_open
-from xonnc.lowering.onnx_to_krnl.strided_copies import Along, Side, copy, loop, plain
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_known, greatest, is_known, least
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody, lowers_elementwise
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    LoweringBuilder,
+    lowers_data_movement,
+    supports_dynamic_shapes,
+)
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, identity_map
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, max_size, min_size
 from xonnc.rewriting.patterns import Array
 
 
-@at_each_point(math.ExpandOp)
-def expand(op: math.ExpandOp, at: Point) -> SSAValue:
+@lowers_elementwise(math.ExpandOp)
+def expand(op: math.ExpandOp, body: ElementwiseBody) -> SSAValue:
     """Broadcast, as every operand is."""
-    return at(op.input)
+    return body(op.input)
 
 
-takes_open(
+supports_dynamic_shapes(
     tensor.ConcatOp, tensor.SliceOp, tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op, tensor.TransposeOp
 )
 
 
-@moves(tensor.TransposeOp)
-def transpose(op: tensor.TransposeOp, to: Lowering) -> str | None:
+@lowers_data_movement(tensor.TransposeOp)
+def transpose(op: tensor.TransposeOp, builder: LoweringBuilder) -> str | None:
     """Axes in another order."""
-    shape = to.sizes(op.data)
+    shape = builder.sizes(op.data)
     order = values_of(op.perm) or tuple(reversed(range(len(shape))))
     sizes = [shape[axis] for axis in order]
-    places = [loop(order.index(axis)) for axis in range(len(shape))]
-    source = to.buffer(op.data)
-    target = to.result(op.transposed)
-    copy("transpose", sizes, Side(target, sizes, plain(len(shape))), Side(source, shape, places), to)
+    places = [dim(order.index(axis)) for axis in range(len(shape))]
+    source = builder.buffer(op.data)
+    target = builder.result(op.transposed)
+    copy(
+        "transpose",
+        sizes,
+        AffineAccess(target, sizes, identity_map(len(shape))),
+        AffineAccess(source, shape, places),
+        builder,
+    )
     return None
 
 
-@moves(tensor.ConcatOp)
-def concat(op: tensor.ConcatOp, to: Lowering) -> str | None:
+@lowers_data_movement(tensor.ConcatOp)
+def concat(op: tensor.ConcatOp, builder: LoweringBuilder) -> str | None:
     """The inputs one after the other along `axis`; images in blocks may lie there already."""
-    if op.concat_result in to.layouts.blocked:
-        join(op.concat_result, op.inputs, to)
+    if op.concat_result in builder.layouts.blocked:
+        join(op.concat_result, op.inputs, builder)
         return None
-    shape = to.sizes(op.concat_result)
+    shape = builder.sizes(op.concat_result)
     axis = op.axis.value.data % len(shape)
-    sources = [to.buffer(value) for value in op.inputs]
-    target = to.result(op.concat_result)
+    sources = [builder.buffer(value) for value in op.inputs]
+    target = builder.result(op.concat_result)
     start: Size = 0
     for value, source in zip(op.inputs, sources, strict=True):
-        sizes = to.sizes(value)
-        places = [loop(each, offset=start if each == axis else 0) for each in range(len(shape))]
-        copy("concat", sizes, Side(target, shape, places), Side(source, sizes, plain(len(shape))), to)
+        sizes = builder.sizes(value)
+        places = [dim(each, offset=start if each == axis else 0) for each in range(len(shape))]
+        copy(
+            "concat",
+            sizes,
+            AffineAccess(target, shape, places),
+            AffineAccess(source, sizes, identity_map(len(shape))),
+            builder,
+        )
         start = start + sizes[axis]
     return None
 
 
-@moves(tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op)
-def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, to: Lowering) -> str | None:
+@lowers_data_movement(tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op)
+def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, builder: LoweringBuilder) -> str | None:
     """Parts of the input along `axis`, one behind the other."""
-    shape = to.sizes(op.input)
+    shape = builder.sizes(op.input)
     axis = op.axis.value.data % len(shape)
-    source = to.buffer(op.input)
+    source = builder.buffer(op.input)
     start: Size = 0
     for result in op.outputs:
-        sizes = to.sizes(result)
-        places = [loop(each, offset=start if each == axis else 0) for each in range(len(shape))]
-        target = Side(to.result(result), sizes, plain(len(shape)))
-        copy("split", sizes, target, Side(source, shape, places), to)
+        sizes = builder.sizes(result)
+        places = [dim(each, offset=start if each == axis else 0) for each in range(len(shape))]
+        target = AffineAccess(builder.result(result), sizes, identity_map(len(shape)))
+        copy("split", sizes, target, AffineAccess(source, shape, places), builder)
         start = start + sizes[axis]
     return None
 
 
-@moves(tensor.SliceOp)
-def slice_(op: tensor.SliceOp, to: Lowering) -> str | None:
+@lowers_data_movement(tensor.SliceOp)
+def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
     """A part of each axis, in steps that may go backwards."""
-    shape, sizes = to.sizes(op.data), to.sizes(op.output)
-    starts, axes, steps = integers_of(op.starts, to), integers_of(op.axes, to), integers_of(op.steps, to)
+    shape, sizes = builder.sizes(op.data), builder.sizes(op.output)
+    starts, axes, steps = (
+        integers_of(op.starts, builder),
+        integers_of(op.axes, builder),
+        integers_of(op.steps, builder),
+    )
     if (axes is None and op.axes.type != NONE) or (steps is None and op.steps.type != NONE):
         return "axes or steps that are no constants"
-    (count,) = to.sizes(op.starts)
-    assert is_known(count)
+    (count,) = builder.sizes(op.starts)
+    assert is_static(count)
     axes = [axis % len(shape) for axis in (range(count) if axes is None else axes)]
     steps = [1] * count if steps is None else steps
-    if starts is None and are_known((*shape, *sizes)):
-        return slice_where_fed(op, axes, steps, to)
+    if starts is None and are_static((*shape, *sizes)):
+        return slice_where_fed(op, axes, steps, builder)
     if starts is None:
         return "starts that are no constants"
-    places = plain(len(shape))
+    places = identity_map(len(shape))
     for axis, start, step in zip(axes, starts, steps, strict=True):
         size = shape[axis]
         first = start + size if start < 0 else start
-        if is_known(first) and is_known(size):
+        if is_static(first) and is_static(size):
             first = min(max(first, 0), size if step > 0 else size - 1)
         elif step < 0:
             return "backwards along an axis whose size only a run tells"
         else:
-            first = greatest(first, 0) if start < 0 else least(first, size)
-        places[axis] = loop(axis, step, first)
-    source = to.buffer(op.data)
-    target = to.result(op.output)
-    copy("slice", sizes, Side(target, sizes, plain(len(shape))), Side(source, shape, places), to)
+            first = max_size(first, 0) if start < 0 else min_size(first, size)
+        places[axis] = dim(axis, step, first)
+    source = builder.buffer(op.data)
+    target = builder.result(op.output)
+    copy(
+        "slice",
+        sizes,
+        AffineAccess(target, sizes, identity_map(len(shape))),
+        AffineAccess(source, shape, places),
+        builder,
+    )
     return None
 
 
-@moves(tensor.TileOp)
-def tile(op: tensor.TileOp, to: Lowering) -> str | None:
+@lowers_data_movement(tensor.TileOp)
+def tile(op: tensor.TileOp, builder: LoweringBuilder) -> str | None:
     """The input repeated along each axis."""
-    shape, out = to.shape(op.input), to.shape(op.output)
+    shape, out = builder.shape(op.input), builder.shape(op.output)
     rank = len(shape)
     repeats = [whole // part for whole, part in zip(out, shape, strict=True)]
-    places = [Along(((axis, shape[axis]), (rank + axis, 1))) for axis in range(rank)]
-    source = to.buffer(op.input)
-    target = to.result(op.output)
-    inner = [loop(rank + axis) for axis in range(rank)]
-    copy("tile", [*repeats, *shape], Side(target, out, places), Side(source, shape, inner), to)
+    places = [IndexExpr(((axis, shape[axis]), (rank + axis, 1))) for axis in range(rank)]
+    source = builder.buffer(op.input)
+    target = builder.result(op.output)
+    inner = [dim(rank + axis) for axis in range(rank)]
+    copy(
+        "tile",
+        [*repeats, *shape],
+        AffineAccess(target, out, places),
+        AffineAccess(source, shape, inner),
+        builder,
+    )
     return None
 
 
-@moves(tensor.DepthToSpaceOp)
-def depth_to_space(op: tensor.DepthToSpaceOp, to: Lowering) -> str | None:
+@lowers_data_movement(tensor.DepthToSpaceOp)
+def depth_to_space(op: tensor.DepthToSpaceOp, builder: LoweringBuilder) -> str | None:
     """Blocks of channels become squares of pixels."""
-    n, c, h, w = to.shape(op.input)
+    n, c, h, w = builder.shape(op.input)
     size = op.blocksize.value.data
     depth = c // size**2
     is_depth_first = op.mode.data == "DCR"
@@ -133,15 +165,21 @@ def depth_to_space(op: tensor.DepthToSpaceOp, to: Lowering) -> str | None:
     # Loops: image, channel, row, row in the block, column, column in the block.
     order = (0, 3, 5, 1, 2, 4) if is_depth_first else (0, 1, 3, 5, 2, 4)
     sizes = (n, depth, h, size, w, size)
-    source = Side(to.buffer(op.input), shape, [loop(number) for number in order])
-    copy("depthtospace", sizes, Side(to.result(op.output), sizes, plain(6)), source, to)
+    source = AffineAccess(builder.buffer(op.input), shape, [dim(number) for number in order])
+    copy(
+        "depthtospace",
+        sizes,
+        AffineAccess(builder.result(op.output), sizes, identity_map(6)),
+        source,
+        builder,
+    )
     return None
 
 
-@moves(tensor.SpaceToDepthOp)
-def space_to_depth(op: tensor.SpaceToDepthOp, to: Lowering) -> str | None:
+@lowers_data_movement(tensor.SpaceToDepthOp)
+def space_to_depth(op: tensor.SpaceToDepthOp, builder: LoweringBuilder) -> str | None:
     """Squares of pixels become blocks of channels."""
-    n, c, h, w = to.shape(op.input)
+    n, c, h, w = builder.shape(op.input)
     size = op.blocksize.value.data
     is_depth_first = op.mode.data == "DCR"
     sizes = (
@@ -152,8 +190,14 @@ def space_to_depth(op: tensor.SpaceToDepthOp, to: Lowering) -> str | None:
     shape = (n, c, h // size, size, w // size, size)
     # Loops: image, (channel,) row in the block, column in the block, (channel,) row, column.
     order = (0, 3, 4, 1, 5, 2) if is_depth_first else (0, 1, 4, 2, 5, 3)
-    source = Side(to.buffer(op.input), shape, [loop(number) for number in order])
-    copy("spacetodepth", sizes, Side(to.result(op.output), sizes, plain(6)), source, to)
+    source = AffineAccess(builder.buffer(op.input), shape, [dim(number) for number in order])
+    copy(
+        "spacetodepth",
+        sizes,
+        AffineAccess(builder.result(op.output), sizes, identity_map(6)),
+        source,
+        builder,
+    )
     return None
 
 
@@ -165,9 +209,9 @@ def as_stored(value: Array) -> float:
     return first.view(f"i{first.dtype.itemsize}").item()
 
 
-def integers_of(value: SSAValue, to: Lowering) -> list[int] | None:
+def integers_of(value: SSAValue, builder: LoweringBuilder) -> list[int] | None:
     """The numbers of a constant; `None` if it is none, or not there."""
     if value.type == NONE:
         return None
-    array = to.constant(value)
+    array = builder.constant(value)
     return None if array is None else [int(number) for number in np.asarray(array, np.int64).reshape(-1)]

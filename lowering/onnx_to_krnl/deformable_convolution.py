@@ -10,9 +10,9 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.nn import DeformConvOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.matmul import plain_product
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
@@ -21,49 +21,49 @@ from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 
 
 @lowers(DeformConvOp)
-def deform_conv(op: DeformConvOp, to: Lowering) -> str | None:
+def deform_conv(op: DeformConvOp, builder: LoweringBuilder) -> str | None:
     """A product of the weights with windows whose pixels lie where offsets say, between others or outside."""
-    shape, out, weights = to.shape(op.X), to.shape(op.Y), to.shape(op.W)
+    shape, out, weights = builder.shape(op.X), builder.shape(op.Y), builder.shape(op.W)
     if len(shape) != 4:
         return "not of two spatial axes"
-    element = to.element(op.X)
-    kind, groups, pixels, depth = wide(element), op.group.value.data, prod(out[2:]), prod(weights[1:])
-    columns = _columns(op, to)
+    element = builder.element(op.X)
+    kind, groups, pixels, depth = compute_type(element), op.group.value.data, prod(out[2:]), prod(weights[1:])
+    columns = _columns(op, builder)
     filters = out[1] // groups
     if element in (f32, f64) and op.B.type == NONE:
         starts_a = [group * filters * depth for _ in range(shape[0]) for group in range(groups)]
         starts_b = [number * depth * pixels for number in range(shape[0] * groups)]
         sizes = filters, pixels, depth
-        plain_product(op.Y, [to.buffer(op.W), columns], sizes, (starts_a, starts_b), to)
+        plain_product(op.Y, [builder.buffer(op.W), columns], sizes, (starts_a, starts_b), builder)
         return None
     places = [shape[0], groups, filters, pixels]
-    sums = to.allocate(places, kind)
-    fill(sums, prod(places), 0, to)
-    a = Factor(to.buffer(op.W), [1, groups, filters, depth], element)
+    sums = builder.allocate(places, kind)
+    fill(sums, prod(places), 0, builder)
+    a = Factor(builder.buffer(op.W), [1, groups, filters, depth], element)
     b = Factor(columns, [shape[0], groups, depth, pixels], kind)
-    accumulate(sums, places[:2], (filters, pixels, depth), (a, b), kind, to)
-    _add_bias(op, sums, to)
+    accumulate(sums, places[:2], (filters, pixels, depth), (a, b), kind, builder)
+    _add_bias(op, sums, builder)
     return None
 
 
-def _columns(op: DeformConvOp, to: Lowering) -> SSAValue:
+def _columns(op: DeformConvOp, builder: LoweringBuilder) -> SSAValue:
     """For each channel and each place of the window, what lies at the moved places of it."""
-    (images, channels, *size), (_, _, *out) = to.shape(op.X), to.shape(op.Y)
-    window = to.shape(op.W)[2:]
+    (images, channels, *size), (_, _, *out) = builder.shape(op.X), builder.shape(op.Y)
+    window = builder.shape(op.W)[2:]
     strides, dilations = values_of(op.strides) or (1, 1), values_of(op.dilations) or (1, 1)
     pads = values_of(op.pads) or (0,) * 4
     groups = op.offset_group.value.data
-    element, each = to.element(op.X), channels // groups
-    kind = wide(element)
-    columns = to.allocate([images, channels, *window, *out], kind)
-    moves = [images, groups, *window, 2, *out]
+    element, each = builder.element(op.X), channels // groups
+    kind = compute_type(element)
+    columns = builder.allocate([images, channels, *window, *out], kind)
+    lowers_data_movement = [images, groups, *window, 2, *out]
     types = [buffer_type([images, groups, each, *window, *out], kind)]
-    types += [buffer_type([images, groups, each, *size], element), buffer_type(moves, element)]
-    buffers = [to.buffer(op.X), to.buffer(op.offset)]
+    types += [buffer_type([images, groups, each, *size], element), buffer_type(lowers_data_movement, element)]
+    buffers = [builder.buffer(op.X), builder.buffer(op.offset)]
     if op.mask.type != NONE:
         types.append(buffer_type([images, groups, *window, *out], element))
-        buffers.append(to.buffer(op.mask))
-    kernel = Kernel(types)
+        buffers.append(builder.buffer(op.mask))
+    kernel = KernelBuilder(types)
     target, source, offsets, *mask = kernel.buffers
     with kernel.loops([images, groups, *window, *out]) as (image, group, *at):
         taps: list[tuple[list[Scalar], list[Scalar]]] = []
@@ -74,7 +74,7 @@ def _columns(op: DeformConvOp, to: Lowering) -> SSAValue:
             taps.append(_taps(place.to(kind) + read_as(kernel, offsets, moved, element, kind), size[axis]))
         share = [read_as(kernel, held, [image, group, *at], element, kind) for held in mask]
         with kernel.loops([each]) as (channel,):
-            total = Scalar(kernel, kernel.number(0.0, kind))
+            total = Scalar(kernel, kernel.constant(0.0, kind))
             for y, height in zip(*taps[0], strict=True):
                 for x, width in zip(*taps[1], strict=True):
                     pixel = kernel.read(source, [image, group, channel, y.value, x.value], element)
@@ -82,7 +82,7 @@ def _columns(op: DeformConvOp, to: Lowering) -> SSAValue:
             for factor in share:
                 total = total * factor
             kernel.store(total.value, target, [image, group, channel, *at])
-    to.call("deformed", kernel, [columns], buffers)
+    builder.call("deformed", kernel, [columns], buffers)
     return columns
 
 
@@ -91,21 +91,21 @@ def _taps(place: Scalar, size: int) -> tuple[list[Scalar], list[Scalar]]:
     low = place.floor()
     part = place - low
     pixels: list[Scalar] = []
-    shares: list[Scalar] = []
+    weights: list[Scalar] = []
     for pixel, share in ((low, 1.0 - part), (low + 1.0, part)):
         is_inside = (pixel >= 0.0) & (pixel < float(size))
         pixels.append(pixel.to(INDEX).between(0, size - 1))
-        shares.append(is_inside.choose(share, 0.0))
-    return pixels, shares
+        weights.append(is_inside.choose(share, 0.0))
+    return pixels, weights
 
 
-def _add_bias(op: DeformConvOp, sums: SSAValue, to: Lowering) -> None:
+def _add_bias(op: DeformConvOp, sums: SSAValue, builder: LoweringBuilder) -> None:
     """Rounds the sums to the result, each with the number of its channel."""
-    images, channels, *out = to.shape(op.Y)
-    element = to.element(op.Y)
-    kind, sizes = wide(element), [images, channels, prod(out)]
-    bias = [] if op.B.type == NONE else [to.buffer(op.B)]
-    kernel = Kernel(
+    images, channels, *out = builder.shape(op.Y)
+    element = builder.element(op.Y)
+    kind, sizes = compute_type(element), [images, channels, prod(out)]
+    bias = [] if op.B.type == NONE else [builder.buffer(op.B)]
+    kernel = KernelBuilder(
         [
             buffer_type(sizes, element),
             buffer_type(sizes, kind),
@@ -118,4 +118,4 @@ def _add_bias(op: DeformConvOp, sums: SSAValue, to: Lowering) -> None:
         for held in added:
             total = total + read_as(kernel, held, [indices[1]], element, kind)
         kernel.write(total.value, target, indices, element)
-    to.call("biased", kernel, [to.result(op.Y)], [sums, *bias])
+    builder.call("biased", kernel, [builder.result(op.Y)], [sums, *bias])

@@ -22,7 +22,7 @@ from xonnc.transforms.dims.naming import Parameter
 INDEX = IndexType()
 
 
-class OpenSizes:
+class DynamicShapes:
     """
     What the sizes of a function's values are in terms of those of its arguments.
 

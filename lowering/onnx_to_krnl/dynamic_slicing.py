@@ -10,35 +10,37 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.lowering.onnx_to_krnl.checks import declared, index_in
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 
 
 def slice_where_fed(
-    op: tensor.SliceOp, axes: Sequence[int], steps: Sequence[int], to: Lowering
+    op: tensor.SliceOp, axes: Sequence[int], steps: Sequence[int], builder: LoweringBuilder
 ) -> str | None:
     """From starts that are fed; a run fails if its ends make another size than the model says."""
-    shape, sizes, element = to.shape(op.data), to.shape(op.output), to.element(op.data)
+    shape, sizes, element = builder.shape(op.data), builder.shape(op.output), builder.element(op.data)
     if 0 in shape or not shape:
         return "an operand is empty"
-    held = buffer_type([len(axes)], to.element(op.starts))
-    starts, ends = to.buffer(op.starts), to.buffer(op.ends)
-    for place, (axis, step) in enumerate(zip(axes, steps, strict=True)) if to.is_checked else ():
-        cell = declared(op, sizes[axis], f"gives {{}} elements along axis {axis}", to)
-        kernel = Kernel([buffer_type([2], i64), held, held])
+    held = buffer_type([len(axes)], builder.element(op.starts))
+    starts, ends = builder.buffer(op.starts), builder.buffer(op.ends)
+    for place, (axis, step) in enumerate(zip(axes, steps, strict=True)) if builder.has_runtime_checks else ():
+        cell = declared(op, sizes[axis], f"gives {{}} elements along axis {axis}", builder)
+        kernel = KernelBuilder([buffer_type([2], i64), held, held])
         out, *bounds = kernel.buffers
         first, last = (
             _bound(kernel, buffer, place, shape[axis], step, is_end)
             for buffer, is_end in zip(bounds, (False, True), strict=True)
         )
         distance = kernel.add(arith.SubiOp(last, first))
-        over = kernel.number(step - 1 if step > 0 else step + 1, i64)
-        turns = kernel.add(arith.DivSIOp(kernel.add(arith.AddiOp(distance, over)), kernel.number(step, i64)))
-        turns = kernel.add(arith.MaxSIOp(turns, kernel.number(0, i64)))
+        over = kernel.constant(step - 1 if step > 0 else step + 1, i64)
+        turns = kernel.add(
+            arith.DivSIOp(kernel.add(arith.AddiOp(distance, over)), kernel.constant(step, i64))
+        )
+        turns = kernel.add(arith.MaxSIOp(turns, kernel.constant(0, i64)))
         for index in range(2):
             kernel.store(turns, out, [kernel.index(index)])
-        to.call("slicecount", kernel, [cell], [starts, ends])
-    kernel = Kernel([buffer_type(sizes, element), buffer_type(shape, element), held])
+        builder.call("slicecount", kernel, [cell], [starts, ends])
+    kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(shape, element), held])
     out, source, given = kernel.buffers
     with kernel.loops(sizes[:-1]) as outer:
         loops = list(outer)[: len(sizes) - 1]
@@ -48,26 +50,28 @@ def slice_where_fed(
                 first = _bound(kernel, given, place, shape[axis], step, False)
                 at[axis] = _stepped(kernel, first, at[axis], step, shape[axis])
             kernel.store(kernel.load(source, at), out, [*loops, inner])
-    to.call("slice_fed", kernel, [to.result(op.output)], [to.buffer(op.data), starts])
+    builder.call("slice_fed", kernel, [builder.result(op.output)], [builder.buffer(op.data), starts])
     return None
 
 
-def _stepped(kernel: Kernel, first: SSAValue, turn: SSAValue, step: int, size: int) -> SSAValue:
+def _stepped(kernel: KernelBuilder, first: SSAValue, turn: SSAValue, step: int, size: int) -> SSAValue:
     number = kernel.add(arith.IndexCastOp(turn, i64))
     if step != 1:
-        number = kernel.add(arith.MuliOp(number, kernel.number(step, i64)))
+        number = kernel.add(arith.MuliOp(number, kernel.constant(step, i64)))
     return index_in(kernel, kernel.add(arith.AddiOp(first, number)), size, wraps=False)
 
 
-def _bound(kernel: Kernel, buffer: SSAValue, place: int, size: int, step: int, is_end: bool) -> SSAValue:
+def _bound(
+    kernel: KernelBuilder, buffer: SSAValue, place: int, size: int, step: int, is_end: bool
+) -> SSAValue:
     """A start or an end: from the end of the axis if below 0, and where the axis ends if it is beyond."""
     number = kernel.load(buffer, [kernel.index(place)])
     if number.type != i64:
         number = kernel.add(arith.ExtSIOp(number, i64))
-    is_below = kernel.add(arith.CmpiOp(number, kernel.number(0, i64), "slt"))
-    from_end = kernel.add(arith.AddiOp(number, kernel.number(size, i64)))
+    is_below = kernel.add(arith.CmpiOp(number, kernel.constant(0, i64), "slt"))
+    from_end = kernel.add(arith.AddiOp(number, kernel.constant(size, i64)))
     number = kernel.add(arith.SelectOp(is_below, from_end, number))
     least = -1 if is_end and step < 0 else 0
     most = size if step > 0 else size - 1
-    number = kernel.add(arith.MaxSIOp(number, kernel.number(least, i64)))
-    return kernel.add(arith.MinSIOp(number, kernel.number(most, i64)))
+    number = kernel.add(arith.MaxSIOp(number, kernel.constant(least, i64)))
+    return kernel.add(arith.MinSIOp(number, kernel.constant(most, i64)))

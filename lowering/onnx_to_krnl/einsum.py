@@ -7,9 +7,9 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops.math import EinsumOp
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
@@ -17,9 +17,9 @@ ELLIPSIS = "..."
 
 
 @lowers(EinsumOp)
-def einsum(op: EinsumOp, to: Lowering) -> str | None:
+def einsum(op: EinsumOp, builder: LoweringBuilder) -> str | None:
     """For each place of the letters of the result, the sum over the others of the product of all inputs."""
-    shapes = [to.shape(value) for value in op.Inputs]
+    shapes = [builder.shape(value) for value in op.Inputs]
     terms = letters_of(op.equation.data, [len(shape) for shape in shapes])
     *inputs, output = terms
     sizes: dict[str, int] = {}
@@ -27,12 +27,12 @@ def einsum(op: EinsumOp, to: Lowering) -> str | None:
         for letter, size in zip(letters, shape, strict=True):
             sizes[letter] = max(size, sizes.get(letter, 1))
     summed = [letter for letter in sizes if letter not in output]
-    elements = [to.element(value) for value in op.Inputs]
-    element = to.element(op.Output)
-    kind = wide(element)
+    elements = [builder.element(value) for value in op.Inputs]
+    element = builder.element(op.Output)
+    kind = compute_type(element)
     types = [buffer_type([sizes[letter] for letter in output] or [1], element)]
     types += [buffer_type(shape, each) for shape, each in zip(shapes, elements, strict=True)]
-    kernel = Kernel(types)
+    kernel = KernelBuilder(types)
     out, *sources = kernel.buffers
 
     def product(places: dict[str, SSAValue]) -> Scalar:
@@ -54,13 +54,15 @@ def einsum(op: EinsumOp, to: Lowering) -> str | None:
             zeros = dict.fromkeys(summed, kernel.index(0))
             total = product(known | zeros).value
         else:
-            start = kernel.number(0, kind)
+            start = kernel.constant(0, kind)
             with kernel.reducing([sizes[letter] for letter in summed], [start]) as (inner, held, results):
                 term = product(known | dict(zip(summed, inner, strict=True)))
                 results.append((Scalar(kernel, held[0]) + term).value)
             total = results[0]
         kernel.write(total, out, outer, element)
-    to.call("einsum", kernel, [to.result(op.Output)], [to.buffer(value) for value in op.Inputs])
+    builder.call(
+        "einsum", kernel, [builder.result(op.Output)], [builder.buffer(value) for value in op.Inputs]
+    )
     return None
 
 

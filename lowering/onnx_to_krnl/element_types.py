@@ -28,10 +28,10 @@ from xonnc.transforms.numerics import largest
 WIDTHS = (1, 8, 16, 32, 64)
 """Bits of the integers that code computes with."""
 
-NIBBLES = (2, 4)
+SUB_BYTE_WIDTHS = (2, 4)
 """Bits of the integers that lie in a byte each, the upper bits 0."""
 
-CODED: dict[Attribute, int] = {
+NARROW_FLOATS: dict[Attribute, int] = {
     bf16: 16,
     f8E4M3FN: 8,
     f8E4M3FNUZ: 8,
@@ -48,35 +48,35 @@ COMPLEX = ComplexType(f32)
 """Pairs of f32, which code moves as 64 bits; it does not compute with them."""
 
 
-def is_nibble(element: Attribute) -> bool:
+def is_sub_byte(element: Attribute) -> bool:
     """Whether an element is an integer of less than a byte."""
-    return is_integer(element) and element.width.data in NIBBLES
+    return is_integer(element) and element.width.data in SUB_BYTE_WIDTHS
 
 
-def is_computed(element: Attribute | None) -> bool:
+def is_computable(element: Attribute | None) -> bool:
     """Whether code can compute with elements of a type."""
     if element is not None and is_integer(element):
-        return element.width.data in WIDTHS or is_nibble(element)
-    return element in (f16, f32, f64) or element in CODED
+        return element.width.data in WIDTHS or is_sub_byte(element)
+    return element in (f16, f32, f64) or element in NARROW_FLOATS
 
 
-def is_held(element: Attribute | None) -> bool:
+def is_storable(element: Attribute | None) -> bool:
     """Whether elements of a type lie in buffers, so that code can move them at least."""
-    return is_computed(element) or element == COMPLEX
+    return is_computable(element) or element == COMPLEX
 
 
-def stored(element: Attribute) -> Attribute:
+def storage_type(element: Attribute) -> Attribute:
     """An element type in buffers, where integers have no sign and small floats are bits."""
     if element == COMPLEX:
         return IntegerType(64)
     if is_integer(element):
-        return IntegerType(8 if is_nibble(element) else element.width.data)
-    return IntegerType(CODED[element]) if element in CODED else element
+        return IntegerType(8 if is_sub_byte(element) else element.width.data)
+    return IntegerType(NARROW_FLOATS[element]) if element in NARROW_FLOATS else element
 
 
-def wide(element: Attribute) -> Attribute:
+def compute_type(element: Attribute) -> Attribute:
     """The type of the numbers that code computes with for elements of a type."""
-    return f32 if element == f16 or element in CODED else stored(element)
+    return f32 if element == f16 or element in NARROW_FLOATS else storage_type(element)
 
 
 def is_unsigned_element(element: Attribute) -> bool:

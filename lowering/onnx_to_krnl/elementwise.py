@@ -15,7 +15,12 @@ from xonnc.dialects.onnx.ops import logical, tensor
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.element_types import largest_finite
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import Point, at_each_point, is_float, is_unsigned
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import (
+    ElementwiseBody,
+    is_float,
+    is_unsigned,
+    lowers_elementwise,
+)
 from xonnc.lowering.onnx_to_krnl.error_function import error_function
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
@@ -23,36 +28,42 @@ Made = SSAValue | None
 
 
 def binary(
-    floats: type[Operation] | None, integers: type[Operation] | None, at: Point, a: SSAValue, b: SSAValue
+    floats: type[Operation] | None,
+    integers: type[Operation] | None,
+    body: ElementwiseBody,
+    a: SSAValue,
+    b: SSAValue,
 ) -> Made:
     """One op of two numbers by their kind."""
     kind = floats if is_float(a) else integers
     return (
-        None if kind is None or a.type == i1 else at.add(kind.create(operands=[a, b], result_types=[a.type]))
+        None
+        if kind is None or a.type == i1
+        else body.add(kind.create(operands=[a, b], result_types=[a.type]))
     )
 
 
-@at_each_point(onnx.AddOp)
-def add(op: onnx.AddOp, at: Point) -> Made:
+@lowers_elementwise(onnx.AddOp)
+def add(op: onnx.AddOp, body: ElementwiseBody) -> Made:
     """`A + B`"""
-    return binary(arith.AddfOp, arith.AddiOp, at, at(op.A), at(op.B))
+    return binary(arith.AddfOp, arith.AddiOp, body, body(op.A), body(op.B))
 
 
-@at_each_point(onnx.SubOp)
-def sub(op: onnx.SubOp, at: Point) -> Made:
+@lowers_elementwise(onnx.SubOp)
+def sub(op: onnx.SubOp, body: ElementwiseBody) -> Made:
     """`A - B`"""
-    return binary(arith.SubfOp, arith.SubiOp, at, at(op.A), at(op.B))
+    return binary(arith.SubfOp, arith.SubiOp, body, body(op.A), body(op.B))
 
 
-@at_each_point(onnx.MulOp)
-def mul(op: onnx.MulOp, at: Point) -> Made:
+@lowers_elementwise(onnx.MulOp)
+def mul(op: onnx.MulOp, body: ElementwiseBody) -> Made:
     """`A B`"""
-    return binary(arith.MulfOp, arith.MuliOp, at, at(op.A), at(op.B))
+    return binary(arith.MulfOp, arith.MuliOp, body, body(op.A), body(op.B))
 
 
-def unary(kind: type[Operation], at: Point, x: SSAValue) -> Made:
+def unary(kind: type[Operation], body: ElementwiseBody, x: SSAValue) -> Made:
     """One op of a float."""
-    return at.add(kind.create(operands=[x], result_types=[x.type])) if is_float(x) else None
+    return body.add(kind.create(operands=[x], result_types=[x.type])) if is_float(x) else None
 
 
 UNARY: Sequence[tuple[type[Operation], type[Operation]]] = (
@@ -93,73 +104,73 @@ So code gives the same on each machine, and what constant propagation gives.
 """
 
 
-def _in_double(becomes: type[Operation], at: Point, x: SSAValue) -> Made:
+def _in_double(becomes: type[Operation], body: ElementwiseBody, x: SSAValue) -> Made:
     if x.type != f32:
-        return unary(becomes, at, x)
-    made = unary(becomes, at, at.add(arith.ExtFOp(x, f64)))
-    return None if made is None else at.add(arith.TruncFOp(made, f32))
+        return unary(becomes, body, x)
+    made = unary(becomes, body, body.add(arith.ExtFOp(x, f64)))
+    return None if made is None else body.add(arith.TruncFOp(made, f32))
 
 
 def _register_unary(kind: type[Operation], becomes: type[Operation]) -> None:
-    def function(op: Operation, at: Point) -> Made:
-        x = at(op.operands[0])
-        return _in_double(becomes, at, x) if becomes in IN_DOUBLE else unary(becomes, at, x)
+    def function(op: Operation, body: ElementwiseBody) -> Made:
+        x = body(op.operands[0])
+        return _in_double(becomes, body, x) if becomes in IN_DOUBLE else unary(becomes, body, x)
 
     function.__doc__ = f"`{kind.name.removeprefix('onnx.').lower()} X`, of floats."
-    at_each_point(kind)(function)
+    lowers_elementwise(kind)(function)
 
 
 for _kind, _becomes in UNARY:
     _register_unary(_kind, _becomes)
 
 
-@at_each_point(onnx.ErfOp)
-def erf(op: onnx.ErfOp, at: Point) -> Made:
+@lowers_elementwise(onnx.ErfOp)
+def erf(op: onnx.ErfOp, body: ElementwiseBody) -> Made:
     """
     The error function; of f32 near 0 by its series, since the absolute error of the other form is too large.
 
     Below 1/2 the first term that is left out is 3e-8 of the result.
     """
-    x = at(op.input)
+    x = body(op.input)
     if x.type == f64:
-        return error_function(Scalar(at.kernel, x)).value
+        return error_function(Scalar(body.kernel, x)).value
     if x.type != f32:
         return None
-    large = at.add(KrnlErfOp.create(operands=[x], result_types=[x.type]))
-    square = at.add(arith.MulfOp(x, x))
-    series = at.number(ERF_SERIES[0], x)
+    large = body.add(KrnlErfOp.create(operands=[x], result_types=[x.type]))
+    square = body.add(arith.MulfOp(x, x))
+    series = body.constant(ERF_SERIES[0], x)
     for term in ERF_SERIES[1:]:
-        series = at.add(arith.AddfOp(at.add(arith.MulfOp(series, square)), at.number(term, x)))
-    is_small = at.add(arith.CmpfOp(at.add(math.AbsFOp(x)), at.number(0.5, x), "olt"))
-    return at.add(arith.SelectOp(is_small, at.add(arith.MulfOp(series, x)), large))
+        series = body.add(arith.AddfOp(body.add(arith.MulfOp(series, square)), body.constant(term, x)))
+    is_small = body.add(arith.CmpfOp(body.add(math.AbsFOp(x)), body.constant(0.5, x), "olt"))
+    return body.add(arith.SelectOp(is_small, body.add(arith.MulfOp(series, x)), large))
 
 
 ERF_SERIES = tuple(2 / sqrt(pi) * (-1) ** n / (factorial(n) * (2 * n + 1)) for n in range(5, -1, -1))
 """Maclaurin's coefficients of `erf(x) / x` as a polynomial of `x²`, the highest first."""
 
 
-@at_each_point(onnx.NegOp)
-def neg(op: onnx.NegOp, at: Point) -> Made:
+@lowers_elementwise(onnx.NegOp)
+def neg(op: onnx.NegOp, body: ElementwiseBody) -> Made:
     """`-X`"""
-    x = at(op.X)
-    return binary(arith.SubfOp, arith.SubiOp, at, at.number(-0.0 if is_float(x) else 0, x), x)
+    x = body(op.X)
+    return binary(arith.SubfOp, arith.SubiOp, body, body.constant(-0.0 if is_float(x) else 0, x), x)
 
 
-@at_each_point(onnx.ReciprocalOp)
-def reciprocal(op: onnx.ReciprocalOp, at: Point) -> Made:
+@lowers_elementwise(onnx.ReciprocalOp)
+def reciprocal(op: onnx.ReciprocalOp, body: ElementwiseBody) -> Made:
     """`1 / X`"""
-    x = at(op.X)
-    return binary(arith.DivfOp, None, at, at.number(1, x), x)
+    x = body(op.X)
+    return binary(arith.DivfOp, None, body, body.constant(1, x), x)
 
 
-def least(at: Point, unsigned: bool, a: SSAValue, b: SSAValue) -> Made:
+def least(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> Made:
     """The smaller of two numbers; NaN if one is."""
-    return binary(arith.MinimumfOp, arith.MinUIOp if unsigned else arith.MinSIOp, at, a, b)
+    return binary(arith.MinimumfOp, arith.MinUIOp if unsigned else arith.MinSIOp, body, a, b)
 
 
-def greatest(at: Point, unsigned: bool, a: SSAValue, b: SSAValue) -> Made:
+def greatest(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> Made:
     """The larger of two numbers; NaN if one is."""
-    return binary(arith.MaximumfOp, arith.MaxUIOp if unsigned else arith.MaxSIOp, at, a, b)
+    return binary(arith.MaximumfOp, arith.MaxUIOp if unsigned else arith.MaxSIOp, body, a, b)
 
 
 def folded(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], Made]) -> Made:
@@ -173,96 +184,96 @@ def folded(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], M
     return total
 
 
-@at_each_point(onnx.MaxOp)
-def max_(op: onnx.MaxOp, at: Point) -> Made:
+@lowers_elementwise(onnx.MaxOp)
+def max_(op: onnx.MaxOp, body: ElementwiseBody) -> Made:
     """The largest of all inputs."""
     unsigned = is_unsigned(op.results[0])
-    return folded([at(value) for value in op.operands], lambda a, b: greatest(at, unsigned, a, b))
+    return folded([body(value) for value in op.operands], lambda a, b: greatest(body, unsigned, a, b))
 
 
-@at_each_point(onnx.MinOp)
-def min_(op: onnx.MinOp, at: Point) -> Made:
+@lowers_elementwise(onnx.MinOp)
+def min_(op: onnx.MinOp, body: ElementwiseBody) -> Made:
     """The smallest of all inputs."""
     unsigned = is_unsigned(op.results[0])
-    return folded([at(value) for value in op.operands], lambda a, b: least(at, unsigned, a, b))
+    return folded([body(value) for value in op.operands], lambda a, b: least(body, unsigned, a, b))
 
 
-@at_each_point(onnx.SumOp)
-def sum_(op: onnx.SumOp, at: Point) -> Made:
+@lowers_elementwise(onnx.SumOp)
+def sum_(op: onnx.SumOp, body: ElementwiseBody) -> Made:
     """All inputs added up."""
     return folded(
-        [at(value) for value in op.operands], lambda a, b: binary(arith.AddfOp, arith.AddiOp, at, a, b)
+        [body(value) for value in op.operands], lambda a, b: binary(arith.AddfOp, arith.AddiOp, body, a, b)
     )
 
 
-@at_each_point(onnx.ClipOp, onnx.ClipV11Op, onnx.ClipV12Op)
-def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, at: Point) -> Made:
+@lowers_elementwise(onnx.ClipOp, onnx.ClipV11Op, onnx.ClipV12Op)
+def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, body: ElementwiseBody) -> Made:
     """Between `min` and `max`, or the limits of the type; the upper bound has the last word."""
-    number, unsigned = at(op.input), is_unsigned(op.input)
-    low, high = (None if bound.type == NONE else at(bound) for bound in (op.min, op.max))
+    number, unsigned = body(op.input), is_unsigned(op.input)
+    low, high = (None if bound.type == NONE else body(bound) for bound in (op.min, op.max))
     if is_float(number):
         limit = largest_finite(element_type(op.input.type))
-        low = at.number(-limit, number) if low is None else low
-        high = at.number(limit, number) if high is None else high
-    above = number if low is None else greatest(at, unsigned, number, low)
-    return above if above is None or high is None else least(at, unsigned, above, high)
+        low = body.constant(-limit, number) if low is None else low
+        high = body.constant(limit, number) if high is None else high
+    above = number if low is None else greatest(body, unsigned, number, low)
+    return above if above is None or high is None else least(body, unsigned, above, high)
 
 
-@at_each_point(onnx.ReluOp)
-def relu(op: onnx.ReluOp, at: Point) -> Made:
+@lowers_elementwise(onnx.ReluOp)
+def relu(op: onnx.ReluOp, body: ElementwiseBody) -> Made:
     """`max(0, X)`"""
-    x = at(op.X)
-    return greatest(at, False, x, at.number(0, x))
+    x = body(op.X)
+    return greatest(body, False, x, body.constant(0, x))
 
 
 def where(
-    at: Point, predicate: str, x: SSAValue, bound: float, then: SSAValue, otherwise: SSAValue
+    body: ElementwiseBody, predicate: str, x: SSAValue, bound: float, then: SSAValue, otherwise: SSAValue
 ) -> SSAValue:
     """One of two floats by a comparison with a number."""
-    condition = at.add(arith.CmpfOp(x, at.number(bound, x), predicate))
-    return at.add(arith.SelectOp(condition, then, otherwise))
+    condition = body.add(arith.CmpfOp(x, body.constant(bound, x), predicate))
+    return body.add(arith.SelectOp(condition, then, otherwise))
 
 
-@at_each_point(onnx.LeakyReluOp)
-def leaky_relu(op: onnx.LeakyReluOp, at: Point) -> Made:
+@lowers_elementwise(onnx.LeakyReluOp)
+def leaky_relu(op: onnx.LeakyReluOp, body: ElementwiseBody) -> Made:
     """`X`, times `alpha` below 0."""
-    x = at(op.X)
-    scaled = at.add(arith.MulfOp(x, at.number(op.alpha.value.data, x)))
-    return where(at, "olt", x, 0.0, scaled, x)
+    x = body(op.X)
+    scaled = body.add(arith.MulfOp(x, body.constant(op.alpha.value.data, x)))
+    return where(body, "olt", x, 0.0, scaled, x)
 
 
-@at_each_point(onnx.SigmoidOp)
-def sigmoid(op: onnx.SigmoidOp, at: Point) -> Made:
+@lowers_elementwise(onnx.SigmoidOp)
+def sigmoid(op: onnx.SigmoidOp, body: ElementwiseBody) -> Made:
     """`1 / (1 + e^-X)`"""
-    return logistic(at, at(op.X))
+    return logistic(body, body(op.X))
 
 
-def logistic(at: Point, x: SSAValue) -> SSAValue:
+def logistic(body: ElementwiseBody, x: SSAValue) -> SSAValue:
     """`1 / (1 + e^-x)`"""
-    one = at.number(1, x)
+    one = body.constant(1, x)
     # Added to 1, powers too small for a normal number do not matter.
     quick = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
-    power = at.add(math.ExpOp(at.add(arith.SubfOp(at.number(-0.0, x), x)), quick))
-    return at.add(arith.DivfOp(one, at.add(arith.AddfOp(one, power))))
+    power = body.add(math.ExpOp(body.add(arith.SubfOp(body.constant(-0.0, x), x)), quick))
+    return body.add(arith.DivfOp(one, body.add(arith.AddfOp(one, power))))
 
 
-@at_each_point(onnx.HardSigmoidOp)
-def hard_sigmoid(op: onnx.HardSigmoidOp, at: Point) -> Made:
+@lowers_elementwise(onnx.HardSigmoidOp)
+def hard_sigmoid(op: onnx.HardSigmoidOp, body: ElementwiseBody) -> Made:
     """`alpha X + beta` between 0 and 1."""
-    x = at(op.X)
-    line = at.add(arith.MulfOp(x, at.number(op.alpha.value.data, x)))
-    line = at.add(arith.AddfOp(line, at.number(op.beta.value.data, x)))
-    above = at.add(arith.MaximumfOp(line, at.number(0, x)))
-    return at.add(arith.MinimumfOp(above, at.number(1, x)))
+    x = body(op.X)
+    line = body.add(arith.MulfOp(x, body.constant(op.alpha.value.data, x)))
+    line = body.add(arith.AddfOp(line, body.constant(op.beta.value.data, x)))
+    above = body.add(arith.MaximumfOp(line, body.constant(0, x)))
+    return body.add(arith.MinimumfOp(above, body.constant(1, x)))
 
 
-@at_each_point(onnx.EluOp)
-def elu(op: onnx.EluOp, at: Point) -> Made:
+@lowers_elementwise(onnx.EluOp)
+def elu(op: onnx.EluOp, body: ElementwiseBody) -> Made:
     """`X`, below 0 `alpha (e^X - 1)`."""
-    x = at(op.X)
-    below = at.add(arith.SubfOp(at.add(math.ExpOp(x)), at.number(1, x)))
-    below = at.add(arith.MulfOp(below, at.number(op.alpha.value.data, x)))
-    return where(at, "olt", x, 0.0, below, x)
+    x = body(op.X)
+    below = body.add(arith.SubfOp(body.add(math.ExpOp(x)), body.constant(1, x)))
+    below = body.add(arith.MulfOp(below, body.constant(op.alpha.value.data, x)))
+    return where(body, "olt", x, 0.0, below, x)
 
 
 COMPARISONS: Sequence[tuple[type[Operation], str, str, str]] = (
@@ -276,14 +287,14 @@ COMPARISONS: Sequence[tuple[type[Operation], str, str, str]] = (
 
 
 def _register_comparison(kind: type[Operation], floats: str, signed: str, unsigned: str) -> None:
-    def function(op: Operation, at: Point) -> Made:
-        a, b = (at(value) for value in op.operands)
+    def function(op: Operation, body: ElementwiseBody) -> Made:
+        a, b = (body(value) for value in op.operands)
         if is_float(a):
-            return at.add(arith.CmpfOp(a, b, floats))
-        return at.add(arith.CmpiOp(a, b, unsigned if is_unsigned(op.operands[0]) else signed))
+            return body.add(arith.CmpfOp(a, b, floats))
+        return body.add(arith.CmpiOp(a, b, unsigned if is_unsigned(op.operands[0]) else signed))
 
     function.__doc__ = "Two numbers compared; NaN is neither equal, less nor greater."
-    at_each_point(kind)(function)
+    lowers_elementwise(kind)(function)
 
 
 for _comparison in COMPARISONS:
@@ -300,26 +311,26 @@ LOGIC: Sequence[tuple[type[Operation], type[Operation]]] = (
 
 
 def _register_logic(kind: type[Operation], becomes: type[Operation]) -> None:
-    def function(op: Operation, at: Point) -> Made:
-        a, b = (at(value) for value in op.operands)
-        return at.add(becomes.create(operands=[a, b], result_types=[a.type]))
+    def function(op: Operation, body: ElementwiseBody) -> Made:
+        a, b = (body(value) for value in op.operands)
+        return body.add(becomes.create(operands=[a, b], result_types=[a.type]))
 
     function.__doc__ = "Truth values, or all bits of integers, brought together one by one."
-    at_each_point(kind)(function)
+    lowers_elementwise(kind)(function)
 
 
 for _kind, _becomes in LOGIC:
     _register_logic(_kind, _becomes)
 
 
-@at_each_point(logical.NotOp)
-def not_(op: logical.NotOp, at: Point) -> Made:
+@lowers_elementwise(logical.NotOp)
+def not_(op: logical.NotOp, body: ElementwiseBody) -> Made:
     """The opposite."""
-    x = at(op.X)
-    return at.add(arith.XOrIOp(x, at.number(1, x)))
+    x = body(op.X)
+    return body.add(arith.XOrIOp(x, body.constant(1, x)))
 
 
-@at_each_point(tensor.WhereOp)
-def where_(op: tensor.WhereOp, at: Point) -> Made:
+@lowers_elementwise(tensor.WhereOp)
+def where_(op: tensor.WhereOp, body: ElementwiseBody) -> Made:
     """`X` where the condition holds, else `Y`."""
-    return at.add(arith.SelectOp(at(op.condition), at(op.X), at(op.Y)))
+    return body.add(arith.SelectOp(body(op.condition), body(op.X), body(op.Y)))

@@ -18,63 +18,70 @@ from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp, ReluOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE, element_type
-from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, channel_numbers, result_in_blocks
-from xonnc.lowering.onnx_to_krnl.element_types import is_nibble, is_unsigned_element, stored, wide
+from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, blocked_result, channel_constants
+from xonnc.lowering.onnx_to_krnl.element_types import (
+    compute_type,
+    is_sub_byte,
+    is_unsigned_element,
+    storage_type,
+)
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import is_blocked, is_like
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
-from xonnc.lowering.onnx_to_krnl.parallel_ranges import shares
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_known, is_known, volume
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.parallel_ranges import split_into_chunks
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, volume
 
 OpT = TypeVar("OpT", bound=Operation)
 
-MOST_IN_A_SHARE = 4096
+MAX_CHUNK = 4096
 """Elements of a share of a loop: enough that shares cost nothing."""
 
-LEAST_SHARES = 8
+MIN_CHUNKS = 8
 """Shares of a loop, so that threads have about the same to do."""
 
-MOST_OPS = 40
+MAX_FUSED_OPS = 40
 """Operators in one kernel: more use more registers than there are."""
 
-PointFunction: TypeAlias = Callable[[OpT, "Point"], "SSAValue | None"]
+ElementwiseFunction: TypeAlias = Callable[[OpT, "ElementwiseBody"], "SSAValue | None"]
 """What an op gives at a point, or `None` where this kind of it is not lowered."""
 
-POINTS: dict[type[Operation], PointFunction[Operation]] = {}
+ELEMENTWISE: dict[type[Operation], ElementwiseFunction[Operation]] = {}
 """The function of each kind of op."""
 
 
-def at_each_point(
+def lowers_elementwise(
     *kinds: type[OpT],
-) -> Callable[[Callable[[OpT, Point], SSAValue | None]], Callable[[OpT, Point], SSAValue | None]]:
+) -> Callable[
+    [Callable[[OpT, ElementwiseBody], SSAValue | None]], Callable[[OpT, ElementwiseBody], SSAValue | None]
+]:
     """Registers the function of numbers that one or more kinds of op are."""
 
     def register(
-        function: Callable[[OpT, Point], SSAValue | None],
-    ) -> Callable[[OpT, Point], SSAValue | None]:
+        function: Callable[[OpT, ElementwiseBody], SSAValue | None],
+    ) -> Callable[[OpT, ElementwiseBody], SSAValue | None]:
         for kind in kinds:
 
-            def checked(op: Operation, at: Point, kind: type[OpT] = kind) -> SSAValue | None:
+            def checked(op: Operation, body: ElementwiseBody, kind: type[OpT] = kind) -> SSAValue | None:
                 assert isinstance(op, kind)
-                return function(op, at)
+                return function(op, body)
 
             checked.__doc__ = function.__doc__
-            POINTS[kind] = checked
+            ELEMENTWISE[kind] = checked
         return function
 
     return register
 
 
-class _DeclinedError(Exception):
+class _MatchFailureError(Exception):
     """An op is not lowered in this form."""
 
 
-class Point:
+class ElementwiseBody:
     """One place in the result of a kernel, and the numbers there."""
 
     def __init__(
-        self, kernel: Kernel, leaves: Mapping[SSAValue, tuple[SSAValue, Sequence[SSAValue]]]
+        self, kernel: KernelBuilder, leaves: Mapping[SSAValue, tuple[SSAValue, Sequence[SSAValue]]]
     ) -> None:
         self.kernel = kernel
         self.add = kernel.add
@@ -94,29 +101,29 @@ class Point:
                 assert isinstance(owner, Operation)
                 number = self.compute(owner)
                 # Casts give elements as they lie in a buffer, since they round.
-                if number.type != wide(element):
+                if number.type != compute_type(element):
                     number = self.kernel.widened(number, element)
             self._known[value] = number
         return self._known[value]
 
-    def let(self, value: SSAValue, number: SSAValue) -> None:
+    def define(self, value: SSAValue, number: SSAValue) -> None:
         """Says what the number of a value here is."""
         self._known[value] = number
 
-    def knows(self, value: SSAValue) -> bool:
+    def is_defined(self, value: SSAValue) -> bool:
         """Whether the number of a value here was read or computed, or said."""
         return value in self._known
 
     def compute(self, op: Operation) -> SSAValue:
         """What an op gives here."""
-        number = POINTS[type(op)](op, self)
+        number = ELEMENTWISE[type(op)](op, self)
         if number is None:
-            raise _DeclinedError
+            raise _MatchFailureError
         return number
 
-    def number(self, value: float, like: SSAValue) -> SSAValue:
+    def constant(self, value: float, like: SSAValue) -> SSAValue:
         """A constant of the type that `like` has."""
-        return self.kernel.number(value, like.type)
+        return self.kernel.constant(value, like.type)
 
 
 def is_unsigned(value: SSAValue) -> bool:
@@ -131,80 +138,84 @@ def is_float(number: SSAValue) -> bool:
 
 
 @dataclass(frozen=True)
-class PointPlan:
+class ElementwisePlan:
     """A kernel for an op and those before it that only it reads, and what it reads itself."""
 
-    kernel: Kernel
+    kernel: KernelBuilder
     leaves: Sequence[SSAValue]
     fused: set[Operation]
     is_blocked: bool = False
     """Whether it computes images in blocks of channels."""
 
 
-def plan_points(op: Operation, to: Lowering) -> PointPlan | str:
+def plan_elementwise(op: Operation, builder: LoweringBuilder) -> ElementwisePlan | str:
     """The kernel that computes an op, or why there is none; writes nothing."""
-    shape = to.sizes(op.results[0])
-    fused = producers(op, shape, to)
+    shape = builder.sizes(op.results[0])
+    fused = producers(op, shape, builder)
     while True:
         leaves = _leaves(fused)
-        if not all(map(to.is_native, leaves)):
+        if not all(map(builder.is_computable, leaves)):
             return "an operand is dynamic or of a type that code does not compute with"
-        in_blocks = is_blocked(op.results[0], leaves, to.layouts)
+        in_blocks = is_blocked(op.results[0], leaves, builder.layouts)
         make = _blocked_kernel if in_blocks else _kernel
         try:
-            return PointPlan(make(op, shape, fused, leaves, to), leaves, fused, in_blocks)
-        except _DeclinedError:
+            return ElementwisePlan(make(op, shape, fused, leaves, builder), leaves, fused, in_blocks)
+        except _MatchFailureError:
             if len(fused) == 1:
                 return "not in this form"
             fused = {op}
 
 
-def lower_points(op: Operation, plan: PointPlan, to: Lowering) -> None:
+def lower_elementwise(op: Operation, plan: ElementwisePlan, builder: LoweringBuilder) -> None:
     """Calls the kernel of a plan."""
     result = op.results[0]
     if plan.is_blocked:
-        channels = to.sizes(result)[1]
-        assert is_known(channels)
+        channels = builder.sizes(result)[1]
+        assert is_static(channels)
         buffers = [
-            blocked(leaf, to).buffer
-            if is_like(leaf, result, to.layouts)
-            else _of_channels(leaf, channels, to)
+            blocked(leaf, builder).buffer
+            if is_like(leaf, result, builder.layouts)
+            else _of_channels(leaf, channels, builder)
             for leaf in plan.leaves
         ]
     else:
-        buffers = [to.buffer(leaf) for leaf in plan.leaves]
-    target = result_in_blocks(result, to).buffer if plan.is_blocked else to.result(result)
+        buffers = [builder.buffer(leaf) for leaf in plan.leaves]
+    target = blocked_result(result, builder).buffer if plan.is_blocked else builder.result(result)
     name = type(op).name.removeprefix("onnx.").lower()
     full = f"{name}_fused" if len(plan.fused) > 1 else name
-    to.call(full, plan.kernel, [target], buffers)
+    builder.call(full, plan.kernel, [target], buffers)
 
 
-def _of_channels(value: SSAValue, channels: int, to: Lowering) -> SSAValue:
+def _of_channels(value: SSAValue, channels: int, builder: LoweringBuilder) -> SSAValue:
     """A number for each channel in blocks, or one for all."""
-    array = to.constant(value)
+    array = builder.constant(value)
     assert array is not None
-    return to.packed(array.reshape(-1)) if array.size == 1 else channel_numbers(array, channels, to)
+    return (
+        builder.constant_buffer(array.reshape(-1))
+        if array.size == 1
+        else channel_constants(array, channels, builder)
+    )
 
 
-def producers(op: Operation, shape: tuple[Size, ...], to: Lowering) -> set[Operation]:
+def producers(op: Operation, shape: tuple[Size, ...], builder: LoweringBuilder) -> set[Operation]:
     """`op` and the ops before it that may be computed with it."""
     fused = {op}
     waiting = [op]
-    while waiting and len(fused) < MOST_OPS:
+    while waiting and len(fused) < MAX_FUSED_OPS:
         for value in waiting.pop().operands:
             owner = value.owner
             if (
                 isinstance(owner, Operation)
-                and type(owner) in POINTS
+                and type(owner) in ELEMENTWISE
                 and owner.parent is op.parent
                 and owner not in fused
-                and to.is_native(value)
-                and to.sizes(value) == shape
-                and all(user in fused for user in to.scope.users(value))
-                and to.scope.may_join(owner, op)
-                and not ends_product(owner, to.scope)
-                and owner not in to.layouts.chained
-                and owner not in to.absorbed
+                and builder.is_computable(value)
+                and builder.sizes(value) == shape
+                and all(user in fused for user in builder.scope.users(value))
+                and builder.scope.may_join(owner, op)
+                and not ends_product(owner, builder.scope)
+                and owner not in builder.layouts.fused_ops
+                and owner not in builder.fused
             ):
                 fused.add(owner)
                 waiting.append(owner)
@@ -233,13 +244,17 @@ def _order(op: Operation) -> int:
 
 
 def _kernel(
-    op: Operation, shape: tuple[Size, ...], fused: set[Operation], leaves: Sequence[SSAValue], to: Lowering
-) -> Kernel:
-    shapes = [_broadcast_along(to.sizes(leaf), shape, to) for leaf in leaves]
+    op: Operation,
+    shape: tuple[Size, ...],
+    fused: set[Operation],
+    leaves: Sequence[SSAValue],
+    builder: LoweringBuilder,
+) -> KernelBuilder:
+    shapes = [_broadcast_along(builder.sizes(leaf), shape, builder) for leaf in leaves]
     groups = axis_groups(shape, shapes)
     sizes = [volume(shape[axis] for axis in group) for group in groups]
     split = _split(sizes)
-    result = to.element(op.results[0])
+    result = builder.element(op.results[0])
     types = [buffer_type(split or sizes, result)]
     kept: list[list[bool]] = []
     for leaf, known in zip(leaves, shapes, strict=True):
@@ -248,8 +263,8 @@ def _kernel(
         if split is not None:
             held = [1, 1] if held == [1] else split
         kept.append([size != 1 for size in held])
-        types.append(buffer_type(held, to.element(leaf)))
-    kernel = Kernel(types)
+        types.append(buffer_type(held, builder.element(leaf)))
+    kernel = KernelBuilder(types)
     sizes = sizes if split is None else split
     with kernel.loops(sizes) as indices:
         zero = kernel.index(0)
@@ -257,8 +272,8 @@ def _kernel(
         for leaf, buffer, held in zip(leaves, kernel.buffers[1:], kept, strict=True):
             own = [index if keeps else zero for index, keeps in zip(indices, held, strict=False)]
             places[leaf] = buffer, own if sizes else []
-        number = Point(kernel, places).compute(op)
-        if number.type != stored(result) or is_nibble(result):
+        number = ElementwiseBody(kernel, places).compute(op)
+        if number.type != storage_type(result) or is_sub_byte(result):
             number = kernel.narrowed(number, result)
         kernel.store(number, kernel.buffers[0], indices if sizes else [])
     return kernel
@@ -266,43 +281,47 @@ def _kernel(
 
 def _split(sizes: Sequence[Size]) -> list[Size] | None:
     """The two loops that a single long one of known length becomes, so that it can be shared out."""
-    if len(sizes) != 1 or not isinstance(sizes[0], int) or sizes[0] < 2 * MOST_IN_A_SHARE:
+    if len(sizes) != 1 or not isinstance(sizes[0], int) or sizes[0] < 2 * MAX_CHUNK:
         return None
-    count, width = shares(sizes[0], min(MOST_IN_A_SHARE, sizes[0] // LEAST_SHARES))
+    count, width = split_into_chunks(sizes[0], min(MAX_CHUNK, sizes[0] // MIN_CHUNKS))
     return [count, width] if count > 1 else None
 
 
-def _broadcast_along(own: Sequence[Size], shape: Sequence[Size], to: Lowering) -> Sequence[Size]:
+def _broadcast_along(own: Sequence[Size], shape: Sequence[Size], builder: LoweringBuilder) -> Sequence[Size]:
     """The sizes of an operand that is broadcast along a result: each is the result's, or 1."""
-    if are_known((*own, *shape)):
+    if are_static((*own, *shape)):
         return own
     if len(own) > len(shape):
-        raise _DeclinedError
+        raise _MatchFailureError
     found: list[Size] = []
     for size, whole in zip(own, shape[len(shape) - len(own) :], strict=True):
-        if size not in (1, whole) and not to.is_size_of(size, whole):
-            raise _DeclinedError
+        if size not in (1, whole) and not builder.require_same_size(size, whole):
+            raise _MatchFailureError
         found.append(1 if size == 1 else whole)
     return found
 
 
 def _blocked_kernel(
-    op: Operation, shape: tuple[Size, ...], fused: set[Operation], leaves: Sequence[SSAValue], to: Lowering
-) -> Kernel:
+    op: Operation,
+    shape: tuple[Size, ...],
+    fused: set[Operation],
+    leaves: Sequence[SSAValue],
+    builder: LoweringBuilder,
+) -> KernelBuilder:
     """The same for images in blocks, between their halos; operands are like the result or of channels."""
-    layouts, result = to.layouts, op.results[0]
+    layouts, result = builder.layouts, op.results[0]
     values = [result, *leaves]
-    shapes = [_blocked_shape(value, result, to) for value in values]
+    shapes = [_blocked_shape(value, result, builder) for value in values]
     images, blocks, _, _, lanes = layouts.shape(result)
     halos = [layouts.halo(value) for value in values]
-    by_channel = any(len(each) == 2 for each in shapes)
+    per_channel = any(len(each) == 2 for each in shapes)
     is_tight = not any(map(any, halos))
     # Where nothing lies between, pixels and channels are one loop, or rows and columns are.
-    sizes: list[Size] = [images, blocks, shape[2], shape[3] if by_channel else shape[3] * lanes]
+    sizes: list[Size] = [images, blocks, shape[2], shape[3] if per_channel else shape[3] * lanes]
     if is_tight:
         sizes[2:] = [shape[2] * sizes[3]]
-    sizes = [*sizes, lanes] if by_channel else sizes
-    kernel = Kernel([buffer_type(_merged(each, is_tight, by_channel), f32) for each in shapes])
+    sizes = [*sizes, lanes] if per_channel else sizes
+    kernel = KernelBuilder([buffer_type(_merged(each, is_tight, per_channel), f32) for each in shapes])
     with kernel.loops(sizes) as indices:
         places: list[Sequence[SSAValue]] = []
         for own, halo in zip(shapes, halos, strict=True):
@@ -313,30 +332,30 @@ def _blocked_kernel(
             elif is_tight:
                 places.append(indices)
             else:
-                step = 1 if by_channel else lanes
+                step = 1 if per_channel else lanes
                 row = kernel.scaled(indices[2], 1, halo.top)
                 column = kernel.scaled(indices[3], 1, halo.left * step)
                 places.append([*indices[:2], row, column, *indices[4:]])
         read = dict(zip(leaves, zip(kernel.buffers[1:], places[1:], strict=True), strict=True))
-        kernel.store(Point(kernel, read).compute(op), kernel.buffers[0], places[0])
+        kernel.store(ElementwiseBody(kernel, read).compute(op), kernel.buffers[0], places[0])
     return kernel
 
 
-def _blocked_shape(value: SSAValue, result: SSAValue, to: Lowering) -> Sequence[Size]:
-    if is_like(value, result, to.layouts):
-        return to.layouts.shape(value)
-    array = to.constant(value)
+def _blocked_shape(value: SSAValue, result: SSAValue, builder: LoweringBuilder) -> Sequence[Size]:
+    if is_like(value, result, builder.layouts):
+        return builder.layouts.shape(value)
+    array = builder.constant(value)
     assert array is not None
-    shape = to.layouts.shape(result)
+    shape = builder.layouts.shape(result)
     return [1] if array.size == 1 else [shape[1], shape[4]]
 
 
-def _merged(shape: Sequence[Size], is_tight: bool, by_channel: bool) -> list[Size]:
+def _merged(shape: Sequence[Size], is_tight: bool, per_channel: bool) -> list[Size]:
     """The shape of a buffer with the axes that are one loop as one."""
     if len(shape) < 5:
         return list(shape)
     images, blocks, rows, columns, lanes = shape
-    inner = [columns, lanes] if by_channel else [columns * lanes]
+    inner = [columns, lanes] if per_channel else [columns * lanes]
     if is_tight:
         return [images, blocks, rows * inner[0], *inner[1:]]
     return [images, blocks, rows, *inner]

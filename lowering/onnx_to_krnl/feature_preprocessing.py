@@ -23,10 +23,10 @@ from xonnc.dialects.onnx.ops.ml import (
     ScalerOp,
 )
 from xonnc.lowering.onnx_to_krnl.checks import check_indices, checked, index_in
-from xonnc.lowering.onnx_to_krnl.data_dependent_results import tell
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.data_dependent_results import store_count
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
@@ -34,46 +34,46 @@ from xonnc.rewriting.patterns import Array
 
 
 @lowers(ArrayFeatureExtractorOp)
-def array_feature_extractor(op: ArrayFeatureExtractorOp, to: Lowering) -> str | None:
+def array_feature_extractor(op: ArrayFeatureExtractorOp, builder: LoweringBuilder) -> str | None:
     """The elements of each row where the indices say."""
-    shape, count, element = to.shape(op.X), prod(to.shape(op.Y)), to.element(op.X)
+    shape, count, element = builder.shape(op.X), prod(builder.shape(op.Y)), builder.element(op.X)
     size = shape[-1]
     rows = prod(shape[:-1])
-    check_indices(op, op.Y, [size], len(shape) - 1, to)
+    check_indices(op, op.Y, [size], len(shape) - 1, builder)
     types = [buffer_type([rows, count], element), buffer_type([rows, size], element)]
-    kernel = Kernel([*types, buffer_type([count], i64)])
+    kernel = KernelBuilder([*types, buffer_type([count], i64)])
     out, source, places = kernel.buffers
     with kernel.loops([rows, count]) as (row, place):
         at = index_in(kernel, kernel.load(places, [place]), size)
         kernel.store(kernel.load(source, [row, at]), out, [row, place])
-    to.call("features", kernel, [to.result(op.Z)], [to.buffer(op.X), to.buffer(op.Y)])
+    builder.call("features", kernel, [builder.result(op.Z)], [builder.buffer(op.X), builder.buffer(op.Y)])
     return None
 
 
 @lowers(BinarizerOp)
-def binarizer(op: BinarizerOp, to: Lowering) -> str | None:
+def binarizer(op: BinarizerOp, builder: LoweringBuilder) -> str | None:
     """1 above the threshold, else 0."""
-    count, element = prod(to.shape(op.X)), to.element(op.X)
-    kernel = Kernel([buffer_type([count], element)] * 2)
+    count, element = prod(builder.shape(op.X)), builder.element(op.X)
+    kernel = KernelBuilder([buffer_type([count], element)] * 2)
     out, source = kernel.buffers
     kind = _comparable(element)
     with kernel.loops([count]) as (place,):
         x = read_as(kernel, source, [place], element, kind)
-        made = (x > float(op.threshold.value.data)).to(wide(element))
+        made = (x > float(op.threshold.value.data)).to(compute_type(element))
         kernel.write(made.value, out, [place], element)
-    to.call("binarizer", kernel, [to.result(op.Y)], [to.buffer(op.X)])
+    builder.call("binarizer", kernel, [builder.result(op.Y)], [builder.buffer(op.X)])
     return None
 
 
 def _comparable(element: Attribute) -> Attribute:
     """The floats that elements are compared with floats as: f32 as such, others as f64."""
-    return f32 if wide(element) == f32 else f64
+    return f32 if compute_type(element) == f32 else f64
 
 
 @lowers(ScalerOp)
-def scaler(op: ScalerOp, to: Lowering) -> str | None:
+def scaler(op: ScalerOp, builder: LoweringBuilder) -> str | None:
     """`(X - offset) scale`, of each column its own or one for all."""
-    shape, element = to.shape(op.X), to.element(op.X)
+    shape, element = builder.shape(op.X), builder.element(op.X)
     columns = shape[-1] if shape else 1
     numbers = [
         np.full(1, plain, np.float32) if given is None else given
@@ -82,10 +82,10 @@ def scaler(op: ScalerOp, to: Lowering) -> str | None:
     if any(len(each) not in (1, columns) for each in numbers):
         return "as many offsets and scales as there are columns, or one"
     kind = _comparable(element)
-    held = [to.packed(each) for each in numbers]
+    held = [builder.constant_buffer(each) for each in numbers]
     rows = prod(shape) // max(columns, 1)
-    types = [buffer_type([rows, columns], each) for each in (to.element(op.Y), element)]
-    kernel = Kernel([*types, *[buffer_type([len(each)], f32) for each in numbers]])
+    types = [buffer_type([rows, columns], each) for each in (builder.element(op.Y), element)]
+    kernel = KernelBuilder([*types, *[buffer_type([len(each)], f32) for each in numbers]])
     out, source, *buffers = kernel.buffers
     with kernel.loops([rows, columns]) as (row, column):
         offset, scale = (
@@ -93,21 +93,23 @@ def scaler(op: ScalerOp, to: Lowering) -> str | None:
             for buffer, each in zip(buffers, numbers, strict=True)
         )
         made = (read_as(kernel, source, [row, column], element, kind) - offset) * scale
-        kernel.write(made.to(wide(to.element(op.Y))).value, out, [row, column], to.element(op.Y))
-    to.call("scaler", kernel, [to.result(op.Y)], [to.buffer(op.X), *held])
+        kernel.write(
+            made.to(compute_type(builder.element(op.Y))).value, out, [row, column], builder.element(op.Y)
+        )
+    builder.call("scaler", kernel, [builder.result(op.Y)], [builder.buffer(op.X), *held])
     return None
 
 
 @lowers(NormalizerOp)
-def normalizer(op: NormalizerOp, to: Lowering) -> str | None:
+def normalizer(op: NormalizerOp, builder: LoweringBuilder) -> str | None:
     """Rows by the largest element of each, by the sum of sizes, or by the root of the sum of squares."""
-    shape, element, result = to.shape(op.X), to.element(op.X), to.element(op.Y)
+    shape, element, result = builder.shape(op.X), builder.element(op.X), builder.element(op.Y)
     rows, columns = (1, *shape)[-2:]
     kind, norm = _comparable(element), op.norm.data
-    kernel = Kernel([buffer_type([rows, columns], result), buffer_type([rows, columns], element)])
+    kernel = KernelBuilder([buffer_type([rows, columns], result), buffer_type([rows, columns], element)])
     out, source = kernel.buffers
     with kernel.loops([rows]) as (row,):
-        start = kernel.number(-inf if norm == "MAX" else 0.0, kind)
+        start = kernel.constant(-inf if norm == "MAX" else 0.0, kind)
         with kernel.reducing([columns], [start]) as ((column,), held, results):
             x, total = read_as(kernel, source, [row, column], element, kind), Scalar(kernel, held[0])
             match norm:
@@ -124,101 +126,106 @@ def normalizer(op: NormalizerOp, to: Lowering) -> str | None:
         size = size.equals(0.0).choose(size.like(1.0), size)
         with kernel.loops([columns]) as (column,):
             x = read_as(kernel, source, [row, column], element, kind)
-            kernel.write((x / size).to(wide(result)).value, out, [row, column], result)
-    to.call("normalizer", kernel, [to.result(op.Y)], [to.buffer(op.X)])
+            kernel.write((x / size).to(compute_type(result)).value, out, [row, column], result)
+    builder.call("normalizer", kernel, [builder.result(op.Y)], [builder.buffer(op.X)])
     return None
 
 
 @lowers(ImputerOp)
-def imputer(op: ImputerOp, to: Lowering) -> str | None:
+def imputer(op: ImputerOp, builder: LoweringBuilder) -> str | None:
     """`X`, and other numbers in place of one; of each column its own or one for all."""
-    shape, element = to.shape(op.X), to.element(op.X)
+    shape, element = builder.shape(op.X), builder.element(op.X)
     is_real = not is_integer(element)
     values = numbers_of(op.imputed_value_floats if is_real else op.imputed_value_int64s)
     replaced = op.replaced_value_float.value.data if is_real else op.replaced_value_int64.value.data
     columns = shape[-1] if shape else 1
     if values is None or len(values) not in (1, columns):
         return "as many numbers as there are columns, or one"
-    kind = wide(element)
+    kind = compute_type(element)
     rows = prod(shape) // max(columns, 1)
-    held = to.packed(values.astype(np.float64 if is_real else np.int64))
+    held = builder.constant_buffer(values.astype(np.float64 if is_real else np.int64))
     sizes = [buffer_type([rows, columns], element)] * 2
-    kernel = Kernel([*sizes, buffer_type([len(values)], f64 if is_real else i64)])
+    kernel = KernelBuilder([*sizes, buffer_type([len(values)], f64 if is_real else i64)])
     out, source, numbers = kernel.buffers
     with kernel.loops([rows, columns]) as (row, column):
         x = Scalar(kernel, kernel.read(source, [row, column], element))
         other = Scalar(kernel, kernel.load(numbers, [column if len(values) > 1 else kernel.index(0)]))
         is_other = x.differs(x) if is_real and isnan(replaced) else x.equals(replaced)
         kernel.write(is_other.choose(other.to(kind), x).value, out, [row, column], element)
-    to.call("imputer", kernel, [to.result(op.Y)], [to.buffer(op.X), held])
+    builder.call("imputer", kernel, [builder.result(op.Y)], [builder.buffer(op.X), held])
     return None
 
 
 @lowers(FeatureVectorizerOp)
-def feature_vectorizer(op: FeatureVectorizerOp, to: Lowering) -> str | None:
+def feature_vectorizer(op: FeatureVectorizerOp, builder: LoweringBuilder) -> str | None:
     """The inputs beside each other, each cut or filled with 0 to its number of columns."""
-    shapes = [to.shape(value) for value in op.X]
+    shapes = [builder.shape(value) for value in op.X]
     matrices = [(shape[0], 1) if len(shape) == 1 else shape for shape in shapes]
     widths = values_of(op.inputdimensions) or tuple(shape[1] for shape in matrices if len(shape) == 2)
-    rows, total = to.shape(op.Y)
+    rows, total = builder.shape(op.Y)
     if any(len(shape) != 2 for shape in matrices) or sum(widths) != total or len(widths) != len(matrices):
         return "not matrices of the columns that the result has"
-    result = to.element(op.Y)
-    target = to.result(op.Y)
-    fill(target, rows * total, 0, to)
+    result = builder.element(op.Y)
+    target = builder.result(op.Y)
+    fill(target, rows * total, 0, builder)
     begin = 0
     for value, shape, width in zip(op.X, matrices, widths, strict=True):
-        element = to.element(value)
-        kernel = Kernel([buffer_type([rows, total], result), buffer_type(shape, element)])
+        element = builder.element(value)
+        kernel = KernelBuilder([buffer_type([rows, total], result), buffer_type(shape, element)])
         out, source = kernel.buffers
         with kernel.loops([rows, min(width, shape[1])]) as (row, column):
-            x = read_as(kernel, source, [row, column], element, wide(result))
+            x = read_as(kernel, source, [row, column], element, compute_type(result))
             kernel.write(x.value, out, [row, kernel.scaled(column, 1, begin)], result)
         if min(width, shape[1]):
-            to.call("vectorized", kernel, [target], [to.buffer(value)])
+            builder.call("vectorized", kernel, [target], [builder.buffer(value)])
         begin += width
     return None
 
 
 @lowers(OneHotEncoderOp)
-def one_hot_encoder(op: OneHotEncoderOp, to: Lowering) -> str | None:
+def one_hot_encoder(op: OneHotEncoderOp, builder: LoweringBuilder) -> str | None:
     """1 at the place of the category that an element is, else 0."""
     categories = values_of(op.cats_int64s) or ()
     if not categories:
         return "of strings"
-    count, size, element = prod(to.shape(op.X)), len(categories), to.element(op.X)
+    count, size, element = prod(builder.shape(op.X)), len(categories), builder.element(op.X)
     kind = i64 if is_integer(element) else f64
     # What is there twice counts where it is last.
     places = {category: place for place, category in enumerate(categories)}
     only = [category if places[category] == place else None for place, category in enumerate(categories)]
     first = next(category for category in only if category is not None)
-    held = to.packed(np.array([first if each is None else each for each in only], np.int64))
-    counted = to.packed(np.array([each is not None for each in only]))
-    cell = to.allocate([2], i64)
+    held = builder.constant_buffer(np.array([first if each is None else each for each in only], np.int64))
+    counted = builder.constant_buffer(np.array([each is not None for each in only]))
+    cell = builder.allocate([2], i64)
     if not op.zeros.value.data:
-        cell = checked(op, 0, 0, "{} elements are of no category, and zeros is 0", to)
-    types = [buffer_type([count, size], to.element(op.Y)), buffer_type([2], i64)]
+        cell = checked(op, 0, 0, "{} elements are of no category, and zeros is 0", builder)
+    types = [buffer_type([count, size], builder.element(op.Y)), buffer_type([2], i64)]
     types += [buffer_type([count], element), buffer_type([size], i64), buffer_type([size], i1)]
-    kernel = Kernel(types)
+    kernel = KernelBuilder(types)
     out, lacking, source, known, counts = kernel.buffers
-    with kernel.reducing([count], [kernel.number(0, i64)]) as ((place,), missing, results):
+    with kernel.reducing([count], [kernel.constant(0, i64)]) as ((place,), missing, results):
         x = read_as(kernel, source, [place], element, kind)
-        with kernel.reducing([size], [kernel.number(0, i64)]) as ((category,), found, sums):
+        with kernel.reducing([size], [kernel.constant(0, i64)]) as ((category,), found, sums):
             same = x.equals(Scalar(kernel, kernel.load(known, [category])).to(kind))
             same = same & Scalar(kernel, kernel.load(counts, [category]))
-            kernel.write(same.to(wide(to.element(op.Y))).value, out, [place, category], to.element(op.Y))
+            kernel.write(
+                same.to(compute_type(builder.element(op.Y))).value,
+                out,
+                [place, category],
+                builder.element(op.Y),
+            )
             sums.append((Scalar(kernel, found[0]) + same.to(i64)).value)
         none = Scalar(kernel, sums[0]).equals(0).to(i64)
         results.append((Scalar(kernel, missing[0]) + none).value)
-    tell(kernel, results[0], lacking)
-    to.call("onehotencoder", kernel, [to.result(op.Y), cell], [to.buffer(op.X), held, counted])
+    store_count(kernel, results[0], lacking)
+    builder.call("onehotencoder", kernel, [builder.result(op.Y), cell], [builder.buffer(op.X), held, counted])
     return None
 
 
 @lowers(LabelEncoderOp)
-def label_encoder(op: LabelEncoderOp, to: Lowering) -> str | None:
+def label_encoder(op: LabelEncoderOp, builder: LoweringBuilder) -> str | None:
     """The value of the key that an element is, else a default; found by halves."""
-    count, element, result = prod(to.shape(op.X)), to.element(op.X), to.element(op.Y)
+    count, element, result = prod(builder.shape(op.X)), builder.element(op.X), builder.element(op.Y)
     keys = _first([op.keys_tensor, op.keys_floats, op.keys_int64s])
     values = _first([op.values_tensor, op.values_floats, op.values_int64s])
     if keys is None or values is None or len(keys) != len(values) or op.keys_strings or op.values_strings:
@@ -235,11 +242,11 @@ def label_encoder(op: LabelEncoderOp, to: Lowering) -> str | None:
     default = np.array([_default(op)]).astype(values.dtype)
     found = np.concatenate([values[[pairs[key] for key in ordered]], default, values[none]])
     types = [buffer_type([count], result), buffer_type([count], element)]
-    kernel = Kernel([*types, buffer_type([size], kind), buffer_type([len(found)], result)])
+    kernel = KernelBuilder([*types, buffer_type([size], kind), buffer_type([len(found)], result)])
     out, source, held, made = kernel.buffers
     with kernel.loops([count]) as (place,):
         x = read_as(kernel, source, [place], element, kind)
-        ends = [kernel.number(0, i64), kernel.number(size, i64)]
+        ends = [kernel.constant(0, i64), kernel.constant(size, i64)]
         with kernel.reducing([size.bit_length()], ends) as (_, carried, results):
             low, high = (Scalar(kernel, each) for each in carried)
             middle = (low + high) // 2
@@ -254,8 +261,8 @@ def label_encoder(op: LabelEncoderOp, to: Lowering) -> str | None:
         if none:
             at = x.differs(x).choose(at.like(size + 1), at)
         kernel.store(kernel.load(made, [at.to(INDEX).value]), out, [place])
-    buffers = [to.buffer(op.X), to.packed(table), to.packed(found)]
-    to.call("labelencoder", kernel, [to.result(op.Y)], buffers)
+    buffers = [builder.buffer(op.X), builder.constant_buffer(table), builder.constant_buffer(found)]
+    builder.call("labelencoder", kernel, [builder.result(op.Y)], buffers)
     return None
 
 

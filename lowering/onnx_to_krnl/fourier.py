@@ -12,25 +12,25 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_numbers
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import narrowed_result
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
 
 @lowers(onnx.DFTOp, onnx.DFTV17Op)
-def fourier(op: onnx.DFTOp | onnx.DFTV17Op, to: Lowering) -> str | None:
+def fourier(op: onnx.DFTOp | onnx.DFTV17Op, builder: LoweringBuilder) -> str | None:
     """
     Along an axis, each number times `e^(∓2πi k t / N)`, added up; the inverse over N.
 
     The last axis holds real parts, and imaginary ones if there are two. A one-sided inverse is real, its
     input the first half of numbers that mirror.
     """
-    element, shape, out = to.element(op.input), to.shape(op.input), to.shape(op.output)
-    axis = _integer(op.axis, to) if isinstance(op, onnx.DFTOp) else op.axis.value.data
-    length = _integer(op.dft_length, to)
+    element, shape, out = builder.element(op.input), builder.shape(op.input), builder.shape(op.output)
+    axis = _integer(op.axis, builder) if isinstance(op, onnx.DFTOp) else op.axis.value.data
+    length = _integer(op.dft_length, builder)
     if isinstance(op, onnx.DFTOp) and op.axis.type == NONE:
         axis = -2
     if element not in (f32, f64) or axis is None or (length is None and op.dft_length.type != NONE):
@@ -43,7 +43,7 @@ def fourier(op: onnx.DFTOp | onnx.DFTV17Op, to: Lowering) -> str | None:
     terms = min(shape[axis], length // 2 + 1 if is_mirrored else length)
     sizes = [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 : -1]), shape[-1]]
     made = [sizes[0], out[axis], sizes[2], out[-1]]
-    waves = _waves(length, 1.0 if inverse else -1.0, element, to)
+    waves = _waves(length, 1.0 if inverse else -1.0, element, builder)
     weights = np.full(terms, (2.0 if is_mirrored else 1.0) / (length if inverse else 1))
     if is_mirrored:
         # The first number, and that in the middle of an even length, are their own mirrors.
@@ -52,9 +52,9 @@ def fourier(op: onnx.DFTOp | onnx.DFTV17Op, to: Lowering) -> str | None:
             weights[-1] /= 2
     dtype = np.float32 if element == f32 else np.float64
     types = [buffer_type(made, element), buffer_type(sizes, element), buffer_type([length, 2], element)]
-    kernel = Kernel([*types, buffer_type([terms], element)])
+    kernel = KernelBuilder([*types, buffer_type([terms], element)])
     target, source, wave, weight = kernel.buffers
-    zero = kernel.number(0.0, element)
+    zero = kernel.constant(0.0, element)
     with kernel.loops(made[:3]) as (before, place, after):
         with kernel.reducing([terms], [zero, zero]) as (inner, held, results):
             at = [before, inner[0], after]
@@ -66,27 +66,27 @@ def fourier(op: onnx.DFTOp | onnx.DFTV17Op, to: Lowering) -> str | None:
             results += _turned(kernel, (real, imaginary), place, inner[0], (wave, length), held)
         for part in range(out[-1]):
             kernel.store(results[part], target, [before, place, after, kernel.index(part)])
-    buffers = [to.buffer(op.input), waves, to.packed(weights.astype(dtype))]
-    to.call("dft", kernel, [to.result(op.output)], buffers)
+    buffers = [builder.buffer(op.input), waves, builder.constant_buffer(weights.astype(dtype))]
+    builder.call("dft", kernel, [builder.result(op.output)], buffers)
     return None
 
 
-def _integer(value: SSAValue, to: Lowering) -> int | None:
+def _integer(value: SSAValue, builder: LoweringBuilder) -> int | None:
     if value.type == NONE:
         return None
-    known = to.constant(value)
+    known = builder.constant(value)
     return None if known is None else int(np.asarray(known, np.int64).reshape(-1)[0])
 
 
-def _waves(length: int, sign: float, element: Attribute, to: Lowering) -> SSAValue:
+def _waves(length: int, sign: float, element: Attribute, builder: LoweringBuilder) -> SSAValue:
     """Cosines and sines of the parts of a circle."""
     angles = sign * 2 * pi * np.arange(length) / length
     numbers = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    return to.packed(numbers.astype(np.float32 if element == f32 else np.float64))
+    return builder.constant_buffer(numbers.astype(np.float32 if element == f32 else np.float64))
 
 
 def _turned(
-    kernel: Kernel,
+    kernel: KernelBuilder,
     number: tuple[Scalar, Scalar | None],
     place: SSAValue,
     term: SSAValue,
@@ -105,21 +105,26 @@ def _turned(
 
 
 @lowers(onnx.STFTOp)
-def short_time_fourier(op: onnx.STFTOp, to: Lowering) -> str | None:
+def short_time_fourier(op: onnx.STFTOp, builder: LoweringBuilder) -> str | None:
     """Transforms of windows of a signal, `frame_step` apart."""
-    element, shape, out = to.element(op.signal), to.shape(op.signal), to.shape(op.output)
+    element, shape, out = builder.element(op.signal), builder.shape(op.signal), builder.shape(op.output)
     has_window = op.window.type != NONE
-    length = to.shape(op.window)[0] if has_window else _integer(op.frame_length, to)
-    if element not in (f32, f64) or length is None or len(shape) != 3 or to.element(op.frame_step) != i64:
+    length = builder.shape(op.window)[0] if has_window else _integer(op.frame_length, builder)
+    if (
+        element not in (f32, f64)
+        or length is None
+        or len(shape) != 3
+        or builder.element(op.frame_step) != i64
+    ):
         return "not of f32 or f64, or of windows of a length that is no constant"
-    check_numbers(op, op.frame_step, 1, shape[1], "frame_step is", to)
+    check_numbers(op, op.frame_step, 1, shape[1], "frame_step is", builder)
     types = [buffer_type(out, element), buffer_type(shape, element), buffer_type([length, 2], element)]
     types.append(buffer_type([1], i64))
     if has_window:
         types.append(buffer_type([length], element))
-    kernel = Kernel(types)
+    kernel = KernelBuilder(types)
     target, source, wave, step, *window = kernel.buffers
-    zero = kernel.number(0.0, element)
+    zero = kernel.constant(0.0, element)
     stride = Scalar(kernel, kernel.load(step, [kernel.index(0)])).to(INDEX)
     with kernel.loops(out[:3]) as (image, frame, place):
         with kernel.reducing([length], [zero, zero]) as (inner, held, results):
@@ -135,33 +140,37 @@ def short_time_fourier(op: onnx.STFTOp, to: Lowering) -> str | None:
             results += _turned(kernel, number, place, inner[0], (wave, length), held)
         for part in range(2):
             kernel.store(results[part], target, [image, frame, place, kernel.index(part)])
-    buffers = [to.buffer(op.signal), _waves(length, -1.0, element, to), to.buffer(op.frame_step)]
-    buffers += [to.buffer(op.window)] if has_window else []
-    to.call("stft", kernel, [to.result(op.output)], buffers)
+    buffers = [
+        builder.buffer(op.signal),
+        _waves(length, -1.0, element, builder),
+        builder.buffer(op.frame_step),
+    ]
+    buffers += [builder.buffer(op.window)] if has_window else []
+    builder.call("stft", kernel, [builder.result(op.output)], buffers)
     return None
 
 
 @lowers(onnx.DetOp)
-def determinant(op: onnx.DetOp, to: Lowering) -> str | None:
+def determinant(op: onnx.DetOp, builder: LoweringBuilder) -> str | None:
     """The product of the pivots of elimination, the largest of each column, with the sign of their order."""
-    given, shape = to.element(op.X), to.shape(op.X)
+    given, shape = builder.element(op.X), builder.shape(op.X)
     # Eliminated in single precision at least, rounded once.
-    element = wide(given)
+    element = compute_type(given)
     if element not in (f32, f64):
         return "not of floats"
     size, count = shape[-1], prod(shape[:-2])
     whole = [count, size, size]
     types = [buffer_type([count], element), buffer_type(whole, element), buffer_type([count, size], element)]
-    kernel = Kernel([*types, buffer_type(whole, given)])
+    kernel = KernelBuilder([*types, buffer_type(whole, given)])
     out, rows, factors, source = kernel.buffers
-    zero = kernel.number(0.0, element)
+    zero = kernel.constant(0.0, element)
     with kernel.loops([count]) as (matrix,):
         with kernel.loops([size, size]) as place:
             x = read_as(kernel, source, [matrix, *place], given, element)
             kernel.store(x.value, rows, [matrix, *place])
-        kernel.store(kernel.number(1.0, element), out, [matrix])
+        kernel.store(kernel.constant(1.0, element), out, [matrix])
         with kernel.loops([size]) as (column,):
-            starts = [kernel.number(-1.0, element), column]
+            starts = [kernel.constant(-1.0, element), column]
             with kernel.reducing([size], starts) as (inner, held, results):
                 length = read_as(kernel, rows, [matrix, inner[0], column], element, element).abs()
                 is_larger = (Scalar(kernel, inner[0]) >= Scalar(kernel, column)) & (
@@ -189,10 +198,10 @@ def determinant(op: onnx.DetOp, to: Lowering) -> str | None:
                 taken = share * Scalar(kernel, kernel.load(rows, [matrix, column, index]))
                 x = Scalar(kernel, kernel.load(rows, [matrix, row, index]))
                 kernel.store((x - taken).value, rows, [matrix, row, index])
-    scratch = [to.allocate(whole, element), to.allocate([count, size], element)]
+    scratch = [builder.allocate(whole, element), builder.allocate([count, size], element)]
     is_direct = element == given
-    result = to.result(op.Y) if is_direct else to.allocate([count], element)
-    to.call("det", kernel, [result, *scratch], [to.buffer(op.X)])
+    result = builder.result(op.Y) if is_direct else builder.allocate([count], element)
+    builder.call("det", kernel, [result, *scratch], [builder.buffer(op.X)])
     if not is_direct:
-        narrowed_result(op.Y, result, [count], element, to)
+        narrowed_result(op.Y, result, [count], element, builder)
     return None

@@ -38,22 +38,22 @@ from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
-    computing,
     drop_constants,
-    has_open_sizes,
-    in_rows,
+    has_dynamic_inputs,
+    operators_in,
+    to_row_major,
 )
-from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
-from xonnc.lowering.onnx_to_krnl.dynamic_shapes import OpenSizes
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import POINTS, producers
+from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
+from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE, producers
 from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
-from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, Group, computing_sizes
-from xonnc.lowering.onnx_to_krnl.int8_fusion import ByteLayouts, plan_bytes
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, Group, shape_computations
+from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_bytes
 from xonnc.lowering.onnx_to_krnl.layout_plan import plan_layouts
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.matmul import following_relu
-from xonnc.lowering.onnx_to_krnl.qdq_elimination import leave_as_bytes
-from xonnc.lowering.onnx_to_krnl.qdq_pairs import write_out_roundings
+from xonnc.lowering.onnx_to_krnl.qdq_elimination import eliminate_qdq
+from xonnc.lowering.onnx_to_krnl.qdq_pairs import expand_qdq_pairs
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
 from xonnc.rewriting.editing import operands_of
@@ -71,49 +71,49 @@ class FuseOnnx(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Fuses in each function; a function that has groups stays as it is."""
         tiles = Tiles.of(self.processor, self.portable, op)
-        for function, to in planned_functions(op, tiles, ctx):
+        for function, builder in planned_functions(op, tiles, ctx):
             if not any(isinstance(each, FusedOp) for each in function.walk()):
-                _fuse(function.body.block, to)
+                _fuse(function.body.block, builder)
 
 
 def planned_functions(
     module: ModuleOp, tiles: Tiles, ctx: Context, groups: Mapping[Operation, Group] | None = None
-) -> Iterator[tuple[FuncOp, Lowering]]:
+) -> Iterator[tuple[FuncOp, LoweringBuilder]]:
     """Each function of a model with what decisions about it are made by; `groups` are those chosen before."""
-    is_open = has_open_sizes(module)
+    is_open = has_dynamic_inputs(module)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         block = function.body.block
-        is_dynamic = (is_open or is_later(function)) and bool(computing(block))
-        scope = FusionScope(groups, computing_sizes(block) if is_dynamic else frozenset[Operation]())
-        to = Lowering(tiles, DisposablePool.of(ctx), in_rows, Packings.of(ctx), scope)
-        to.open_sizes = OpenSizes(function) if is_dynamic else None
-        yield function, to
+        is_dynamic = (is_open or is_outlined(function)) and bool(operators_in(block))
+        scope = FusionScope(groups, shape_computations(block) if is_dynamic else frozenset[Operation]())
+        builder = LoweringBuilder(tiles, DisposablePool.of(ctx), to_row_major, Packings.of(ctx), scope)
+        builder.open_sizes = DynamicShapes(function) if is_dynamic else None
+        yield function, builder
 
 
-def _fuse(block: Block, to: Lowering) -> None:
+def _fuse(block: Block, builder: LoweringBuilder) -> None:
     for op in block.ops:
         for region in op.regions if isinstance(op, CONTROL) else ():
-            _fuse(region.block, to)
-    leave_as_bytes(block)
-    to.bytes = plan_bytes(computing(block), to.told, to.scope)
-    write_out_roundings(block, to.pool, to.bytes.planned)
-    _clone_shared(block, to.bytes)
-    ops = computing(block)
-    others = [op for op in ops if op not in to.bytes.absorbed and op not in to.bytes.chains]
-    groups = [*_integer_groups(to.bytes), *_convolutions(others, to), *_products(others, to)]
+            _fuse(region.block, builder)
+    eliminate_qdq(block)
+    builder.int8 = plan_bytes(operators_in(block), builder.known_sizes, builder.scope)
+    expand_qdq_pairs(block, builder.pool, builder.int8.planned)
+    _clone_shared(block, builder.int8)
+    ops = operators_in(block)
+    others = [op for op in ops if op not in builder.int8.absorbed and op not in builder.int8.fusions]
+    groups = [*_integer_groups(builder.int8), *_convolutions(others, builder), *_products(others, builder)]
     taken = {member for group in groups for member in group.members}
-    to.absorbed |= taken
-    groups += _elementwise(others, to)
+    builder.fused |= taken
+    groups += _elementwise(others, builder)
     put_groups(block, [group for group in groups if len(group.members) > 1])
     drop_constants(block)
 
 
-def _integer_groups(layouts: ByteLayouts) -> Iterator[Group]:
-    for chain in layouts.chains.values():
-        yield Group("int8", _in_order(_members(chain.last, layouts)))
+def _integer_groups(layouts: Int8Plan) -> Iterator[Group]:
+    for fusion in layouts.fusions.values():
+        yield Group("int8", _in_order(_members(fusion.last, layouts)))
 
 
-def _members(last: Operation, layouts: ByteLayouts) -> set[Operation]:
+def _members(last: Operation, layouts: Int8Plan) -> set[Operation]:
     """An operator and those before it that its chain does the work of."""
     found = {last}
     waiting = [last]
@@ -126,9 +126,9 @@ def _members(last: Operation, layouts: ByteLayouts) -> set[Operation]:
     return found
 
 
-def _clone_shared(block: Block, layouts: ByteLayouts) -> None:
+def _clone_shared(block: Block, layouts: Int8Plan) -> None:
     """Gives each chain that reads the same DequantizeLinear one of its own."""
-    ends = {member: last for last in layouts.chains for member in _chain_ops(last, layouts)}
+    ends = {member: last for last in layouts.fusions for member in _chain_ops(last, layouts)}
     for op in reversed(list(block.ops)):
         if op in layouts.absorbed and op not in ends:
             uses: dict[Operation, list[Use]] = {}
@@ -145,34 +145,36 @@ def _clone_shared(block: Block, layouts: ByteLayouts) -> None:
                     use.operation.operands[use.index] = own.results[0]
 
 
-def _chain_ops(last: Operation, layouts: ByteLayouts) -> list[Operation]:
-    chain = layouts.chains[last]
-    return [*chain.ops, last] if chain.product is None else [chain.product.op, *chain.ops, last]
+def _chain_ops(last: Operation, layouts: Int8Plan) -> list[Operation]:
+    fusion = layouts.fusions[last]
+    return [*fusion.ops, last] if fusion.product is None else [fusion.product.op, *fusion.ops, last]
 
 
-def _convolutions(ops: Sequence[Operation], to: Lowering) -> Iterator[Group]:
-    to.layouts = plan_layouts(ops, to.target.vector_bytes // 4, POINTS, to.told, to.scope)
-    for chain in to.layouts.chains.values():
-        yield Group("convolution", chain.ops)
+def _convolutions(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[Group]:
+    builder.layouts = plan_layouts(
+        ops, builder.target.vector_bytes // 4, ELEMENTWISE, builder.known_sizes, builder.scope
+    )
+    for fusion in builder.layouts.fusions.values():
+        yield Group("convolution", fusion.ops)
 
 
-def _products(ops: Sequence[Operation], to: Lowering) -> Iterator[Group]:
+def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[Group]:
     """Products and convolutions in rows with the sum and the Relu behind them."""
-    biases = plan_biases(ops, to.scope)
+    biases = plan_biases(ops, builder.scope)
     for op in ops:
-        if isinstance(op, ConvOp | GemmOp | MatMulOp) and op not in to.layouts.chained:
+        if isinstance(op, ConvOp | GemmOp | MatMulOp) and op not in builder.layouts.fused_ops:
             members: list[Operation] = [op]
             if op in biases:
                 members.append(biases[op][0])
-            relu = following_relu(members[-1].results[0], to)
+            relu = following_relu(members[-1].results[0], builder)
             yield Group("matmul", members if relu is None else [*members, relu])
 
 
-def _elementwise(ops: Sequence[Operation], to: Lowering) -> Iterator[Group]:
+def _elementwise(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[Group]:
     for op in reversed(ops):
-        if type(op) in POINTS and op not in to.absorbed and to.is_native(op.results[0]):
-            members = producers(op, to.sizes(op.results[0]), to)
-            to.absorbed |= members
+        if type(op) in ELEMENTWISE and op not in builder.fused and builder.is_computable(op.results[0]):
+            members = producers(op, builder.sizes(op.results[0]), builder)
+            builder.fused |= members
             yield Group("elementwise", _in_order(members))
 
 

@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.ops.math import ExpandOp
 from xonnc.dialects.onnx.ops.tensor import ReshapeOp, SliceOp
 from xonnc.dialects.onnx.types import NONE
 
-SIZES_OF: dict[type[Operation], Sequence[int]] = {
+SHAPE_OPERANDS: dict[type[Operation], Sequence[int]] = {
     ConstantOfShapeOp: (0,),
     ExpandOp: (1,),
     RangeOp: (1,),
@@ -80,23 +80,23 @@ def dissolve_groups(module: ModuleOp) -> dict[Operation, Group]:
     return found
 
 
-def sizes_told_twice(op: Operation) -> list[int]:
+def shape_operands(op: Operation) -> list[int]:
     """The places of operands that say no more than the sizes of the result do."""
     if isinstance(op, SliceOp) and not isinstance(op.starts.owner, ConstantOp):
         return []
     return [
         place
-        for place in SIZES_OF.get(type(op), ())
+        for place in SHAPE_OPERANDS.get(type(op), ())
         if op.operands[place].type != NONE and not isinstance(op.operands[place].owner, ConstantOp)
     ]
 
 
-def computing_sizes(block: Block) -> set[Operation]:
+def shape_computations(block: Block) -> set[Operation]:
     """The operators of a block that only compute operands of `sizes_told_twice`."""
     found: set[Operation] = set()
     for op in reversed(list(block.ops)):
         if isinstance(op, OnnxOp) and op.results and not op.regions:
             uses = [use for result in op.results for use in result.uses]
-            if all(use.operation in found or use.index in sizes_told_twice(use.operation) for use in uses):
+            if all(use.operation in found or use.index in shape_operands(use.operation) for use in uses):
                 found.add(op)
     return found

@@ -10,38 +10,38 @@ from xdsl.ir import Attribute
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate, narrowed_result
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 
 
-def general_gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
+def general_gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
     """`alpha A B + beta C` with anything transposed or broadcast."""
-    element = to.element(op.A)
-    kind = wide(element)
+    element = builder.element(op.A)
+    kind = compute_type(element)
     if kind not in (f32, f64):
         return "of integers"
-    (m, n), (rows, columns) = to.shape(op.Y), to.shape(op.A)
+    (m, n), (rows, columns) = builder.shape(op.Y), builder.shape(op.A)
     is_turned = bool(op.transA.value.data)
     k = rows if is_turned else columns
-    a = Factor(to.buffer(op.A), [m, k], element, is_turned)
-    b = Factor(to.buffer(op.B), [k, n], element, bool(op.transB.value.data))
-    sums = to.allocate([m, n], kind)
-    fill(sums, m * n, 0, to)
-    accumulate(sums, [], (m, n, k), (a, b), kind, to)
+    a = Factor(builder.buffer(op.A), [m, k], element, is_turned)
+    b = Factor(builder.buffer(op.B), [k, n], element, bool(op.transB.value.data))
+    sums = builder.allocate([m, n], kind)
+    fill(sums, m * n, 0, builder)
+    accumulate(sums, [], (m, n, k), (a, b), kind, builder)
     types = [buffer_type([m, n], element), buffer_type([m, n], kind)]
     shape = [1, 1]
     buffers = [sums]
     # With beta 0, NaN in C is not read.
     if op.C.type != NONE and op.beta.value.data:
-        shape = [*shape[len(to.shape(op.C)) :], *to.shape(op.C)]
+        shape = [*shape[len(builder.shape(op.C)) :], *builder.shape(op.C)]
         types.append(buffer_type(shape, element))
-        buffers.append(to.buffer(op.C))
-    kernel = Kernel(types)
+        buffers.append(builder.buffer(op.C))
+    kernel = KernelBuilder(types)
     out, source, *added = kernel.buffers
     with kernel.loops([m, n]) as place:
         total = Scalar(kernel, kernel.load(source, place)) * op.alpha.value.data
@@ -49,24 +49,24 @@ def general_gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
             own = [kernel.index(0) if size == 1 else index for index, size in zip(place, shape, strict=True)]
             total = total + read_as(kernel, added[0], own, element, kind) * op.beta.value.data
         kernel.write(total.value, out, place, element)
-    to.call("gemm", kernel, [to.result(op.Y)], buffers)
+    builder.call("gemm", kernel, [builder.result(op.Y)], buffers)
     return None
 
 
-def general_matmul(op: onnx.MatMulOp, to: Lowering) -> str | None:
+def general_matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
     """Products of the last two axes, the others broadcast."""
-    a, b, element = to.shape(op.A), to.shape(op.B), to.element(op.A)
+    a, b, element = builder.shape(op.A), builder.shape(op.B), builder.element(op.A)
     rows, columns = a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
     rank = max(len(rows), len(columns))
     left, right = [1] * (rank - len(rows)) + list(rows), [1] * (rank - len(columns)) + list(columns)
     batch = [max(sizes) for sizes in zip(left[:-2], right[:-2], strict=True)]
     m, n, k = left[-2], right[-1], left[-1]
-    factors = Factor(to.buffer(op.A), left, element), Factor(to.buffer(op.B), right, element)
-    kind: Attribute = wide(element)
+    factors = Factor(builder.buffer(op.A), left, element), Factor(builder.buffer(op.B), right, element)
+    kind: Attribute = compute_type(element)
     is_direct = kind == element or is_integer(element)
-    sums = to.result(op.Y) if is_direct else to.allocate([*batch, m, n], kind)
-    fill(sums, prod([*batch, m, n]), 0, to)
-    accumulate(sums, batch, (m, n, k), factors, kind, to)
+    sums = builder.result(op.Y) if is_direct else builder.allocate([*batch, m, n], kind)
+    fill(sums, prod([*batch, m, n]), 0, builder)
+    accumulate(sums, batch, (m, n, k), factors, kind, builder)
     if not is_direct:
-        narrowed_result(op.Y, sums, [*batch, m, n], kind, to)
+        narrowed_result(op.Y, sums, [*batch, m, n], kind, builder)
     return None

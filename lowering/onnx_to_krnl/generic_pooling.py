@@ -14,9 +14,9 @@ from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_numbers
-from xonnc.lowering.onnx_to_krnl.element_types import integer_range, is_nibble, wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type, integer_range, is_sub_byte
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
@@ -28,7 +28,7 @@ class _Place:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: KernelBuilder,
         window: Window,
         shape: Sequence[int],
         out: Sequence[SSAValue],
@@ -50,11 +50,11 @@ class _Place:
         return x if self.inside is None else self.inside.choose(x, otherwise)
 
 
-def general_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str | None:
+def general_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) -> str | None:
     """The largest number of each window, the first of those, and its place in the whole tensor."""
     value, result = op.operands[0], op.results[0]
     indices = op.Indices if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE else None
-    element, shape, out = to.element(value), to.shape(value), to.shape(result)
+    element, shape, out = builder.element(value), builder.shape(value), builder.shape(result)
     kind = _number(element)
     if kind is None:
         return "of a type that is not computed with"
@@ -62,11 +62,11 @@ def general_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str
     types = [buffer_type(out, element)]
     if indices is not None:
         types.append(buffer_type(out, i64))
-    kernel = Kernel([*types, buffer_type(shape, element)])
+    kernel = KernelBuilder([*types, buffer_type(shape, element)])
     source = kernel.buffers[-1]
     least = integer_range(element)[0] if is_integer(element) else -inf
     with kernel.loops(out) as at:
-        starts = [kernel.number(least, kind), kernel.number(-1, i64)]
+        starts = [kernel.constant(least, kind), kernel.constant(-1, i64)]
         with kernel.reducing(window.kernel, starts) as (inner, held, results):
             place = _Place(kernel, window, shape[2:], at[2:], inner)
             x = read_as(kernel, source, [*at[:2], *(index.value for index in place.indices)], element, kind)
@@ -80,27 +80,27 @@ def general_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str
         kernel.write(_stored(results[0], element, kernel), kernel.buffers[0], at, element)
         if indices is not None:
             kernel.store(results[1], kernel.buffers[1], at)
-    made = [to.result(each) for each in (result, indices) if each is not None]
-    to.call("maxpool", kernel, made, [to.buffer(value)])
+    made = [builder.result(each) for each in (result, indices) if each is not None]
+    builder.call("maxpool", kernel, made, [builder.buffer(value)])
     return None
 
 
 def _number(element: Attribute) -> Attribute | None:
     """What code computes with for elements; integers in 32 or 64 bits, with their sign."""
     if not is_integer(element):
-        return wide(element)
-    if is_nibble(element):
+        return compute_type(element)
+    if is_sub_byte(element):
         return None
     return i64 if element.width.data >= 32 else i32
 
 
-def _stored(number: SSAValue, element: Attribute, kernel: Kernel) -> SSAValue:
+def _stored(number: SSAValue, element: Attribute, kernel: KernelBuilder) -> SSAValue:
     """A number as the type that is written; integers lose what they were widened by."""
-    return Scalar(kernel, number).to(wide(element)).value
+    return Scalar(kernel, number).to(compute_type(element)).value
 
 
 def _flat(
-    kernel: Kernel, at: Sequence[SSAValue], place: _Place, shape: Sequence[int], is_by_column: bool
+    kernel: KernelBuilder, at: Sequence[SSAValue], place: _Place, shape: Sequence[int], is_by_column: bool
 ) -> Scalar:
     """The number of an element: in rows, or with the first of the spatial axes fastest."""
     total = Scalar(kernel, at[0]) * shape[1] + Scalar(kernel, at[1])
@@ -114,30 +114,32 @@ def _flat(
 
 
 @lowers(nn.LpPoolOp)
-def lp_pool(op: nn.LpPoolOp, to: Lowering) -> str | None:
+def lp_pool(op: nn.LpPoolOp, builder: LoweringBuilder) -> str | None:
     """The root of the sum of powers of each window."""
-    shape, out = to.shape(op.X), to.shape(op.Y)
+    shape, out = builder.shape(op.X), builder.shape(op.Y)
     window = window_of(op, values_of(op.kernel_shape) or (), shape[2:], out[2:])
-    return _powers(op.X, op.Y, window, op.p.value.data, to)
+    return _powers(op.X, op.Y, window, op.p.value.data, builder)
 
 
 @lowers(nn.GlobalLpPoolOp)
-def global_lp_pool(op: nn.GlobalLpPoolOp, to: Lowering) -> str | None:
+def global_lp_pool(op: nn.GlobalLpPoolOp, builder: LoweringBuilder) -> str | None:
     """The root of the sum of powers of each channel."""
-    spatial = to.shape(op.X)[2:]
+    spatial = builder.shape(op.X)[2:]
     ones, zeros = (1,) * len(spatial), (0,) * len(spatial)
     window = Window(tuple(spatial), ones, ones, zeros, zeros, tuple(spatial))
-    return _powers(op.X, op.Y, window, op.p.value.data, to)
+    return _powers(op.X, op.Y, window, op.p.value.data, builder)
 
 
-def _powers(value: SSAValue, result: SSAValue, window: Window, p: int, to: Lowering) -> str | None:
-    element, shape, out = to.element(value), to.shape(value), to.shape(result)
-    kind = wide(element)
+def _powers(
+    value: SSAValue, result: SSAValue, window: Window, p: int, builder: LoweringBuilder
+) -> str | None:
+    element, shape, out = builder.element(value), builder.shape(value), builder.shape(result)
+    kind = compute_type(element)
     if kind not in (f32, f64):
         return "not of floats"
-    kernel = Kernel([buffer_type(out, element), buffer_type(shape, element)])
+    kernel = KernelBuilder([buffer_type(out, element), buffer_type(shape, element)])
     with kernel.loops(out) as at:
-        with kernel.reducing(window.kernel, [kernel.number(0.0, kind)]) as (inner, held, results):
+        with kernel.reducing(window.kernel, [kernel.constant(0.0, kind)]) as (inner, held, results):
             place = _Place(kernel, window, shape[2:], at[2:], inner)
             where = [*at[:2], *(index.value for index in place.indices)]
             x = read_as(kernel, kernel.buffers[1], where, element, kind).abs()
@@ -146,23 +148,23 @@ def _powers(value: SSAValue, result: SSAValue, window: Window, p: int, to: Lower
         total = Scalar(kernel, results[0])
         total = total if p == 1 else total.sqrt() if p == 2 else total.power(1 / p)
         kernel.write(total.value, kernel.buffers[0], at, element)
-    to.call("lppool", kernel, [to.result(result)], [to.buffer(value)])
+    builder.call("lppool", kernel, [builder.result(result)], [builder.buffer(value)])
     return None
 
 
-def general_average_pool(op: nn.AveragePoolOp, window: Window, to: Lowering) -> str | None:
+def general_average_pool(op: nn.AveragePoolOp, window: Window, builder: LoweringBuilder) -> str | None:
     """The mean of each window; pads count if `count_include_pad`, but not what `ceil_mode` adds."""
-    element, shape, out = to.element(op.X), to.shape(op.X), to.shape(op.Y)
-    kind = wide(element)
+    element, shape, out = builder.element(op.X), builder.shape(op.X), builder.shape(op.Y)
+    kind = compute_type(element)
     if kind not in (f32, f64):
         return "not of floats"
     is_padded = bool(op.count_include_pad.value.data)
     rank = len(shape) - 2
     given = values_of(op.pads) or (0,) * (2 * rank)
     ends = given[rank:] if op.auto_pad.data == "NOTSET" else window.ends
-    kernel = Kernel([buffer_type(out, element), buffer_type(shape, element)])
+    kernel = KernelBuilder([buffer_type(out, element), buffer_type(shape, element)])
     with kernel.loops(out) as at:
-        starts = [kernel.number(0.0, kind)] * 2
+        starts = [kernel.constant(0.0, kind)] * 2
         with kernel.reducing(window.kernel, starts) as (inner, held, results):
             place = _Place(kernel, window, shape[2:], at[2:], inner)
             where = [*at[:2], *(index.value for index in place.indices)]
@@ -177,18 +179,18 @@ def general_average_pool(op: nn.AveragePoolOp, window: Window, to: Lowering) -> 
             results += [(Scalar(kernel, held[0]) + x).value, (Scalar(kernel, held[1]) + share).value]
         mean = Scalar(kernel, results[0]) / Scalar(kernel, results[1]).at_least(1.0)
         kernel.write(mean.value, kernel.buffers[0], at, element)
-    to.call("averagepool", kernel, [to.result(op.Y)], [to.buffer(op.X)])
+    builder.call("averagepool", kernel, [builder.result(op.Y)], [builder.buffer(op.X)])
     return None
 
 
 @lowers(nn.MaxUnpoolOp)
-def max_unpool(op: nn.MaxUnpoolOp, to: Lowering) -> str | None:
+def max_unpool(op: nn.MaxUnpoolOp, builder: LoweringBuilder) -> str | None:
     """
     Each element at its place in the tensor that was pooled, 0 elsewhere; a run with places outside fails.
 
     Where the result is said to be larger than what the windows make, it has that in its first corner.
     """
-    element, shape, out = to.element(op.X), to.shape(op.X), to.shape(op.output)
+    element, shape, out = builder.element(op.X), builder.shape(op.X), builder.shape(op.output)
     kernel_shape = values_of(op.kernel_shape) or ()
     rank = len(kernel_shape)
     strides, pads = values_of(op.strides) or (1,) * rank, values_of(op.pads) or (0,) * (2 * rank)
@@ -197,11 +199,13 @@ def max_unpool(op: nn.MaxUnpoolOp, to: Lowering) -> str | None:
         whole.append((shape[2 + axis] - 1) * strides[axis] - pads[axis] - pads[rank + axis] + size)
     if any(size > room for size, room in zip(whole, out, strict=True)):
         return "a result that is smaller than what the windows make"
-    check_numbers(op, op.I_in, 0, prod(whole) - 1, "an index is", to)
-    target = to.result(op.output)
-    fill(target, prod(out), 0, to)
+    check_numbers(op, op.I_in, 0, prod(whole) - 1, "an index is", builder)
+    target = builder.result(op.output)
+    fill(target, prod(out), 0, builder)
     count = prod(shape)
-    kernel = Kernel([buffer_type(out, element), buffer_type([count], element), buffer_type([count], i64)])
+    kernel = KernelBuilder(
+        [buffer_type(out, element), buffer_type([count], element), buffer_type([count], i64)]
+    )
     with kernel.loops([count]) as (number,):
         flat = Scalar(kernel, kernel.load(kernel.buffers[2], [number])).to(INDEX)
         is_inside = (flat >= 0) & (flat < prod(whole))
@@ -213,5 +217,5 @@ def max_unpool(op: nn.MaxUnpoolOp, to: Lowering) -> str | None:
         before = Scalar(kernel, kernel.load(kernel.buffers[0], place))
         x = Scalar(kernel, kernel.load(kernel.buffers[1], [number]))
         kernel.store(is_inside.choose(x, before).value, kernel.buffers[0], place)
-    to.call("maxunpool", kernel, [target], [to.buffer(op.X), to.buffer(op.I_in)])
+    builder.call("maxunpool", kernel, [target], [builder.buffer(op.X), builder.buffer(op.I_in)])
     return None

@@ -11,14 +11,14 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import tensor
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.resize import cubic_weight
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
-MOST_TAPS = 64
+MAX_UNROLLED_TAPS = 64
 """Elements around a place that are written out one by one."""
 
 CUBIC_A = -0.75
@@ -34,18 +34,18 @@ class _Tap:
 
 
 @lowers(tensor.GridSampleOp, tensor.GridSampleV16Op)
-def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, to: Lowering) -> str | None:
+def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: LoweringBuilder) -> str | None:
     """`X` at the coordinates of `grid`, from -1 to 1, that of the last axis first."""
     mode = op.mode.data.removeprefix("bi")
-    shape, out = to.shape(op.X), to.shape(op.Y)
-    element, kind = to.element(op.X), to.element(op.grid)
-    number = wide(element)
+    shape, out = builder.shape(op.X), builder.shape(op.Y)
+    element, kind = builder.element(op.X), builder.element(op.grid)
+    number = compute_type(element)
     rank = len(shape) - 2
-    if number not in (f32, f64) or {"nearest": 1, "linear": 2, "cubic": 4}[mode] ** rank > MOST_TAPS:
+    if number not in (f32, f64) or {"nearest": 1, "linear": 2, "cubic": 4}[mode] ** rank > MAX_UNROLLED_TAPS:
         return "not of floats, or of too many axes"
     places = prod(out[2:])
     types = [buffer_type([out[0], out[1], places], element), buffer_type(shape, element)]
-    kernel = Kernel([*types, buffer_type([out[0], places, rank], kind)])
+    kernel = KernelBuilder([*types, buffer_type([out[0], places, rank], kind)])
     target, source, grid = kernel.buffers
     with kernel.loops([out[0], places]) as (image, place):
         taps: list[list[_Tap]] = []
@@ -64,10 +64,12 @@ def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, to: Lowering) 
                 for chosen in product(*taps)
             ]
             # An element alone keeps the sign of zero.
-            none = Scalar(kernel, kernel.number(0.0, number))
+            none = Scalar(kernel, kernel.constant(0.0, number))
             total = parts[0] if len(parts) == 1 else sum(parts, none)
             kernel.write(total.value, target, [image, channel, place], element)
-    to.call("gridsample", kernel, [to.result(op.Y)], [to.buffer(op.X), to.buffer(op.grid)])
+    builder.call(
+        "gridsample", kernel, [builder.result(op.Y)], [builder.buffer(op.X), builder.buffer(op.grid)]
+    )
     return None
 
 

@@ -15,53 +15,61 @@ from xonnc.dialects.krnl.int8_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.lowering.onnx_to_krnl.convolution import pair
-from xonnc.lowering.onnx_to_krnl.int8_epilogues import stored_for
-from xonnc.lowering.onnx_to_krnl.int8_fusion import VECTOR, ByteChain, ByteImage, ByteShape
-from xonnc.lowering.onnx_to_krnl.int8_layout import byte_image, image_in_rows, result_in_bytes
+from xonnc.lowering.onnx_to_krnl.int8_epilogues import int8_epilogue
+from xonnc.lowering.onnx_to_krnl.int8_fusion import VECTOR, Int8Buffer, Int8Fusion, NHWCShape
+from xonnc.lowering.onnx_to_krnl.int8_layout import copy_to_row_major, int8_buffer, int8_result
 from xonnc.lowering.onnx_to_krnl.int8_patterns import Product
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import Halo
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.tile_keys import conv_key
 from xonnc.lowering.onnx_to_krnl.window_geometry import Window
 
-MANY_PIXELS = 64
+ASSUMED_ROW_PIXELS = 64
 """Pixels of a row for which tiles are chosen where a run tells how many there are."""
 
 
-def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
+def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
     """One call of a kernel for a product of bytes and all that is done to its sums."""
-    product = chain.product
+    product = fusion.product
     assert product is not None
-    source = byte_image(product.x, to)
-    others = [byte_image(value, to) for value in chain.images]
-    target = _target(chain, product, to)
-    lanes, depth, products = to.target.vector_bytes // 4, source.extents.channels, to.target.byte_products
-    shapes, out = _shapes(to.bytes.sizes_of(chain.result), product.window, [target, source, *others])
+    source = int8_buffer(product.x, builder)
+    others = [int8_buffer(value, builder) for value in fusion.images]
+    target = _target(fusion, product, builder)
+    lanes, depth, products = (
+        builder.target.vector_bytes // 4,
+        source.extents.channels,
+        builder.target.byte_products,
+    )
+    shapes, out = _shapes(builder.int8.sizes_of(fusion.result), product.window, [target, source, *others])
     rows, columns = out
     window = product.window
     windows = window.kernel, window.strides, window.dilations
     key = conv_key("byte_conv i8", (depth, target.extents.channels), windows, out)
-    tile = to.tiles.conv(key, columns if is_known(columns) else MANY_PIXELS, target.extents.channels // lanes)
+    tile = builder.tiles.conv(
+        key, columns if is_static(columns) else ASSUMED_ROW_PIXELS, target.extents.channels // lanes
+    )
     terms = 4 if products else 2
     packed = packed_weights(product.weights, (lanes, tile[1]), depth, terms)
-    buffers = [target.buffer, source.buffer, to.packed(packed)]
+    buffers = [target.buffer, source.buffer, builder.constant_buffer(packed)]
     types = [
         buffer_type(shape, element_of(image.buffer))
         for shape, image in zip(shapes, (target, source), strict=False)
     ]
     types.append(buffer_type(packed.shape, i8 if products else i16))
     numbers = [
-        by_channel(array.reshape(-1), target.extents.channels)
-        for array in (product.starts, product.scales, product.bias, *map(constant_elements, chain.channels))
+        pad_channels(array.reshape(-1), target.extents.channels)
+        for array in (product.starts, product.scales, product.bias, *map(constant_elements, fusion.channels))
         if array is not None
     ]
     for number, array in enumerate(numbers):
         moved = None if number else product.moved
-        buffers.append(to.packed(array) if moved is None else _moved_starts(product, array, moved, to))
+        buffers.append(
+            builder.constant_buffer(array) if moved is None else _moved_starts(product, array, moved, builder)
+        )
         types.append(buffer_type(array.shape, i32 if array.dtype == np.int32 else f32))
     for image, shape in zip(others, shapes[2:], strict=True):
         buffers.append(image.buffer)
@@ -72,7 +80,7 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
         "strides": pair(window.strides),
         "dilations": pair(window.dilations),
         "start": pair(first),
-        "out": pair((rows, columns if is_known(columns) else DYNAMIC_INDEX)),
+        "out": pair((rows, columns if is_static(columns) else DYNAMIC_INDEX)),
         "out_start": pair(target.start),
         "image_starts": pair([place for image in others for place in image.start]),
         "tile": pair(tile),
@@ -80,51 +88,53 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
     }
     if products:
         properties["products"] = StringAttr(products)
-    kernel = Kernel(types)
+    kernel = KernelBuilder(types)
     y, x, w, starts, *rest = kernel.buffers
     channels, images = rest[: len(numbers) - 1], rest[len(numbers) - 1 :]
-    body = _rest(chain, kernel, [element_of(buffer) for buffer in rest])
+    body = _rest(fusion, kernel, [element_of(buffer) for buffer in rest])
     count = target.extents.images
     turns = count * (-(-target.extents.channels // (lanes * tile[1])) * rows)
-    open_sizes = [kernel.size(size) for size in (count, columns) if not is_known(size)]
-    if not is_known(turns):
+    open_sizes = [kernel.size(size) for size in (count, columns) if not is_static(size)]
+    if not is_static(turns):
         # The kernel takes how many iterations there are, for its range to be all of them.
         kernel.size(turns)
     operands = [y, x, w, starts, channels, images, kernel.take_turns(), open_sizes]
     kernel.block.add_op(ByteConvOp(operands=operands, properties=properties, regions=[body]))
     name = "byteconv" if sum(window.kernel) > 2 else "bytegemm"
-    to.call(name, kernel, buffers[:1], buffers[1:], turns)
+    builder.call(name, kernel, buffers[:1], buffers[1:], turns)
     if product.scales is None:
-        buffer = image_in_rows(chain.result, target, to)
+        buffer = copy_to_row_major(fusion.result, target, builder)
         if product.offsets is not None:
-            _add_offsets(product, product.offsets, source, buffer, to)
+            _add_offsets(product, product.offsets, source, buffer, builder)
 
 
 def _add_offsets(
     product: Product,
     offsets: npt.NDArray[np.int32],
-    source: ByteImage,
+    source: Int8Buffer,
     sums: SSAValue,
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """
     Adds what all weights of a channel lie above those in 8 bits, times the sum of the bytes that each window
     sees: `Σ x (w + d) = Σ x w + d Σ x`.
     """
     window = product.window
-    images, channels, _, _ = to.bytes.sizes_of(product.x)
-    _, filters, rows, columns = to.bytes.sizes_of(product.result)
+    images, channels, _, _ = builder.int8.sizes_of(product.x)
+    _, filters, rows, columns = builder.int8.sizes_of(product.result)
     _, height, width, _ = source.extents
-    pixels = to.allocate([images, height, width], i32)
-    kernel = Kernel([buffer_type([images, height, width], i32), buffer_type(source.extents, i8)])
+    pixels = builder.allocate([images, height, width], i32)
+    kernel = KernelBuilder([buffer_type([images, height, width], i32), buffer_type(source.extents, i8)])
     with kernel.loops([images, height, width]) as pixel:
-        with kernel.reducing([channels], [kernel.number(0, i32)]) as ((channel,), held, results):
+        with kernel.reducing([channels], [kernel.constant(0, i32)]) as ((channel,), held, results):
             byte = kernel.add(arith.ExtUIOp(kernel.load(kernel.buffers[1], [*pixel, channel]), i32))
             results.append(kernel.add(arith.AddiOp(held[0], byte)))
         kernel.store(results[0], kernel.buffers[0], pixel)
-    to.call("bytesums", kernel, [pixels], [source.buffer])
-    seen = to.allocate([images, rows, columns], i32)
-    kernel = Kernel([buffer_type([images, rows, columns], i32), buffer_type([images, height, width], i32)])
+    builder.call("bytesums", kernel, [pixels], [source.buffer])
+    seen = builder.allocate([images, rows, columns], i32)
+    kernel = KernelBuilder(
+        [buffer_type([images, rows, columns], i32), buffer_type([images, height, width], i32)]
+    )
     first = source.start[0] - window.begins[0], source.start[1] - window.begins[1]
     with kernel.loops([images, rows, columns]) as (image, *pixel):
         total: SSAValue | None = None
@@ -139,50 +149,57 @@ def _add_offsets(
             total = number if total is None else kernel.add(arith.AddiOp(total, number))
         assert total is not None
         kernel.store(total, kernel.buffers[0], [image, *pixel])
-    to.call("windowsums", kernel, [seen], [pixels])
+    builder.call("windowsums", kernel, [seen], [pixels])
     # Pixels lie side by side in images, channels in rows of matrices.
-    is_image = len(to.sizes(product.result)) == 4
+    is_image = len(builder.sizes(product.result)) == 4
     count = rows * columns
     sizes = [images, filters, count] if is_image else [images, count, filters]
-    kernel = Kernel([buffer_type(sizes, i32), buffer_type([images, count], i32), buffer_type([filters], i32)])
+    kernel = KernelBuilder(
+        [buffer_type(sizes, i32), buffer_type([images, count], i32), buffer_type([filters], i32)]
+    )
     with kernel.loops(sizes) as indices:
         channel, pixel = (indices[1], indices[2]) if is_image else (indices[2], indices[1])
         number = Scalar(kernel, kernel.load(kernel.buffers[1], [indices[0], pixel]))
         number = number * Scalar(kernel, kernel.load(kernel.buffers[2], [channel]))
         number = number + Scalar(kernel, kernel.load(kernel.buffers[0], indices))
         kernel.store(number.value, kernel.buffers[0], indices)
-    to.call("offsets", kernel, [sums], [seen, to.packed(offsets)])
+    builder.call("offsets", kernel, [sums], [seen, builder.constant_buffer(offsets)])
 
 
 def _moved_starts(
-    product: Product, starts: npt.NDArray[np.generic], zero: SSAValue, to: Lowering
+    product: Product, starts: npt.NDArray[np.generic], zero: SSAValue, builder: LoweringBuilder
 ) -> SSAValue:
     """The starts less the zero point times the sums of the weights, computed in the run."""
-    sums = by_channel(product.weight_sums, len(starts))
-    made = to.allocate(starts.shape, i32)
+    sums = pad_channels(product.weight_sums, len(starts))
+    made = builder.allocate(starts.shape, i32)
     types = [buffer_type(starts.shape, i32)] * 3
-    kernel = Kernel([*types, buffer_type([1], i8)])
+    kernel = KernelBuilder([*types, buffer_type([1], i8)])
     out, first, factors, held = kernel.buffers
     with kernel.loops(starts.shape) as (channel,):
-        offset = read_as(kernel, held, [kernel.index(0)], to.element(zero), i32)
+        offset = read_as(kernel, held, [kernel.index(0)], builder.element(zero), i32)
         total = Scalar(kernel, kernel.load(first, [channel]))
         total = total - offset * Scalar(kernel, kernel.load(factors, [channel]))
         kernel.store(total.value, out, [channel])
-    to.call("starts", kernel, [made], [to.packed(starts), to.packed(sums), to.buffer(zero)])
+    builder.call(
+        "starts",
+        kernel,
+        [made],
+        [builder.constant_buffer(starts), builder.constant_buffer(sums), builder.buffer(zero)],
+    )
     return made
 
 
-def _target(chain: ByteChain, product: Product, to: Lowering) -> ByteImage:
+def _target(fusion: Int8Fusion, product: Product, builder: LoweringBuilder) -> Int8Buffer:
     """The image for the result: of bytes, or of sums in rows of whole vectors."""
     if product.scales is not None:
-        return result_in_bytes(chain.result, to)
-    shape = to.bytes.shape(chain.result)
-    return ByteImage(to.allocate(shape, i32), Halo(), shape)
+        return int8_result(fusion.result, builder)
+    shape = builder.int8.shape(fusion.result)
+    return Int8Buffer(builder.allocate(shape, i32), Halo(), shape)
 
 
 def _shapes(
-    sizes: tuple[Size, int, int, Size], window: Window, images: Sequence[ByteImage]
-) -> tuple[list[ByteShape], tuple[int, Size]]:
+    sizes: tuple[Size, int, int, Size], window: Window, images: Sequence[Int8Buffer]
+) -> tuple[list[NHWCShape], tuple[int, Size]]:
     """
     The shapes of the result and what is read, and rows and columns of the result.
 
@@ -192,11 +209,11 @@ def _shapes(
     is_plain = window.kernel == (1, 1) and window.strides == (1, 1) and not window.is_padded
     if rows == 1 or not is_plain or any(any(image.halo) for image in images):
         return [image.extents for image in images], (rows, columns)
-    shapes = [ByteShape(image.extents.images, 1, rows * columns, image.extents.channels) for image in images]
+    shapes = [NHWCShape(image.extents.images, 1, rows * columns, image.extents.channels) for image in images]
     return shapes, (1, rows * columns)
 
 
-def by_channel(array: npt.NDArray[np.generic], count: int) -> npt.NDArray[np.generic]:
+def pad_channels(array: npt.NDArray[np.generic], count: int) -> npt.NDArray[np.generic]:
     """Numbers of channels, zeros behind the last."""
     numbers = np.zeros(count, array.dtype)
     numbers[: array.size] = array
@@ -224,11 +241,11 @@ def packed_weights(
     return np.concatenate(parts)
 
 
-def _rest(chain: ByteChain, kernel: Kernel, elements: Sequence[Attribute]) -> Region:
+def _rest(fusion: Int8Fusion, kernel: KernelBuilder, elements: Sequence[Attribute]) -> Region:
     """What becomes of a sum; the arguments are the sum, numbers by channel and bytes of images."""
     body = Block(arg_types=[i32, *elements])
     outside, kernel.block = kernel.block, body
     total, *read = body.args
-    kernel.block.add_op(StoredOp(stored_for(chain, kernel, total, read)))
+    kernel.block.add_op(StoredOp(int8_epilogue(fusion, kernel, total, read)))
     kernel.block = outside
     return Region(body)

@@ -11,29 +11,29 @@ from xdsl.dialects.builtin import MemRefType, f32, i8, i32
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.ops.constant import constant_elements
-from xonnc.lowering.onnx_to_krnl.int8_convolution import by_channel
-from xonnc.lowering.onnx_to_krnl.int8_epilogues import stored_for
-from xonnc.lowering.onnx_to_krnl.int8_fusion import ByteChain
-from xonnc.lowering.onnx_to_krnl.int8_layout import byte_image, inside, result_in_bytes
+from xonnc.lowering.onnx_to_krnl.int8_convolution import pad_channels
+from xonnc.lowering.onnx_to_krnl.int8_epilogues import int8_epilogue
+from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Fusion
+from xonnc.lowering.onnx_to_krnl.int8_layout import inside, int8_buffer, int8_result
 from xonnc.lowering.onnx_to_krnl.int8_patterns import Product
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import known
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import static_sizes
 from xonnc.lowering.onnx_to_krnl.window_geometry import Window
 
 
-def lower_byte_points(chain: ByteChain, to: Lowering) -> None:
+def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
     """A kernel for a chain without a product, or whose product takes each channel by itself."""
-    product = chain.product
-    images = [byte_image(value, to) for value in chain.images]
-    source = None if product is None else byte_image(product.x, to)
-    target = result_in_bytes(chain.result, to)
+    product = fusion.product
+    images = [int8_buffer(value, builder) for value in fusion.images]
+    source = None if product is None else int8_buffer(product.x, builder)
+    target = int8_result(fusion.result, builder)
     depth = target.extents.channels
-    count, _, rows, columns = to.bytes.sizes_of(chain.result)
-    numbers = _numbers(chain, depth)
+    count, _, rows, columns = builder.int8.sizes_of(fusion.result)
+    numbers = _numbers(fusion, depth)
     all_images = [target, *images] if source is None else [target, source, *images]
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [buffer_type(image.extents, i8) for image in all_images] + [_type_of(array) for array in numbers]
     )
     buffers = kernel.buffers
@@ -47,27 +47,29 @@ def lower_byte_points(chain: ByteChain, to: Lowering) -> None:
         read = [kernel.load(buffer, [channel]) for buffer in held]
         for image, buffer in zip(images, buffers[len(all_images) - len(images) :], strict=False):
             read.append(kernel.load(buffer, [*inside(kernel, image, pixel), channel]))
-        stored = stored_for(chain, kernel, total, read)
+        stored = int8_epilogue(fusion, kernel, total, read)
         kernel.store(stored, buffers[0], [*inside(kernel, target, pixel), channel])
     name = "bytepoints" if product is None else "bytedepthwise"
-    inputs = [image.buffer for image in all_images[1:]] + [to.packed(array) for array in numbers]
-    to.call(name, kernel, [target.buffer], inputs)
+    inputs = [image.buffer for image in all_images[1:]] + [
+        builder.constant_buffer(array) for array in numbers
+    ]
+    builder.call(name, kernel, [target.buffer], inputs)
 
 
-def _numbers(chain: ByteChain, depth: int) -> list[npt.NDArray[np.generic]]:
+def _numbers(fusion: Int8Fusion, depth: int) -> list[npt.NDArray[np.generic]]:
     """Starts, weights, scale and bias of the product, and what else has a number for each channel."""
     found: list[npt.NDArray[np.generic]] = []
-    product = chain.product
+    product = fusion.product
     if product is not None:
         places = product.weights.reshape(product.weights.shape[0], -1).T.astype(np.int32)
         padded = np.zeros((len(places), depth), np.int32)
         padded[:, : places.shape[1]] = places
-        found += [by_channel(product.starts, depth), padded]
-        found += [by_channel(array, depth) for array in (product.scales, product.bias) if array is not None]
-    for value in chain.channels:
+        found += [pad_channels(product.starts, depth), padded]
+        found += [pad_channels(array, depth) for array in (product.scales, product.bias) if array is not None]
+    for value in fusion.channels:
         array = constant_elements(value)
         assert array is not None
-        found.append(by_channel(array.reshape(-1), depth))
+        found.append(pad_channels(array.reshape(-1), depth))
     return found
 
 
@@ -76,7 +78,7 @@ def _type_of(array: npt.NDArray[np.generic]) -> MemRefType:
 
 
 def _sum(
-    kernel: Kernel,
+    kernel: KernelBuilder,
     product: Product,
     buffers: tuple[SSAValue, SSAValue, SSAValue],
     corner: tuple[int, int],
@@ -100,13 +102,13 @@ def _sum(
     return total.value
 
 
-def lower_byte_pool(op: Operation, window: Window, to: Lowering) -> None:
+def lower_int8_max_pool(op: Operation, window: Window, builder: LoweringBuilder) -> None:
     """The largest bytes of each window; those of the edge again where the window reaches beyond."""
     value = op.operands[0]
-    source, target = byte_image(value, to), result_in_bytes(op.results[0], to)
-    limits = known(to.bytes.sizes_of(value)[2:])
-    images, _, rows, columns = to.bytes.sizes_of(op.results[0])
-    kernel = Kernel([buffer_type(image.extents, i8) for image in (target, source)])
+    source, target = int8_buffer(value, builder), int8_result(op.results[0], builder)
+    limits = static_sizes(builder.int8.sizes_of(value)[2:])
+    images, _, rows, columns = builder.int8.sizes_of(op.results[0])
+    kernel = KernelBuilder([buffer_type(image.extents, i8) for image in (target, source)])
     with kernel.loops([images, rows, columns, target.extents.channels]) as (number, row, column, channel):
         total: SSAValue | None = None
         for place in places_of(*(range(size) for size in window.kernel)):
@@ -126,4 +128,4 @@ def lower_byte_pool(op: Operation, window: Window, to: Lowering) -> None:
             kernel.scaled(index, 1, first) for index, first in zip((row, column), target.start, strict=True)
         ]
         kernel.store(total, kernel.buffers[0], [number, *pixel, channel])
-    to.call("maxpool", kernel, [target.buffer], [source.buffer])
+    builder.call("maxpool", kernel, [target.buffer], [source.buffer])

@@ -12,16 +12,16 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import Point
-from xonnc.lowering.onnx_to_krnl.int8_fusion import ByteChain
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody
+from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Fusion
 from xonnc.lowering.onnx_to_krnl.int8_layout import rounded
 from xonnc.lowering.onnx_to_krnl.int8_patterns import Rounding, bytes_behind, rounding_of
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 
-def stored_for(
-    chain: ByteChain, kernel: Kernel, total: SSAValue | None, read: Sequence[SSAValue]
+def int8_epilogue(
+    fusion: Int8Fusion, kernel: KernelBuilder, total: SSAValue | None, read: Sequence[SSAValue]
 ) -> SSAValue:
     """
     What is stored for a sum of 32 bits.
@@ -29,8 +29,8 @@ def stored_for(
     `read` are the scale and the bias of the product, as far as it has them, then what else the chain reads:
     numbers of channels, and bytes of images.
     """
-    product, rest = chain.product, list(read)
-    at = Point(kernel, {})
+    product, rest = fusion.product, list(read)
+    body = ElementwiseBody(kernel, {})
     if product is not None and total is not None:
         if product.scales is None:
             return total
@@ -39,47 +39,49 @@ def stored_for(
             number = number + Scalar(kernel, rest.pop(0))
         if product.rounding is not None:
             return _byte(kernel, number, product.rounding)[1]
-        at.let(product.result, number.value)
-    known = dict(zip((*chain.channels, *chain.images), rest, strict=True))
+        body.define(product.result, number.value)
+    known = dict(zip((*fusion.channels, *fusion.images), rest, strict=True))
     steps: Scalar | None = None
     made: SSAValue | None = None
-    for op in chain.ops:
+    for op in fusion.ops:
         if isinstance(op, QuantizeLinearOp):
             rounding = rounding_of(op)
             assert rounding is not None
-            steps, made = _byte(kernel, Scalar(kernel, at(op.x)), rounding)
+            steps, made = _byte(kernel, Scalar(kernel, body(op.x)), rounding)
         elif isinstance(op, DequantizeLinearOp):
             rounding = rounding_of(op)
             assert rounding is not None
             assert steps is not None
-            at.let(op.y, (steps * rounding.scale).value)
+            body.define(op.y, (steps * rounding.scale).value)
         else:
-            _read_others(op, kernel, at, known)
-            at.let(op.results[0], at.compute(op))
+            _read_others(op, kernel, body, known)
+            body.define(op.results[0], body.compute(op))
     assert made is not None
     return made
 
 
-def _byte(kernel: Kernel, number: Scalar, rounding: Rounding) -> tuple[Scalar, SSAValue]:
+def _byte(kernel: KernelBuilder, number: Scalar, rounding: Rounding) -> tuple[Scalar, SSAValue]:
     """A real number in steps, rounded, and as a byte."""
     steps = number * float(np.float32(1) / np.float32(rounding.scale)) if rounding.scale != 1 else number
     whole, bits = rounded(steps, rounding)
     return whole, bits.to(i8).value
 
 
-def _read_others(op: Operation, kernel: Kernel, at: Point, known: Mapping[SSAValue, SSAValue]) -> None:
+def _read_others(
+    op: Operation, kernel: KernelBuilder, body: ElementwiseBody, known: Mapping[SSAValue, SSAValue]
+) -> None:
     """Makes known what an op reads besides: one number, those of channels, or bytes as real numbers."""
     for operand in op.operands:
-        if operand.type == NONE or at.knows(operand):
+        if operand.type == NONE or body.is_defined(operand):
             continue
         array, behind = constant_elements(operand), bytes_behind(operand)
         if operand in known:
-            at.let(operand, known[operand])
+            body.define(operand, known[operand])
         elif array is not None:
-            at.let(operand, kernel.number(float(array.reshape(-1)[0]), f32))
+            body.define(operand, kernel.constant(float(array.reshape(-1)[0]), f32))
         elif behind is not None:
             value, rounding = behind
             byte = kernel.add(arith.ExtUIOp(known[value], i32))
             centred = Scalar(kernel, byte) - rounding.zero
             real = Scalar(kernel, kernel.add(arith.SIToFPOp(centred.value, f32)))
-            at.let(operand, (real * rounding.scale).value)
+            body.define(operand, (real * rounding.scale).value)

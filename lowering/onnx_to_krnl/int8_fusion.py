@@ -32,11 +32,11 @@ from xonnc.lowering.onnx_to_krnl.int8_patterns import (
     is_bytes,
     rounding_of,
 )
-from xonnc.lowering.onnx_to_krnl.layout_plan import Halo, Images
+from xonnc.lowering.onnx_to_krnl.layout_plan import Halo, ImageBuffer
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
-from xonnc.lowering.onnx_to_krnl.window_geometry import MOST_PLACES, Window, window_of
+from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Window, window_of
 
-FEW_CHANNELS = 8
+MAX_NARROW_CHANNELS = 8
 """Images with no more are as narrow as products need; others have whole vectors of channels."""
 
 VECTOR = 16
@@ -57,11 +57,11 @@ JOINED: tuple[type[Operation], ...] = (
 """Functions of numbers that are done to sums before they are stored."""
 
 
-Told: TypeAlias = Callable[[SSAValue], "tuple[Size, ...] | None"]
+KnownSizes: TypeAlias = Callable[[SSAValue], "tuple[Size, ...] | None"]
 
 
 @dataclass(frozen=True)
-class ByteChain:
+class Int8Fusion:
     """A product, if there is one, and what is done to its sums or to bytes, the last op last."""
 
     product: Product | None
@@ -91,7 +91,7 @@ class ByteChain:
         return self.product is not None and not self.product.is_depthwise
 
 
-class ByteShape(NamedTuple):
+class NHWCShape(NamedTuple):
     """`[N][H][W][C]`, of which a run may tell the number of images, or the columns of one of one row."""
 
     images: Size
@@ -101,20 +101,20 @@ class ByteShape(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ByteImage(Images):
+class Int8Buffer(ImageBuffer):
     """A buffer `[N][H][W][C]`; channels behind the last are part of it."""
 
-    extents: ByteShape
+    extents: NHWCShape
 
 
 @dataclass
-class ByteLayouts:
+class Int8Plan:
     """What was decided for a function."""
 
-    told: Told
+    told: KnownSizes
     """The sizes of a value, as far as they are known."""
     scope: FusionScope
-    chains: dict[Operation, ByteChain] = field(default_factory=dict[Operation, ByteChain])
+    fusions: dict[Operation, Int8Fusion] = field(default_factory=dict[Operation, Int8Fusion])
     """Chains by their last op."""
     heads: set[Operation] = field(default_factory=set[Operation])
     """QuantizeLinear whose bytes chains read."""
@@ -132,7 +132,7 @@ class ByteLayouts:
     @property
     def planned(self) -> set[Operation]:
         """All ops that chains do, or that give the bytes they read."""
-        return self.absorbed | self.heads | set(self.chains)
+        return self.absorbed | self.heads | set(self.fusions)
 
     def halo(self, value: SSAValue) -> Halo:
         """The halo of an image."""
@@ -149,26 +149,26 @@ class ByteLayouts:
 
     def multiple(self, value: SSAValue) -> int:
         """What the channels of an image are filled up to a multiple of."""
-        is_narrow = self.sizes_of(value)[1] <= FEW_CHANNELS
+        is_narrow = self.sizes_of(value)[1] <= MAX_NARROW_CHANNELS
         return 4 if is_narrow and value not in self.made and value not in self.wide else VECTOR
 
-    def shape(self, value: SSAValue) -> ByteShape:
+    def shape(self, value: SSAValue) -> NHWCShape:
         """The shape of the buffer of an image: `[N][H][W][C]` with the halo."""
         images, channels, rows, columns = self.sizes_of(value)
         halo, step = self.halo(value), self.multiple(value)
         height, width = halo.top + rows + halo.bottom, halo.left + columns + halo.right
-        return ByteShape(images, height, width, -(-channels // step) * step)
+        return NHWCShape(images, height, width, -(-channels // step) * step)
 
 
 def plan_bytes(
-    ops: Sequence[Operation], told: Told, scope: FusionScope, images: Container[SSAValue] | None = None
-) -> ByteLayouts:
+    ops: Sequence[Operation], told: KnownSizes, scope: FusionScope, images: Container[SSAValue] | None = None
+) -> Int8Plan:
     """
     Decides on the ops of a function in order; `told` gives the sizes of a value if they are known.
 
     Where it is known which results lie as `images`, only what gives those is computed in bytes.
     """
-    layouts = ByteLayouts(told, scope)
+    layouts = Int8Plan(told, scope)
     claimed: set[Operation] = set()
     for op in ops:
         if any(value.type != NONE and told(value) is None for value in (*op.operands, *op.results)):
@@ -176,25 +176,25 @@ def plan_bytes(
         if isinstance(op, nn.MaxPoolOp | MaxPoolSingleOutOp):
             if images is None or op.results[0] in images:
                 _pool(op, layouts)
-        elif op not in claimed and (chain := _chain_of(op, claimed, layouts)) is not None:
-            if images is not None and chain.result not in images:
+        elif op not in claimed and (fusion := _chain_of(op, claimed, layouts)) is not None:
+            if images is not None and fusion.result not in images:
                 continue
-            claimed |= {chain.last, *chain.ops}
-            layouts.chains[chain.last] = chain
-            layouts.made.add(chain.result)
-            layouts.wide |= set(chain.images)
-            if chain.product is not None:
-                claimed.add(chain.product.op)
-                layouts.wide |= {chain.product.x} if chain.product.is_depthwise else set()
-    layouts.absorbed = claimed - set(layouts.chains)
+            claimed |= {fusion.last, *fusion.ops}
+            layouts.fusions[fusion.last] = fusion
+            layouts.made.add(fusion.result)
+            layouts.wide |= set(fusion.images)
+            if fusion.product is not None:
+                claimed.add(fusion.product.op)
+                layouts.wide |= {fusion.product.x} if fusion.product.is_depthwise else set()
+    layouts.absorbed = claimed - set(layouts.fusions)
     # Real numbers that chains have as bytes, and known weights times others.
     for op in reversed(ops):
         users = [user for result in op.results for user in scope.users(result)]
         if isinstance(op, DequantizeLinearOp | onnx.MulOp) and users and op not in claimed:
             if (claimed | layouts.absorbed).issuperset(users):
                 layouts.absorbed.add(op)
-    for chain in layouts.chains.values():
-        read = chain.images if chain.product is None else (chain.product.x, *chain.images)
+    for fusion in layouts.fusions.values():
+        read = fusion.images if fusion.product is None else (fusion.product.x, *fusion.images)
         heads = [op for value in read if isinstance(op := value.owner, QuantizeLinearOp)]
         layouts.heads |= {
             op
@@ -204,16 +204,16 @@ def plan_bytes(
     return layouts
 
 
-def _chain_of(op: Operation, claimed: set[Operation], layouts: ByteLayouts) -> ByteChain | None:
+def _chain_of(op: Operation, claimed: set[Operation], layouts: Int8Plan) -> Int8Fusion | None:
     """The chain that begins with a product, or ends with a QuantizeLinear."""
     if isinstance(op, QuantizeLinearOp):
         return _points(op, claimed, layouts)
     product = READS[type(op)](op) if type(op) in READS else None
-    chain = None if product is None else _chain(product, claimed, layouts)
-    return chain if chain is not None and product is not None and _ask_halo(product, layouts) else None
+    fusion = None if product is None else _chain(product, claimed, layouts)
+    return fusion if fusion is not None and product is not None and _ask_halo(product, layouts) else None
 
 
-def _ask_halo(product: Product, layouts: ByteLayouts) -> bool:
+def _ask_halo(product: Product, layouts: Int8Plan) -> bool:
     """Sees that there are pads around what a product reads; whether it can be so."""
     window = product.window
     if not window.is_padded:
@@ -238,13 +238,13 @@ def _is_made_before(zero: int | SSAValue, value: SSAValue) -> bool:
     )
 
 
-def _chain(product: Product, claimed: set[Operation], layouts: ByteLayouts) -> ByteChain | None:
+def _chain(product: Product, claimed: set[Operation], layouts: Int8Plan) -> Int8Fusion | None:
     """The chain from a product to the last QuantizeLinear behind it; None if there is none."""
     if product.scales is None or product.rounding is not None:
-        return ByteChain(product, [], [], [])
+        return Int8Fusion(product, [], [], [])
     told, scope = layouts.told, layouts.scope
     value, ops, read = product.result, list[Operation](), _Read(told)
-    found: ByteChain | None = None
+    found: Int8Fusion | None = None
     while True:
         op = scope.only_user(value)
         if op is None or op in claimed or op.parent is not product.op.parent:
@@ -256,7 +256,7 @@ def _chain(product: Product, claimed: set[Operation], layouts: ByteLayouts) -> B
             if rounding is None:
                 return found
             ops.append(op)
-            found = ByteChain(product, list(ops), list(read.images), list(read.channels))
+            found = Int8Fusion(product, list(ops), list(read.images), list(read.channels))
             back = scope.only_user(op.y)
             if not isinstance(back, DequantizeLinearOp) or rounding_of(back) != rounding:
                 return found
@@ -269,7 +269,7 @@ def _chain(product: Product, claimed: set[Operation], layouts: ByteLayouts) -> B
         value = op.results[0]
 
 
-def _are_alike(one: SSAValue, other: SSAValue, told: Told) -> bool:
+def _are_alike(one: SSAValue, other: SSAValue, told: KnownSizes) -> bool:
     """Whether two tensors have the same sizes, in every run, and elements."""
     sizes = told(one)
     return one.type == other.type and sizes is not None and sizes == told(other)
@@ -279,7 +279,7 @@ def _are_alike(one: SSAValue, other: SSAValue, told: Told) -> bool:
 class _Read:
     """What functions of numbers read besides each other's results."""
 
-    told: Told
+    told: KnownSizes
     images: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
     channels: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
 
@@ -315,7 +315,7 @@ def _is_of_channels(shape: Sequence[int], result: SSAValue) -> bool:
     return own == [size if number == axis else 1 for number, size in enumerate(whole)]
 
 
-def _points(quantize: QuantizeLinearOp, claimed: set[Operation], layouts: ByteLayouts) -> ByteChain | None:
+def _points(quantize: QuantizeLinearOp, claimed: set[Operation], layouts: Int8Plan) -> Int8Fusion | None:
     """The functions of bytes that lie as images already, whose result is rounded."""
     block = quantize.parent
     if rounding_of(quantize) is None or block is None or not is_bytes(quantize.y):
@@ -337,10 +337,10 @@ def _points(quantize: QuantizeLinearOp, claimed: set[Operation], layouts: ByteLa
         return None
     if not read.images or not layouts.made.issuperset(read.images):
         return None
-    return ByteChain(None, [*ops, quantize], list(read.images), list(read.channels))
+    return Int8Fusion(None, [*ops, quantize], list(read.images), list(read.channels))
 
 
-def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: ByteLayouts) -> None:
+def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: Int8Plan) -> None:
     value, result = op.operands[0], op.results[0]
     if (
         value not in layouts.made
@@ -355,6 +355,6 @@ def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: ByteLayouts) -> None:
     # What lies beyond the edge is taken from the edge, which is in the window if it has no gaps.
     has_gaps = window.is_padded and max(window.dilations) > 1
     reaches = all(begin < size for begin, size in zip(window.begins, window.kernel, strict=True))
-    if prod(window.kernel) <= MOST_PLACES and not has_gaps and reaches:
+    if prod(window.kernel) <= MAX_UNROLLED_WINDOW and not has_gaps and reaches:
         layouts.pools[op] = window
         layouts.made.add(result)

@@ -19,13 +19,13 @@ from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element
-from xonnc.lowering.onnx_to_krnl.window_geometry import MOST_PLACES, Window, window_of
+from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Window, window_of
 from xonnc.rewriting.patterns import Array
 
-SIGN = 128
+SIGN_OFFSET = 128
 """What is added to bytes with sign, so that all bytes of images are without."""
 
-MOST = 2**31 - 1
+INT32_MAX = 2**31 - 1
 """Sums that could leave 32 bits are not taken."""
 
 
@@ -122,7 +122,7 @@ def _zero(value: SSAValue, zero: SSAValue) -> int | None:
     """The one byte that stands for 0, if it is known."""
     if not is_bytes(value):
         return None
-    sign = SIGN if has_sign(value) else 0
+    sign = SIGN_OFFSET if has_sign(value) else 0
     if zero.type == NONE:
         return sign
     known = constant_elements(zero)
@@ -195,7 +195,7 @@ def _weights(
     shape = [1] * numbers.ndim
     shape[axis] = -1
     centred = numbers.astype(np.int16) - offsets.astype(np.int16).reshape(shape)
-    is_wide = centred.size and (centred.min() < -SIGN or centred.max() >= SIGN)
+    is_wide = centred.size and (centred.min() < -SIGN_OFFSET or centred.max() >= SIGN_OFFSET)
     if centred.size == 0 or (is_wide and not takes_offsets):
         return None
     return _Weights(centred, np.broadcast_to(steps.astype(np.float32).reshape(-1), count))
@@ -223,7 +223,7 @@ def _finished(
     begin = -zero * weights.reshape(weights.shape[0], -1).sum(axis=1, dtype=np.int64)
     if starts is not None:
         begin = begin + starts.astype(np.int64).reshape(-1)
-    if _reach(weights, begin) > MOST:
+    if _reach(weights, begin) > INT32_MAX:
         return None
     is_depthwise = shape[1] > 1 and len(shape) == 4 and weights.shape[1] == 1
     kept, offsets = _in_bytes(weights)
@@ -247,7 +247,10 @@ def _in_bytes(weights: npt.NDArray[np.int16]) -> tuple[npt.NDArray[np.int8], npt
     A zero point moves 8 bits by as much as it likes, but never apart: the range of a row is at most 255.
     """
     by_row = weights.reshape(weights.shape[0], -1)
-    above, below = np.maximum(by_row.max(axis=1) - (SIGN - 1), 0), np.minimum(by_row.min(axis=1) + SIGN, 0)
+    above, below = (
+        np.maximum(by_row.max(axis=1) - (SIGN_OFFSET - 1), 0),
+        np.minimum(by_row.min(axis=1) + SIGN_OFFSET, 0),
+    )
     offsets = (above + below).astype(np.int32)
     kept = by_row - offsets[:, None]
     return kept.astype(np.int8).reshape(weights.shape), offsets if offsets.any() else None
@@ -310,7 +313,9 @@ def _conv_window(
         return None
     if op.group.value.data != 1 and not op.group.value.data == shape[1] == out[1]:
         return None
-    if op.group.value.data != 1 and (prod(weights[2:]) > MOST_PLACES or isinstance(op, nn.ConvIntegerOp)):
+    if op.group.value.data != 1 and (
+        prod(weights[2:]) > MAX_UNROLLED_WINDOW or isinstance(op, nn.ConvIntegerOp)
+    ):
         return None
     return window_of(op, weights[2:], shape[2:], out[2:])
 
@@ -395,7 +400,7 @@ def _of_integers(
     if not is_bytes(x) or prod(shape) != 1:
         return None
     # Of DynamicQuantizeLinear, say.
-    product = _finished(op, (x, result), SIGN if has_sign(x) else 0, weights, window)
+    product = _finished(op, (x, result), SIGN_OFFSET if has_sign(x) else 0, weights, window)
     return None if product is None else replace(product, moved=zero)
 
 

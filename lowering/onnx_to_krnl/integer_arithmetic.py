@@ -16,82 +16,87 @@ from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.types import element_type
 from xonnc.lowering.onnx_to_krnl.casts import from_float, to_float
 from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import Point, at_each_point, is_float, is_unsigned
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import (
+    ElementwiseBody,
+    is_float,
+    is_unsigned,
+    lowers_elementwise,
+)
 
 Made = SSAValue | None
 
 
-def compared(at: Point, predicate: str, a: SSAValue, bound: float | SSAValue) -> SSAValue:
+def compared(body: ElementwiseBody, predicate: str, a: SSAValue, bound: float | SSAValue) -> SSAValue:
     """An integer compared with another or a number."""
-    return at.add(
-        arith.CmpiOp(a, at.number(bound, a) if isinstance(bound, int | float) else bound, predicate)
+    return body.add(
+        arith.CmpiOp(a, body.constant(bound, a) if isinstance(bound, int | float) else bound, predicate)
     )
 
 
-def chosen(at: Point, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+def chosen(body: ElementwiseBody, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
     """`a` where the condition holds, else `b`."""
-    return at.add(arith.SelectOp(condition, a, b))
+    return body.add(arith.SelectOp(condition, a, b))
 
 
-@at_each_point(onnx.DivOp)
-def div(op: onnx.DivOp, at: Point) -> Made:
+@lowers_elementwise(onnx.DivOp)
+def div(op: onnx.DivOp, body: ElementwiseBody) -> Made:
     """`A / B`, of integers towards 0; divided by 0 they give 0."""
-    a, b = at(op.A), at(op.B)
+    a, b = body(op.A), body(op.B)
     if is_float(a):
-        return at.add(arith.DivfOp(a, b))
-    return quotient(at, is_unsigned(op.A), a, b)
+        return body.add(arith.DivfOp(a, b))
+    return quotient(body, is_unsigned(op.A), a, b)
 
 
-def quotient(at: Point, unsigned: bool, a: SSAValue, b: SSAValue) -> SSAValue:
+def quotient(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> SSAValue:
     """`a / b` towards 0. Processors trap on a division by 0, and on one by -1 that leaves the range."""
-    zero, one = at.number(0, a), at.number(1, a)
-    is_zero = compared(at, "eq", b, 0)
+    zero, one = body.constant(0, a), body.constant(1, a)
+    is_zero = compared(body, "eq", b, 0)
     if unsigned:
-        return chosen(at, is_zero, zero, at.add(arith.DivUIOp(a, chosen(at, is_zero, one, b))))
-    is_minus = compared(at, "eq", b, -1)
-    safe = chosen(at, at.add(arith.OrIOp(is_zero, is_minus)), one, b)
-    made = at.add(arith.DivSIOp(a, safe))
-    made = chosen(at, is_minus, at.add(arith.SubiOp(zero, a)), made)
-    return chosen(at, is_zero, zero, made)
+        return chosen(body, is_zero, zero, body.add(arith.DivUIOp(a, chosen(body, is_zero, one, b))))
+    is_minus = compared(body, "eq", b, -1)
+    safe = chosen(body, body.add(arith.OrIOp(is_zero, is_minus)), one, b)
+    made = body.add(arith.DivSIOp(a, safe))
+    made = chosen(body, is_minus, body.add(arith.SubiOp(zero, a)), made)
+    return chosen(body, is_zero, zero, made)
 
 
-def remainder(at: Point, unsigned: bool, a: SSAValue, b: SSAValue) -> SSAValue:
+def remainder(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> SSAValue:
     """What a division towards 0 leaves; 0 for 0 and for -1, on which processors trap."""
-    one = at.number(1, a)
-    is_zero = compared(at, "eq", b, 0)
+    one = body.constant(1, a)
+    is_zero = compared(body, "eq", b, 0)
     if unsigned:
-        made = at.add(arith.RemUIOp(a, chosen(at, is_zero, one, b)))
-        return chosen(at, is_zero, at.number(0, a), made)
-    is_minus = compared(at, "eq", b, -1)
-    return at.add(arith.RemSIOp(a, chosen(at, at.add(arith.OrIOp(is_zero, is_minus)), one, b)))
+        made = body.add(arith.RemUIOp(a, chosen(body, is_zero, one, b)))
+        return chosen(body, is_zero, body.constant(0, a), made)
+    is_minus = compared(body, "eq", b, -1)
+    return body.add(arith.RemSIOp(a, chosen(body, body.add(arith.OrIOp(is_zero, is_minus)), one, b)))
 
 
-@at_each_point(onnx.ModOp)
-def mod(op: onnx.ModOp, at: Point) -> Made:
+@lowers_elementwise(onnx.ModOp)
+def mod(op: onnx.ModOp, body: ElementwiseBody) -> Made:
     """What `A / B` leaves: with the sign of A if `fmod`, else with that of B."""
-    a, b = at(op.A), at(op.B)
+    a, b = body(op.A), body(op.B)
     keeps_sign = bool(op.fmod.value.data)
     if is_float(a):
-        return _float_mod(at, keeps_sign, a, b)
-    left = remainder(at, is_unsigned(op.A), a, b)
+        return _float_mod(body, keeps_sign, a, b)
+    left = remainder(body, is_unsigned(op.A), a, b)
     if keeps_sign or is_unsigned(op.A):
         return left
-    differs = compared(at, "slt", at.add(arith.XOrIOp(left, b)), 0)
-    moved = at.add(arith.AndIOp(differs, compared(at, "ne", left, 0)))
+    differs = compared(body, "slt", body.add(arith.XOrIOp(left, b)), 0)
+    moved = body.add(arith.AndIOp(differs, compared(body, "ne", left, 0)))
     # By 0 nothing is left, so that nothing is moved.
-    return chosen(at, moved, at.add(arith.AddiOp(left, b)), left)
+    return chosen(body, moved, body.add(arith.AddiOp(left, b)), left)
 
 
-def _float_mod(at: Point, keeps_sign: bool, a: SSAValue, b: SSAValue) -> SSAValue:
-    left = at.add(RemainderOp(a, b))
+def _float_mod(body: ElementwiseBody, keeps_sign: bool, a: SSAValue, b: SSAValue) -> SSAValue:
+    left = body.add(RemainderOp(a, b))
     if keeps_sign:
         return left
-    zero = at.number(0, a)
-    is_below, is_divisor_below = (at.add(arith.CmpfOp(each, zero, "olt")) for each in (left, b))
-    is_left = at.add(arith.CmpfOp(left, zero, "une"))
-    moved = at.add(arith.AndIOp(at.add(arith.XOrIOp(is_below, is_divisor_below)), is_left))
-    made = chosen(at, moved, at.add(arith.AddfOp(left, b)), left)
-    return chosen(at, is_left, made, at.add(math.CopySignOp(zero, b)))
+    zero = body.constant(0, a)
+    is_below, is_divisor_below = (body.add(arith.CmpfOp(each, zero, "olt")) for each in (left, b))
+    is_left = body.add(arith.CmpfOp(left, zero, "une"))
+    moved = body.add(arith.AndIOp(body.add(arith.XOrIOp(is_below, is_divisor_below)), is_left))
+    made = chosen(body, moved, body.add(arith.AddfOp(left, b)), left)
+    return chosen(body, is_left, made, body.add(math.CopySignOp(zero, b)))
 
 
 MULTIPLICATIONS: Mapping[float | None, int] = {2.0: 1, 3.0: 2}
@@ -107,41 +112,41 @@ def _known(value: SSAValue) -> float | None:
     return float(array.reshape(-1)[0]) if array is not None and array.size == 1 else None
 
 
-@at_each_point(onnx.PowOp)
-def power(op: onnx.PowOp, at: Point) -> Made:
+@lowers_elementwise(onnx.PowOp)
+def power(op: onnx.PowOp, body: ElementwiseBody) -> Made:
     """`X^Y` in the type of X; of two integers exactly, as far as the bits go."""
-    a = at(op.X)
+    a = body(op.X)
     times = MULTIPLICATIONS.get(_known(op.Y)) if is_float(a) else None
     if times is not None:
         made = a
         for _ in range(times):
-            made = at.add(arith.MulfOp(made, a))
+            made = body.add(arith.MulfOp(made, a))
         return made
-    b = at(op.Y)
+    b = body(op.Y)
     if is_float(a):
-        return _float_power(at, a, b) if is_float(b) else _whole_power(at, a, b, op.Y)
+        return _float_power(body, a, b) if is_float(b) else _whole_power(body, a, b, op.Y)
     if is_float(b):
-        base = to_float(at, a, is_unsigned(op.X), f64)
+        base = to_float(body, a, is_unsigned(op.X), f64)
         element = element_type(op.X.type)
         assert element is not None
-        return from_float(at, at.add(math.PowFOp(base, _double(at, b))), element)
-    return _integer_power(at, a, b, is_unsigned(op.Y))
+        return from_float(body, body.add(math.PowFOp(base, _double(body, b))), element)
+    return _integer_power(body, a, b, is_unsigned(op.Y))
 
 
-def _double(at: Point, number: SSAValue) -> SSAValue:
+def _double(body: ElementwiseBody, number: SSAValue) -> SSAValue:
     """A float as f64."""
-    return number if number.type == f64 else at.add(arith.ExtFOp(number, f64))
+    return number if number.type == f64 else body.add(arith.ExtFOp(number, f64))
 
 
-def _float_power(at: Point, a: SSAValue, b: SSAValue) -> SSAValue:
+def _float_power(body: ElementwiseBody, a: SSAValue, b: SSAValue) -> SSAValue:
     """Of two floats, in the wider type of both: what a large exponent loses may be that it is odd."""
     if a.type == b.type:
-        return at.add(math.PowFOp(a, b))
-    made = at.add(math.PowFOp(_double(at, a), _double(at, b)))
-    return made if a.type == f64 else at.add(arith.TruncFOp(made, a.type))
+        return body.add(math.PowFOp(a, b))
+    made = body.add(math.PowFOp(_double(body, a), _double(body, b)))
+    return made if a.type == f64 else body.add(arith.TruncFOp(made, a.type))
 
 
-def _whole_power(at: Point, a: SSAValue, b: SSAValue, exponent: SSAValue) -> SSAValue:
+def _whole_power(body: ElementwiseBody, a: SSAValue, b: SSAValue, exponent: SSAValue) -> SSAValue:
     """
     Of a float and an integer: the power of the size of the float, with the sign if the integer is odd.
 
@@ -149,71 +154,73 @@ def _whole_power(at: Point, a: SSAValue, b: SSAValue, exponent: SSAValue) -> SSA
     """
     array = constant_elements(exponent)
     if array is not None and array.size and max(abs(int(array.min())), abs(int(array.max()))) <= EXACT:
-        return at.add(math.PowFOp(a, to_float(at, b, is_unsigned(exponent), a.type)))
-    size = at.add(math.AbsFOp(_double(at, a)))
-    made = at.add(math.PowFOp(size, to_float(at, b, is_unsigned(exponent), f64)))
-    made = made if a.type == f64 else at.add(arith.TruncFOp(made, a.type))
-    one = at.number(1, b)
-    is_odd = compared(at, "ne", at.add(arith.AndIOp(b, one)), 0)
-    return chosen(at, is_odd, at.add(math.CopySignOp(made, a)), made)
+        return body.add(math.PowFOp(a, to_float(body, b, is_unsigned(exponent), a.type)))
+    size = body.add(math.AbsFOp(_double(body, a)))
+    made = body.add(math.PowFOp(size, to_float(body, b, is_unsigned(exponent), f64)))
+    made = made if a.type == f64 else body.add(arith.TruncFOp(made, a.type))
+    one = body.constant(1, b)
+    is_odd = compared(body, "ne", body.add(arith.AndIOp(b, one)), 0)
+    return chosen(body, is_odd, body.add(math.CopySignOp(made, a)), made)
 
 
-def _integer_power(at: Point, a: SSAValue, b: SSAValue, unsigned: bool) -> SSAValue:
+def _integer_power(body: ElementwiseBody, a: SSAValue, b: SSAValue, unsigned: bool) -> SSAValue:
     """By squares; a negative exponent gives 0 but for 1 and -1."""
     assert is_integer(b.type)
-    exponent = b if b.type == i64 else at.add((arith.ExtUIOp if unsigned else arith.ExtSIOp)(b, i64))
-    one, zero = at.number(1, a), at.number(0, a)
-    with at.kernel.reducing([64], [one, a, exponent]) as (_, held, results):
+    exponent = b if b.type == i64 else body.add((arith.ExtUIOp if unsigned else arith.ExtSIOp)(b, i64))
+    one, zero = body.constant(1, a), body.constant(0, a)
+    with body.kernel.reducing([64], [one, a, exponent]) as (_, held, results):
         made, square, rest = held
-        is_odd = compared(at, "ne", at.add(arith.AndIOp(rest, at.number(1, rest))), 0)
-        results.append(chosen(at, is_odd, at.add(arith.MuliOp(made, square)), made))
-        results.append(at.add(arith.MuliOp(square, square)))
-        results.append(at.add(arith.ShRUIOp(rest, at.number(1, rest))))
+        is_odd = compared(body, "ne", body.add(arith.AndIOp(rest, body.constant(1, rest))), 0)
+        results.append(chosen(body, is_odd, body.add(arith.MuliOp(made, square)), made))
+        results.append(body.add(arith.MuliOp(square, square)))
+        results.append(body.add(arith.ShRUIOp(rest, body.constant(1, rest))))
     if unsigned:
         return results[0]
-    is_odd = compared(at, "ne", at.add(arith.AndIOp(exponent, at.number(1, exponent))), 0)
-    inverse = chosen(at, compared(at, "eq", a, 1), one, zero)
-    signed = chosen(at, is_odd, a, one)
-    inverse = chosen(at, compared(at, "eq", a, -1), signed, inverse)
-    return chosen(at, compared(at, "slt", exponent, 0), inverse, results[0])
+    is_odd = compared(body, "ne", body.add(arith.AndIOp(exponent, body.constant(1, exponent))), 0)
+    inverse = chosen(body, compared(body, "eq", a, 1), one, zero)
+    signed = chosen(body, is_odd, a, one)
+    inverse = chosen(body, compared(body, "eq", a, -1), signed, inverse)
+    return chosen(body, compared(body, "slt", exponent, 0), inverse, results[0])
 
 
-@at_each_point(logical.BitShiftOp)
-def bit_shift(op: logical.BitShiftOp, at: Point) -> Made:
+@lowers_elementwise(logical.BitShiftOp)
+def bit_shift(op: logical.BitShiftOp, body: ElementwiseBody) -> Made:
     """`X` shifted by `Y` bits; as many as there are or more leave the sign or nothing."""
-    x, count = at(op.X), at(op.Y)
+    x, count = body(op.X), body(op.Y)
     assert is_integer(x.type)
     width = x.type.width.data
     unsigned = is_unsigned(op.X)
-    fits = compared(at, "ult", count, width)
+    fits = compared(body, "ult", count, width)
     if op.direction.data == "RIGHT" and not unsigned:
-        return at.add(arith.ShRSIOp(x, chosen(at, fits, count, at.number(width - 1, x))))
+        return body.add(arith.ShRSIOp(x, chosen(body, fits, count, body.constant(width - 1, x))))
     kind = arith.ShLIOp if op.direction.data == "LEFT" else arith.ShRUIOp
-    zero = at.number(0, x)
-    return chosen(at, fits, at.add(kind(x, chosen(at, fits, count, zero))), zero)
+    zero = body.constant(0, x)
+    return chosen(body, fits, body.add(kind(x, chosen(body, fits, count, zero))), zero)
 
 
-@at_each_point(onnx.AbsOp)
-def absolute(op: onnx.AbsOp, at: Point) -> Made:
+@lowers_elementwise(onnx.AbsOp)
+def absolute(op: onnx.AbsOp, body: ElementwiseBody) -> Made:
     """`|X|`"""
-    x = at(op.X)
+    x = body(op.X)
     if is_float(x):
-        return at.add(math.AbsFOp(x))
-    return x if is_unsigned(op.X) else at.add(arith.MaxSIOp(x, at.add(arith.SubiOp(at.number(0, x), x))))
+        return body.add(math.AbsFOp(x))
+    return (
+        x if is_unsigned(op.X) else body.add(arith.MaxSIOp(x, body.add(arith.SubiOp(body.constant(0, x), x))))
+    )
 
 
-@at_each_point(onnx.SignOp)
-def sign(op: onnx.SignOp, at: Point) -> Made:
+@lowers_elementwise(onnx.SignOp)
+def sign(op: onnx.SignOp, body: ElementwiseBody) -> Made:
     """-1, 0 or 1, of -0 too; NaN stays."""
-    x = at(op.input)
-    zero, one = at.number(0, x), at.number(1, x)
+    x = body(op.input)
+    zero, one = body.constant(0, x), body.constant(1, x)
     if is_float(x):
-        rest = chosen(at, at.add(arith.CmpfOp(x, x, "uno")), x, zero)
-        positive = chosen(at, at.add(arith.CmpfOp(x, zero, "ogt")), one, rest)
-        return chosen(at, at.add(arith.CmpfOp(x, zero, "olt")), at.number(-1, x), positive)
+        rest = chosen(body, body.add(arith.CmpfOp(x, x, "uno")), x, zero)
+        positive = chosen(body, body.add(arith.CmpfOp(x, zero, "ogt")), one, rest)
+        return chosen(body, body.add(arith.CmpfOp(x, zero, "olt")), body.constant(-1, x), positive)
     if x.type == i1:
         return x
-    positive = chosen(at, compared(at, "ne", x, 0), one, zero)
+    positive = chosen(body, compared(body, "ne", x, 0), one, zero)
     if is_unsigned_element(element_type(op.input.type) or x.type):
         return positive
-    return chosen(at, compared(at, "slt", x, 0), at.number(-1, x), positive)
+    return chosen(body, compared(body, "slt", x, 0), body.constant(-1, x), positive)

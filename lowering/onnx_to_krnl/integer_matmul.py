@@ -14,8 +14,8 @@ from xonnc.dialects.onnx.ops.math import MatMulIntegerOp, QLinearMatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvIntegerOp, QLinearConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.conv_and_pooling import columns_of, window_of
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as, saturated
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
@@ -26,18 +26,18 @@ CENTRED = IntegerType(16, Signedness.SIGNED)
 
 
 def _centred(
-    value: SSAValue, shape: Sequence[int], zero: SSAValue, zeros: Sequence[int], to: Lowering
+    value: SSAValue, shape: Sequence[int], zero: SSAValue, zeros: Sequence[int], builder: LoweringBuilder
 ) -> Factor:
     """Numbers without their zero point, which is broadcast to them."""
-    if zero.type == NONE or _is_zero(zero, to):
-        return Factor(to.buffer(value), shape, to.element(value))
-    target = to.allocate(shape, CENTRED)
-    _subtract(target, shape, [0] * len(shape), value, shape, zero, zeros, to)
+    if zero.type == NONE or _is_zero(zero, builder):
+        return Factor(builder.buffer(value), shape, builder.element(value))
+    target = builder.allocate(shape, CENTRED)
+    _subtract(target, shape, [0] * len(shape), value, shape, zero, zeros, builder)
     return Factor(target, shape, CENTRED)
 
 
-def _is_zero(zero: SSAValue, to: Lowering) -> bool:
-    known = to.constant(zero)
+def _is_zero(zero: SSAValue, builder: LoweringBuilder) -> bool:
+    known = builder.constant(zero)
     return known is not None and not known.any()
 
 
@@ -49,13 +49,13 @@ def _subtract(
     shape: Sequence[int],
     zero: SSAValue,
     zeros: Sequence[int],
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """Writes `value - zero` from `begins` on into a buffer; without a zero point `value` alone."""
-    element = to.element(value)
+    element = builder.element(value)
     has_zero = zero.type != NONE
     types = [buffer_type(sizes, CENTRED), buffer_type(shape, element)]
-    kernel = Kernel([*types, buffer_type(zeros, element)] if has_zero else types)
+    kernel = KernelBuilder([*types, buffer_type(zeros, element)] if has_zero else types)
     out, source, *offsets = kernel.buffers
     with kernel.loops(shape) as indices:
         x = read_as(kernel, source, indices, element, i32)
@@ -66,8 +66,8 @@ def _subtract(
             x = x - read_as(kernel, offsets[0], own, element, i32)
         places = [kernel.scaled(index, 1, begin) for index, begin in zip(indices, begins, strict=True)]
         kernel.store(x.to(IntegerType(16)).value, out, places)
-    inputs = [to.buffer(value), to.buffer(zero)] if has_zero else [to.buffer(value)]
-    to.call("centred", kernel, [target], inputs)
+    inputs = [builder.buffer(value), builder.buffer(zero)] if has_zero else [builder.buffer(value)]
+    builder.call("centred", kernel, [target], inputs)
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,14 @@ class _Rescaling:
     zero: SSAValue
 
 
-def _rescale(result: SSAValue, sums: SSAValue, sizes: Sequence[int], how: _Rescaling, to: Lowering) -> None:
-    element = to.element(result)
-    kinds = [to.element(scale) for scale in how.scales]
+def _rescale(
+    result: SSAValue, sums: SSAValue, sizes: Sequence[int], how: _Rescaling, builder: LoweringBuilder
+) -> None:
+    element = builder.element(result)
+    kinds = [builder.element(scale) for scale in how.scales]
     types = [buffer_type(sizes, element), buffer_type(sizes, i32)]
     types += [buffer_type(shape, kind) for shape, kind in zip(how.shapes, kinds, strict=True)]
-    kernel = Kernel([*types, buffer_type([1], element)])
+    kernel = KernelBuilder([*types, buffer_type([1], element)])
     out, source, *scales, zero = kernel.buffers
     with kernel.loops(sizes) as indices:
         factors: list[Scalar] = []
@@ -100,8 +102,8 @@ def _rescale(result: SSAValue, sums: SSAValue, sizes: Sequence[int], how: _Resca
         x = (Scalar(kernel, kernel.load(source, indices)).to(f64) * factor).round()
         x = x + read_as(kernel, zero, [kernel.index(0)], element, f64)
         kernel.write(saturated(x, element), out, indices, element)
-    buffers = [sums, *(to.buffer(scale) for scale in how.scales), to.buffer(how.zero)]
-    to.call("rescaled", kernel, [to.result(result)], buffers)
+    buffers = [sums, *(builder.buffer(scale) for scale in how.scales), builder.buffer(how.zero)]
+    builder.call("rescaled", kernel, [builder.result(result)], buffers)
 
 
 def _aligned(shape: Sequence[int], rank: int, is_row: bool) -> list[int]:
@@ -114,86 +116,86 @@ def _aligned(shape: Sequence[int], rank: int, is_row: bool) -> list[int]:
 
 
 @lowers(MatMulIntegerOp, QLinearMatMulOp)
-def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, to: Lowering) -> str | None:
+def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, builder: LoweringBuilder) -> str | None:
     """Products of the last two axes without the zero points."""
     is_rescaled = isinstance(op, QLinearMatMulOp)
     a, b = (op.a, op.b) if is_rescaled else (op.A, op.B)
-    if not is_integer(to.element(a)) or not is_integer(to.element(b)):
+    if not is_integer(builder.element(a)) or not is_integer(builder.element(b)):
         return "of floats of 8 bits"
-    shapes = [to.shape(a) if len(to.shape(a)) > 1 else (1, *to.shape(a))]
-    shapes.append(to.shape(b) if len(to.shape(b)) > 1 else (*to.shape(b), 1))
+    shapes = [builder.shape(a) if len(builder.shape(a)) > 1 else (1, *builder.shape(a))]
+    shapes.append(builder.shape(b) if len(builder.shape(b)) > 1 else (*builder.shape(b), 1))
     rank = max(map(len, shapes))
     left, right = ([1] * (rank - len(shape)) + list(shape) for shape in shapes)
     batch = [max(sizes) for sizes in zip(left[:-2], right[:-2], strict=True)]
     m, n, k = left[-2], right[-1], left[-1]
-    zeros = [_zeros(op.a_zero_point, rank, True, to), _zeros(op.b_zero_point, rank, False, to)]
+    zeros = [_zeros(op.a_zero_point, rank, True, builder), _zeros(op.b_zero_point, rank, False, builder)]
     factors = (
-        _centred(a, left, op.a_zero_point, zeros[0], to),
-        _centred(b, right, op.b_zero_point, zeros[1], to),
+        _centred(a, left, op.a_zero_point, zeros[0], builder),
+        _centred(b, right, op.b_zero_point, zeros[1], builder),
     )
     sizes = [*batch, m, n]
-    sums = to.allocate(sizes, i32) if is_rescaled else to.result(op.Y)
-    fill(sums, prod(sizes), 0, to)
-    accumulate(sums, batch, (m, n, k), factors, i32, to)
+    sums = builder.allocate(sizes, i32) if is_rescaled else builder.result(op.Y)
+    fill(sums, prod(sizes), 0, builder)
+    accumulate(sums, batch, (m, n, k), factors, i32, builder)
     if is_rescaled:
         scales = op.a_scale, op.b_scale, op.y_scale
         places = (
-            _aligned(to.shape(op.a_scale), rank, True),
-            _aligned(to.shape(op.b_scale), rank, False),
-            _aligned(to.shape(op.y_scale), rank, True),
+            _aligned(builder.shape(op.a_scale), rank, True),
+            _aligned(builder.shape(op.b_scale), rank, False),
+            _aligned(builder.shape(op.y_scale), rank, True),
         )
-        _rescale(op.y, sums, sizes, _Rescaling(scales, places, op.y_zero_point), to)
+        _rescale(op.y, sums, sizes, _Rescaling(scales, places, op.y_zero_point), builder)
     return None
 
 
-def _zeros(zero: SSAValue, rank: int, is_row: bool, to: Lowering) -> Sequence[int]:
-    return [] if zero.type == NONE else _aligned(to.shape(zero), rank, is_row)
+def _zeros(zero: SSAValue, rank: int, is_row: bool, builder: LoweringBuilder) -> Sequence[int]:
+    return [] if zero.type == NONE else _aligned(builder.shape(zero), rank, is_row)
 
 
 @lowers(ConvIntegerOp, QLinearConvOp)
-def integer_conv(op: ConvIntegerOp | QLinearConvOp, to: Lowering) -> str | None:
+def integer_conv(op: ConvIntegerOp | QLinearConvOp, builder: LoweringBuilder) -> str | None:
     """Products of the weights with the windows, without the zero points."""
-    shape, out, weights = to.shape(op.x), to.shape(op.y), to.shape(op.w)
+    shape, out, weights = builder.shape(op.x), builder.shape(op.y), builder.shape(op.w)
     window = window_of(op, weights[2:], shape[2:], out[2:])
     sizes = [*shape[:2], *window.padded]
-    source = to.allocate(sizes, CENTRED)
+    source = builder.allocate(sizes, CENTRED)
     if window.is_padded:
-        fill(source, prod(sizes), 0, to)
+        fill(source, prod(sizes), 0, builder)
     ones = [1] * len(shape)
-    _subtract(source, sizes, [0, 0, *window.begins], op.x, shape, op.x_zero_point, ones, to)
-    columns = columns_of(source, shape, out, window, to)
+    _subtract(source, sizes, [0, 0, *window.begins], op.x, shape, op.x_zero_point, ones, builder)
+    columns = columns_of(source, shape, out, window, builder)
     groups, pixels, depth = op.group.value.data, prod(out[2:]), prod(weights[1:])
     filters = out[1] // groups
     matrices = [1, groups, filters, depth]
-    zeros = [1, groups, filters, 1] if _count(op.w_zero_point, to) > 1 else [1] * 4
-    a = _centred(op.w, matrices, op.w_zero_point, zeros, to)
+    zeros = [1, groups, filters, 1] if _count(op.w_zero_point, builder) > 1 else [1] * 4
+    a = _centred(op.w, matrices, op.w_zero_point, zeros, builder)
     b = Factor(columns, [shape[0], groups, depth, pixels], CENTRED)
     places = [shape[0], groups, filters, pixels]
     if isinstance(op, ConvIntegerOp):
-        sums = to.result(op.y)
-        fill(sums, prod(places), 0, to)
-        accumulate(sums, places[:2], (filters, pixels, depth), (a, b), i32, to)
+        sums = builder.result(op.y)
+        fill(sums, prod(places), 0, builder)
+        accumulate(sums, places[:2], (filters, pixels, depth), (a, b), i32, builder)
         return None
-    sums = to.allocate(places, i32)
-    _begin(sums, places, op.B, to)
-    accumulate(sums, places[:2], (filters, pixels, depth), (a, b), i32, to)
-    of_filter = [1, groups, filters, 1] if _count(op.w_scale, to) > 1 else [1] * 4
+    sums = builder.allocate(places, i32)
+    _begin(sums, places, op.B, builder)
+    accumulate(sums, places[:2], (filters, pixels, depth), (a, b), i32, builder)
+    of_filter = [1, groups, filters, 1] if _count(op.w_scale, builder) > 1 else [1] * 4
     scales = _Rescaling((op.x_scale, op.w_scale, op.y_scale), ([1] * 4, of_filter, [1] * 4), op.y_zero_point)
-    _rescale(op.y, sums, places, scales, to)
+    _rescale(op.y, sums, places, scales, builder)
     return None
 
 
-def _count(value: SSAValue, to: Lowering) -> int:
-    return 0 if value.type == NONE else prod(to.shape(value))
+def _count(value: SSAValue, builder: LoweringBuilder) -> int:
+    return 0 if value.type == NONE else prod(builder.shape(value))
 
 
-def _begin(sums: SSAValue, places: Sequence[int], bias: SSAValue, to: Lowering) -> None:
+def _begin(sums: SSAValue, places: Sequence[int], bias: SSAValue, builder: LoweringBuilder) -> None:
     """Sets sums to their bias, if there is one."""
     if bias.type == NONE:
-        fill(sums, prod(places), 0, to)
+        fill(sums, prod(places), 0, builder)
         return
-    kernel = Kernel([buffer_type(places, i32), buffer_type(places[1:3], i32)])
+    kernel = KernelBuilder([buffer_type(places, i32), buffer_type(places[1:3], i32)])
     out, source = kernel.buffers
     with kernel.loops(places) as indices:
         kernel.store(kernel.load(source, indices[1:3]), out, indices)
-    to.call("bias", kernel, [sums], [to.buffer(bias)])
+    builder.call("bias", kernel, [sums], [builder.buffer(bias)])

@@ -31,14 +31,19 @@ from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ToOddOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
 from xonnc.dialects.krnl.types import is_integer
-from xonnc.lowering.onnx_to_krnl.element_types import CODED, is_nibble, is_unsigned_element, stored
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Extent, Size, is_known, volume
+from xonnc.lowering.onnx_to_krnl.element_types import (
+    NARROW_FLOATS,
+    is_sub_byte,
+    is_unsigned_element,
+    storage_type,
+)
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Extent, Size, is_static, volume
 
 INDEX = IndexType()
 
 
 @dataclass(frozen=True)
-class OpenBuffer:
+class DynamicBuffer:
     """A buffer of which only a run tells some sizes."""
 
     shape: tuple[Size, ...]
@@ -48,10 +53,10 @@ class OpenBuffer:
     @property
     def type(self) -> MemRefType:
         """The type of a buffer of this shape."""
-        return MemRefType(self.element, [size if is_known(size) else DYNAMIC_INDEX for size in self.shape])
+        return MemRefType(self.element, [size if is_static(size) else DYNAMIC_INDEX for size in self.shape])
 
 
-BufferType: TypeAlias = MemRefType | OpenBuffer
+BufferType: TypeAlias = MemRefType | DynamicBuffer
 
 
 @overload
@@ -60,13 +65,13 @@ def buffer_type(shape: Sequence[int], element: Attribute) -> MemRefType: ...
 def buffer_type(shape: Sequence[Size], element: Attribute) -> BufferType: ...
 def buffer_type(shape: Sequence[Size], element: Attribute) -> BufferType:
     """A buffer for a tensor, its elements in rows."""
-    sizes = [size for size in shape if is_known(size)]
+    sizes = [size for size in shape if is_static(size)]
     if len(sizes) == len(shape):
-        return MemRefType(stored(element), sizes)
-    return OpenBuffer(tuple(shape), stored(element))
+        return MemRefType(storage_type(element), sizes)
+    return DynamicBuffer(tuple(shape), storage_type(element))
 
 
-class Kernel:
+class KernelBuilder:
     """
     A function of buffers, and the place in it where ops are added.
 
@@ -89,13 +94,13 @@ class Kernel:
         ]
         """The buffers, as values."""
 
-    def _shaped(self, argument: SSAValue, buffer: OpenBuffer) -> SSAValue:
-        sizes = [self.size(size) for size in buffer.shape if not is_known(size)]
+    def _shaped(self, argument: SSAValue, buffer: DynamicBuffer) -> SSAValue:
+        sizes = [self.size(size) for size in buffer.shape if not is_static(size)]
         return self.add(ShapedOp(operands=[argument, sizes], result_types=[buffer.type]))
 
     def size(self, size: Size) -> SSAValue:
         """A size as an index: a constant, or an argument."""
-        if is_known(size):
+        if is_static(size):
             return self.index(size)
         assert isinstance(size, Extent)
         if size not in self.extents:
@@ -125,10 +130,10 @@ class Kernel:
         """The number that an element as it lies in a buffer stands for."""
         if element == f16:
             return self.add(arith.ExtFOp(value, f32))
-        if element in CODED:
+        if element in NARROW_FLOATS:
             return self.add(DecodeOp(value, element))
-        if is_integer(element) and is_nibble(element):
-            rest = self.number(8 - element.width.data, value.type)
+        if is_integer(element) and is_sub_byte(element):
+            rest = self.constant(8 - element.width.data, value.type)
             shift = arith.ShRUIOp if is_unsigned_element(element) else arith.ShRSIOp
             return self.add(shift(self.add(arith.ShLIOp(value, rest)), rest))
         return value
@@ -137,14 +142,14 @@ class Kernel:
         self, number: SSAValue, element: Attribute, saturate: bool = True, round_mode: str = "up"
     ) -> SSAValue:
         """A number as an element that lies in a buffer."""
-        if element in CODED or element == f16:
+        if element in NARROW_FLOATS or element == f16:
             if number.type == f64:
                 number = self.add(ToOddOp(number))
             if element == f16:
                 return self.add(arith.TruncFOp(number, f16))
-            return self.add(EncodeOp(number, element, stored(element), saturate, round_mode))
-        if is_integer(element) and is_nibble(element):
-            mask = self.number((1 << element.width.data) - 1, number.type)
+            return self.add(EncodeOp(number, element, storage_type(element), saturate, round_mode))
+        if is_integer(element) and is_sub_byte(element):
+            mask = self.constant((1 << element.width.data) - 1, number.type)
             return self.add(arith.AndIOp(number, mask))
         return number
 
@@ -161,15 +166,15 @@ class Kernel:
     def part(self, buffer: SSAValue, place: SSAValue, shape: Sequence[Size]) -> SSAValue:
         """What lies at a place of the first axis of a buffer, whose other axes are of `shape`."""
         type_ = buffer_type(shape, element_of(buffer))
-        made = type_.type if isinstance(type_, OpenBuffer) else type_
-        sizes = [self.size(size) for size in shape if not is_known(size)]
+        made = type_.type if isinstance(type_, DynamicBuffer) else type_
+        sizes = [self.size(size) for size in shape if not is_static(size)]
         return self.add(PartOp(operands=[buffer, place, sizes], result_types=[made]))
 
     def index(self, value: int) -> SSAValue:
         """A constant index."""
         return self._constant(IntegerAttr[IntegerType | IndexType](value, INDEX), INDEX)
 
-    def number(self, value: float, type_: Attribute) -> SSAValue:
+    def constant(self, value: float, type_: Attribute) -> SSAValue:
         """A constant of an element type."""
         if isinstance(type_, AnyFloat):
             return self._constant(FloatAttr[AnyFloat](float(value), type_), type_)
@@ -204,8 +209,8 @@ class Kernel:
     def count(self, sizes: Sequence[Size], type_: Attribute) -> SSAValue:
         """How many elements there are, as a number of a type."""
         total = volume(sizes)
-        if is_known(total):
-            return self.number(total, type_)
+        if is_static(total):
+            return self.constant(total, type_)
         count = self.add(arith.IndexCastOp(self.size(total), i64))
         if isinstance(type_, AnyFloat):
             return self.add(arith.SIToFPOp(count, type_))

@@ -10,17 +10,17 @@ from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers, supports_dynamic_shapes
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
 
 
-def _sum(kernel: Kernel, size: Size, kind: Attribute, term: _Term) -> Scalar:
+def _sum(kernel: KernelBuilder, size: Size, kind: Attribute, term: _Term) -> Scalar:
     """The sum of a term over `size` places."""
-    with kernel.reducing([size], [kernel.number(0.0, kind)]) as (inner, held, results):
+    with kernel.reducing([size], [kernel.constant(0.0, kind)]) as (inner, held, results):
         results.append((Scalar(kernel, held[0]) + term(inner[0])).value)
     return Scalar(kernel, results[0])
 
@@ -30,7 +30,7 @@ class _Term:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: KernelBuilder,
         source: SSAValue,
         place: Sequence[SSAValue],
         elements: tuple[Attribute, Attribute],
@@ -46,22 +46,22 @@ class _Term:
         return x * x
 
 
-def general_layer_normalization(op: nn.LayerNormalizationOp, to: Lowering) -> str | None:
+def general_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBuilder) -> str | None:
     """`(x - mean) / sqrt(variance + epsilon) Scale + B`, with both as results where asked for."""
-    element, shape = to.element(op.X), to.sizes(op.X)
-    kind = wide(element)
+    element, shape = builder.element(op.X), builder.sizes(op.X)
+    kind = compute_type(element)
     axis = op.axis.value.data % len(shape)
     sizes = [volume(shape[:axis]), volume(shape[axis:])]
     factors = [value for value in (op.Scale, op.B) if value.type != NONE]
-    held_shapes = [_row_shape(to.sizes(value), shape, axis) for value in factors]
+    held_shapes = [_row_shape(builder.sizes(value), shape, axis) for value in factors]
     shapes = [each for each in held_shapes if each is not None]
     if kind not in (f32, f64) or len(shapes) != len(factors):
         return "not of floats, or a scale that is broadcast along some axes"
     results = [value for value in (op.Y, op.Mean, op.InvStdDev) if value.type != NONE]
-    types = [buffer_type(sizes if value is op.Y else sizes[:1], to.element(value)) for value in results]
+    types = [buffer_type(sizes if value is op.Y else sizes[:1], builder.element(value)) for value in results]
     types.append(buffer_type(sizes, element))
-    types += [buffer_type(each, to.element(value)) for each, value in zip(shapes, factors, strict=True)]
-    kernel = Kernel(types)
+    types += [buffer_type(each, builder.element(value)) for each, value in zip(shapes, factors, strict=True)]
+    kernel = KernelBuilder(types)
     out, *others = kernel.buffers[: len(results)]
     source, *held = kernel.buffers[len(results) :]
     count = Scalar(kernel, kernel.count(sizes[1:], kind))
@@ -71,19 +71,19 @@ def general_layer_normalization(op: nn.LayerNormalizationOp, to: Lowering) -> st
         factor = 1.0 / (variance + op.epsilon.value.data).sqrt()
         known = {op.Mean: mean, op.InvStdDev: factor}
         for value, buffer in zip(results[1:], others, strict=True):
-            other = to.element(value)
-            kernel.write(known[value].to(wide(other)).value, buffer, [row], other)
+            other = builder.element(value)
+            kernel.write(known[value].to(compute_type(other)).value, buffer, [row], other)
         with kernel.loops(sizes[1:]) as (index,):
             x = (read_as(kernel, source, [row, index], element, kind) - mean) * factor
             for number, (buffer, value, each) in enumerate(zip(held, factors, shapes, strict=True)):
                 place = [
                     kernel.index(0) if size == 1 else at for at, size in zip([row, index], each, strict=True)
                 ]
-                y = read_as(kernel, buffer, place, to.element(value), kind)
+                y = read_as(kernel, buffer, place, builder.element(value), kind)
                 x = x * y if number == 0 else x + y
             kernel.write(x.value, out, [row, index], element)
-    made = [to.result(value) for value in results]
-    to.call("layernormalization", kernel, made, [to.buffer(value) for value in (op.X, *factors)])
+    made = [builder.result(value) for value in results]
+    builder.call("layernormalization", kernel, made, [builder.buffer(value) for value in (op.X, *factors)])
     return None
 
 
@@ -98,18 +98,18 @@ def _row_shape(shape: Sequence[Size], whole: Sequence[Size], axis: int) -> list[
     return found
 
 
-takes_open(nn.InstanceNormalizationOp)
+supports_dynamic_shapes(nn.InstanceNormalizationOp)
 
 
 @lowers(nn.InstanceNormalizationOp)
-def instance_normalization(op: nn.InstanceNormalizationOp, to: Lowering) -> str | None:
+def instance_normalization(op: nn.InstanceNormalizationOp, builder: LoweringBuilder) -> str | None:
     """Each channel of each image by its own mean and deviation, `scale` and `B` of the channel."""
-    element, shape = to.element(op.input), to.sizes(op.input)
-    kind = wide(element)
+    element, shape = builder.element(op.input), builder.sizes(op.input)
+    kind = compute_type(element)
     if kind not in (f32, f64):
         return "not of floats"
     sizes = [shape[0], shape[1], volume(shape[2:])]
-    kernel = Kernel([buffer_type(sizes, element)] * 2 + [buffer_type([shape[1]], element)] * 2)
+    kernel = KernelBuilder([buffer_type(sizes, element)] * 2 + [buffer_type([shape[1]], element)] * 2)
     out, source, scale, bias = kernel.buffers
     count = Scalar(kernel, kernel.count(sizes[2:], kind))
     with kernel.loops(sizes[:2]) as place:
@@ -120,24 +120,24 @@ def instance_normalization(op: nn.InstanceNormalizationOp, to: Lowering) -> str 
         with kernel.loops(sizes[2:]) as (index,):
             x = read_as(kernel, source, [*place, index], element, kind)
             kernel.write(((x - mean) * factor + offset).value, out, [*place, index], element)
-    buffers = [to.buffer(value) for value in (op.input, op.scale, op.B)]
-    to.call("instancenormalization", kernel, [to.result(op.output)], buffers)
+    buffers = [builder.buffer(value) for value in (op.input, op.scale, op.B)]
+    builder.call("instancenormalization", kernel, [builder.result(op.output)], buffers)
     return None
 
 
 @lowers(nn.LpNormalizationOp)
-def lp_normalization(op: nn.LpNormalizationOp, to: Lowering) -> str | None:
+def lp_normalization(op: nn.LpNormalizationOp, builder: LoweringBuilder) -> str | None:
     """`x` by the sum of sizes, or the root of the sum of squares, along an axis; 0 where that is 0."""
-    element, shape = to.element(op.input), to.shape(op.input)
-    kind = wide(element)
+    element, shape = builder.element(op.input), builder.shape(op.input)
+    kind = compute_type(element)
     if kind not in (f32, f64):
         return "not of floats"
     axis = op.axis.value.data % len(shape)
     sizes = [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])]
-    kernel = Kernel([buffer_type(sizes, element)] * 2)
+    kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
     out, source = kernel.buffers
     with kernel.loops([sizes[0], sizes[2]]) as (before, after):
-        with kernel.reducing([sizes[1]], [kernel.number(0.0, kind)]) as (inner, held, results):
+        with kernel.reducing([sizes[1]], [kernel.constant(0.0, kind)]) as (inner, held, results):
             x = read_as(kernel, source, [before, inner[0], after], element, kind)
             part = x.abs() if op.p.value.data == 1 else x * x
             results.append((Scalar(kernel, held[0]) + part).value)
@@ -148,5 +148,5 @@ def lp_normalization(op: nn.LpNormalizationOp, to: Lowering) -> str | None:
             place = [before, index, after]
             x = read_as(kernel, source, place, element, kind) / length
             kernel.write(is_none.choose(0.0, x).value, out, place, element)
-    to.call("lpnormalization", kernel, [to.result(op.output)], [to.buffer(op.input)])
+    builder.call("lpnormalization", kernel, [builder.result(op.output)], [builder.buffer(op.input)])
     return None

@@ -26,8 +26,8 @@ from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.element_types import largest_finite
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.subpixel_convolution import Phase, padded_phases, transposed_phases
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known
-from xonnc.lowering.onnx_to_krnl.window_geometry import MOST_PLACES, Window, window_of
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
+from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Window, window_of
 
 ImageSizes: TypeAlias = tuple[Size, int, int, int]
 """Images, which only a run may tell, channels, rows and columns."""
@@ -47,7 +47,7 @@ class Halo(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Images:
+class ImageBuffer:
     """A buffer of images with a halo."""
 
     buffer: SSAValue
@@ -65,7 +65,7 @@ class Images:
 
 
 @dataclass(frozen=True)
-class Blocked(Images):
+class BlockedBuffer(ImageBuffer):
     """Images in blocks: a buffer `[N][C/L][H][W][L]`."""
 
     sizes: ImageSizes
@@ -79,7 +79,7 @@ class Blocked(Images):
 
 
 @dataclass
-class Chain:
+class ConvFusion:
     """A convolution and what is done to its sums before they are stored, the last op last."""
 
     conv: nn.ConvOp | nn.ConvTransposeOp
@@ -117,7 +117,7 @@ class Chain:
 
 
 @dataclass
-class Layouts:
+class LayoutPlan:
     """What was decided for the values of a function."""
 
     lanes: int
@@ -126,13 +126,13 @@ class Layouts:
     """The sizes of a value, as far as they are known."""
     scope: FusionScope
     blocked: set[SSAValue] = field(default_factory=set[SSAValue])
-    chains: dict[Operation, Chain] = field(default_factory=dict[Operation, Chain])
+    fusions: dict[Operation, ConvFusion] = field(default_factory=dict[Operation, ConvFusion])
     """Chains by their last op."""
     halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
     joined: dict[SSAValue, tuple[SSAValue, int]] = field(default_factory=dict[SSAValue, tuple[SSAValue, int]])
     """Images that are a part of others: of which, from which block on."""
 
-    chained: set[Operation] = field(default_factory=set[Operation])
+    fused_ops: set[Operation] = field(default_factory=set[Operation])
     """All ops of chains."""
     in_epilogues: set[Operation] = field(default_factory=set[Operation])
     """Ops that are functions of the results of convolutions."""
@@ -147,7 +147,7 @@ class Layouts:
         if sizes is None or len(sizes) != 4 or 0 in sizes or element_type(value.type) != f32:
             return None
         images, channels, rows, columns = sizes
-        if not (is_known(channels) and is_known(rows) and is_known(columns)):
+        if not (is_static(channels) and is_static(rows) and is_static(columns)):
             return None
         return images, channels, rows, columns
 
@@ -166,14 +166,14 @@ def plan_layouts(
     points: Container[type[Operation]],
     sizes_of: Callable[[SSAValue], tuple[Size, ...] | None],
     scope: FusionScope,
-) -> Layouts:
+) -> LayoutPlan:
     """
     Decides on the ops of a function in order.
 
     `lanes` are numbers of f32 in a vector, `points` the kinds of op that are functions of numbers.
     """
-    layouts = Layouts(lanes, sizes_of, scope)
-    ends: dict[SSAValue, Chain] = {}
+    layouts = LayoutPlan(lanes, sizes_of, scope)
+    ends: dict[SSAValue, ConvFusion] = {}
     for op in ops:
         if op in layouts.in_epilogues:
             continue
@@ -191,15 +191,15 @@ def plan_layouts(
                     _points(op, layouts)
             case _:
                 pass
-    for chain in ends.values():
-        layouts.chains[chain.ops[-1]] = chain
-        layouts.chained |= set(chain.ops)
-        layouts.blocked.add(chain.result)
+    for fusion in ends.values():
+        layouts.fusions[fusion.ops[-1]] = fusion
+        layouts.fused_ops |= set(fusion.ops)
+        layouts.blocked.add(fusion.result)
     _even_out(layouts)
     return layouts
 
 
-def _begin_chain(op: nn.ConvOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -> None:
+def _begin_chain(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> None:
     x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
     weights = constant_elements(op.W)
     bias = None if op.B.type == NONE else constant_elements(op.B)
@@ -211,7 +211,7 @@ def _begin_chain(op: nn.ConvOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -
     if (groups > 1 and not is_depthwise) or 2 * y[1] < layouts.lanes:
         return
     window = window_of(op, weights.shape[2:], x[2:], y[2:])
-    if is_depthwise and max(window.kernel) > MOST_DEPTHWISE:
+    if is_depthwise and max(window.kernel) > MAX_DEPTHWISE_WINDOW:
         return
     phases = padded_phases(window.kernel, window.strides, window.dilations, window.begins, x[2:], y[2:])
     if max(window.dilations) == 1 or phases is None:
@@ -220,11 +220,11 @@ def _begin_chain(op: nn.ConvOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -
         phases = [Phase(rows, columns, first, (0, 0), y[2:])]
         if is_depthwise or x[1] >= layouts.lanes or op.X in layouts.blocked:
             _ask_halo(op.X, window, layouts)
-    ends[op.Y] = Chain(op, [op], phases, window)
+    ends[op.Y] = ConvFusion(op, [op], phases, window)
     layouts.blocked.add(op.Y)
 
 
-def _begin_transposed(op: nn.ConvTransposeOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -> None:
+def _begin_transposed(op: nn.ConvTransposeOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> None:
     x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
     weights = constant_elements(op.W)
     bias = None if op.B.type == NONE else constant_elements(op.B)
@@ -234,50 +234,50 @@ def _begin_transposed(op: nn.ConvTransposeOp, layouts: Layouts, ends: dict[SSAVa
     if not is_plain or set(values_of(op.dilations) or (1,)) != {1} or 2 * y[1] < layouts.lanes:
         return
     strides, pads = values_of(op.strides) or (1, 1), values_of(op.pads) or (0,) * 4
-    if prod(strides) > MOST_PHASES:
+    if prod(strides) > MAX_SUB_CONVOLUTIONS:
         return
     phases = transposed_phases(weights.shape[2:], strides, pads[:2], y[2:])
     for phase in phases:
         layouts.halos[op.X] = layouts.halo(op.X).around(Halo(*phase.beyond(x[2:])))
-    ends[op.Y] = Chain(op, [op], phases)
+    ends[op.Y] = ConvFusion(op, [op], phases)
     layouts.blocked.add(op.Y)
 
 
-MOST_PHASES = 16
+MAX_SUB_CONVOLUTIONS = 16
 """Convolutions that a transposed one becomes at most."""
 
 
-MOST_DEPTHWISE = 7
+MAX_DEPTHWISE_WINDOW = 7
 """Rows or columns of a window whose places are written out one by one."""
 
 
-def _ask_halo(value: SSAValue, window: Window, layouts: Layouts) -> None:
+def _ask_halo(value: SSAValue, window: Window, layouts: LayoutPlan) -> None:
     layouts.halos[value] = layouts.halo(value).around(Halo(*window.begins, *window.ends))
 
 
-def _extend_chain(op: Operation, layouts: Layouts, ends: dict[SSAValue, Chain]) -> bool:
+def _extend_chain(op: Operation, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> bool:
     """Adds an op to the chain of a convolution that it alone reads."""
     result = op.results[0]
     if layouts.images_of(result) is None:
         return False
     for value in op.operands:
-        chain = ends.get(value)
-        if chain is None or chain.is_closed or len(layouts.scope.users(value)) != 1:
+        fusion = ends.get(value)
+        if fusion is None or fusion.is_closed or len(layouts.scope.users(value)) != 1:
             continue
-        if not layouts.scope.may_join(op, chain.conv):
+        if not layouts.scope.may_join(op, fusion.conv):
             continue
-        if layouts.sizes_of(value) != layouts.sizes_of(result) or op.parent is not chain.conv.parent:
+        if layouts.sizes_of(value) != layouts.sizes_of(result) or op.parent is not fusion.conv.parent:
             continue
-        if isinstance(op, onnx.AddOp | onnx.SumOp) and len(op.operands) == 2 and chain.takes_sum:
+        if isinstance(op, onnx.AddOp | onnx.SumOp) and len(op.operands) == 2 and fusion.takes_sum:
             other = op.operands[1] if op.operands[0] is value else op.operands[0]
             if other not in layouts.blocked or layouts.sizes_of(other) != layouts.sizes_of(value):
                 continue
-            chain.residual = other
-        elif not _bound(op, value, chain):
+            fusion.residual = other
+        elif not _bound(op, value, fusion):
             continue
-        chain.ops.append(op)
+        fusion.ops.append(op)
         del ends[value]
-        ends[result] = chain
+        ends[result] = fusion
         layouts.blocked.discard(value)
         layouts.blocked.add(result)
         return True
@@ -302,40 +302,40 @@ Those with exponentials are not among them: their constants compete with the sum
 more than a pass of their own does (measured on AVX2, 1.1 to 1.3 times the time).
 """
 
-MOST_IN_EPILOGUE = 6
+MAX_EPILOGUE_OPS = 6
 """Operators of an epilogue: each is written out for every vector of a tile."""
 
 
-def _add_epilogue(op: Operation, layouts: Layouts, ends: dict[SSAValue, Chain]) -> bool:
+def _add_epilogue(op: Operation, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> bool:
     """Adds what is computed from the results of a convolution alone, `op` first, to its chain."""
     for value in op.operands:
-        chain = ends.get(value)
-        if chain is None or chain.is_closed or op.parent is not chain.conv.parent:
+        fusion = ends.get(value)
+        if fusion is None or fusion.is_closed or op.parent is not fusion.conv.parent:
             continue
-        if chain.is_depthwise:
+        if fusion.is_depthwise:
             # Few operations a sum, many sums: what is done to them takes as long in registers as in a pass.
             continue
-        if not layouts.scope.may_join(op, chain.conv):
+        if not layouts.scope.may_join(op, fusion.conv):
             continue
-        chain.epilogue = _epilogue_of(value, chain.conv, layouts)
-        if op in chain.epilogue:
-            layouts.in_epilogues |= set(chain.epilogue)
-            chain.ops += chain.epilogue
+        fusion.epilogue = _epilogue_of(value, fusion.conv, layouts)
+        if op in fusion.epilogue:
+            layouts.in_epilogues |= set(fusion.epilogue)
+            fusion.ops += fusion.epilogue
             del ends[value]
-            ends[chain.result] = chain
+            ends[fusion.result] = fusion
             layouts.blocked.discard(value)
-            layouts.blocked.add(chain.result)
+            layouts.blocked.add(fusion.result)
             return True
-        chain.epilogue = ()
+        fusion.epilogue = ()
     return False
 
 
-def _epilogue_of(value: SSAValue, conv: Operation, layouts: Layouts) -> Sequence[Operation]:
+def _epilogue_of(value: SSAValue, conv: Operation, layouts: LayoutPlan) -> Sequence[Operation]:
     """The most operators that compute from `value` and numbers alone, and give one result to the others."""
     found: list[Operation] = []
     longest: list[Operation] = []
     inside = [value]
-    while len(found) < MOST_IN_EPILOGUE:
+    while len(found) < MAX_EPILOGUE_OPS:
         users = dict.fromkeys(user for each in inside for user in layouts.scope.users(each))
         fits = (op for op in users if op not in found and _is_epilogue(op, inside, layouts))
         op = next((op for op in fits if layouts.scope.may_join(op, conv)), None)
@@ -352,7 +352,7 @@ def _block_of(value: SSAValue) -> Block | None:
     return value.owner.parent if isinstance(value.owner, Operation) else value.owner
 
 
-def _is_epilogue(op: Operation, inside: Sequence[SSAValue], layouts: Layouts) -> bool:
+def _is_epilogue(op: Operation, inside: Sequence[SSAValue], layouts: LayoutPlan) -> bool:
     """Whether an op is a function of values that are `inside` and of numbers, element by element."""
     if not isinstance(op, EPILOGUES) or op.parent is not _block_of(inside[0]):
         return False
@@ -363,10 +363,10 @@ def _is_epilogue(op: Operation, inside: Sequence[SSAValue], layouts: Layouts) ->
     return all(each is not None and each.size == 1 for each in constants)
 
 
-def _bound(op: Operation, value: SSAValue, chain: Chain) -> bool:
+def _bound(op: Operation, value: SSAValue, fusion: ConvFusion) -> bool:
     """Takes over the bounds of a Relu or Clip of a value."""
     if isinstance(op, onnx.ReluOp):
-        chain.low = 0.0
+        fusion.low = 0.0
         return True
     if not isinstance(op, onnx.ClipOp) or op.input is not value:
         return False
@@ -381,14 +381,14 @@ def _bound(op: Operation, value: SSAValue, chain: Chain) -> bool:
     )
     if low > high:
         return False
-    chain.low, chain.high = low, high
+    fusion.low, fusion.high = low, high
     return True
 
 
 PoolOp = nn.MaxPoolOp | MaxPoolSingleOutOp | nn.AveragePoolOp
 
 
-def _pool(op: PoolOp, layouts: Layouts) -> None:
+def _pool(op: PoolOp, layouts: LayoutPlan) -> None:
     window = pool_window(op, layouts)
     if window is None:
         return
@@ -397,7 +397,7 @@ def _pool(op: PoolOp, layouts: Layouts) -> None:
     layouts.blocked.add(op.results[0])
 
 
-def pool_window(op: PoolOp, layouts: Layouts) -> Window | None:
+def pool_window(op: PoolOp, layouts: LayoutPlan) -> Window | None:
     """The window of a pool of images in blocks, if it is taken there."""
     value = op.operands[0]
     x, y = layouts.images_of(value), layouts.images_of(op.results[0])
@@ -409,10 +409,10 @@ def pool_window(op: PoolOp, layouts: Layouts) -> Window | None:
     # What lies beyond the edge is taken from the edge, which is in the window if it has no gaps.
     has_gaps = window.is_padded and max(window.dilations) > 1 and not isinstance(op, nn.AveragePoolOp)
     reaches = all(begin < size for begin, size in zip(window.begins, window.kernel, strict=True))
-    return window if prod(window.kernel) <= MOST_PLACES and not has_gaps and reaches else None
+    return window if prod(window.kernel) <= MAX_UNROLLED_WINDOW and not has_gaps and reaches else None
 
 
-def _concat(op: tensor.ConcatOp, layouts: Layouts) -> None:
+def _concat(op: tensor.ConcatOp, layouts: LayoutPlan) -> None:
     shape = layouts.images_of(op.concat_result)
     if shape is None or op.axis.value.data % 4 != 1 or not all(map(layouts.blocked.__contains__, op.inputs)):
         return
@@ -427,7 +427,7 @@ def _concat(op: tensor.ConcatOp, layouts: Layouts) -> None:
         block += count // layouts.lanes
 
 
-def _points(op: Operation, layouts: Layouts) -> None:
+def _points(op: Operation, layouts: LayoutPlan) -> None:
     """Functions of numbers keep the layout of what they read."""
     result = op.results[0]
     if layouts.images_of(result) is None:
@@ -439,23 +439,23 @@ def _points(op: Operation, layouts: Layouts) -> None:
         layouts.blocked.add(result)
 
 
-def is_blocked(result: SSAValue, leaves: Sequence[SSAValue], layouts: Layouts) -> bool:
+def is_blocked(result: SSAValue, leaves: Sequence[SSAValue], layouts: LayoutPlan) -> bool:
     """Whether a function of numbers is computed in blocks."""
     return result in layouts.blocked and _fit(result, leaves, layouts)
 
 
-def _fit(result: SSAValue, operands: Sequence[SSAValue], layouts: Layouts) -> bool:
+def _fit(result: SSAValue, operands: Sequence[SSAValue], layouts: LayoutPlan) -> bool:
     return all(
         is_like(value, result, layouts) or _is_of_channels(value, result, layouts) for value in operands
     )
 
 
-def is_like(value: SSAValue, result: SSAValue, layouts: Layouts) -> bool:
+def is_like(value: SSAValue, result: SSAValue, layouts: LayoutPlan) -> bool:
     """Whether a tensor has the sizes and elements of another."""
     return value.type == result.type and layouts.sizes_of(value) == layouts.sizes_of(result)
 
 
-def _is_of_channels(value: SSAValue, result: SSAValue, layouts: Layouts) -> bool:
+def _is_of_channels(value: SSAValue, result: SSAValue, layouts: LayoutPlan) -> bool:
     """Whether a constant of f32 has one number, or one for each channel of a result."""
     array, shape = constant_elements(value), layouts.images_of(result)
     if array is None or shape is None or element_type(value.type) != f32:
@@ -463,7 +463,7 @@ def _is_of_channels(value: SSAValue, result: SSAValue, layouts: Layouts) -> bool
     return array.size == 1 or (array.size == shape[1] and array.shape[-3:] == (shape[1], 1, 1))
 
 
-def _even_out(layouts: Layouts) -> None:
+def _even_out(layouts: LayoutPlan) -> None:
     """Parts of a larger image have its halo."""
     has_changed = True
     while has_changed:

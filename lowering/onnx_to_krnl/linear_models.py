@@ -10,9 +10,9 @@ from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.attributes import numbers_of, texts_of, values_of
 from xonnc.dialects.onnx.ops.ml import LinearClassifierOp, LinearRegressorOp
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.post_transforms import highest, transform
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
@@ -38,13 +38,13 @@ class Linear:
         return len(self.coefficients)
 
 
-def linear(x: SSAValue, held: Array | None, added: Array | None, to: Lowering) -> Linear | None:
+def linear(x: SSAValue, held: Array | None, added: Array | None, builder: LoweringBuilder) -> Linear | None:
     """`None` where coefficients do not make rows as long as those of features."""
-    shape, element = to.shape(x), to.element(x)
+    shape, element = builder.shape(x), builder.element(x)
     rows, columns = (1, *shape)[-2:] if shape else (1, 1)
     if held is None or len(shape) > 2 or not columns or not held.size or held.size % columns:
         return None
-    kind = f64 if wide(element) == f64 else f32
+    kind = f64 if compute_type(element) == f64 else f32
     dtype = np.float64 if kind == f64 else np.float32
     matrix = held.reshape(-1, columns).astype(dtype)
     numbers = np.zeros(1) if added is None or not added.size else added
@@ -53,10 +53,10 @@ def linear(x: SSAValue, held: Array | None, added: Array | None, to: Lowering) -
     return Linear(rows, columns, element, kind, matrix, np.broadcast_to(numbers, len(matrix)).astype(dtype))
 
 
-def linear_scores(plan: Linear, x: SSAValue, sums: SSAValue, to: Lowering) -> None:
+def linear_scores(plan: Linear, x: SSAValue, sums: SSAValue, builder: LoweringBuilder) -> None:
     """Products of rows of features and coefficients, from the intercepts on."""
     count, columns, kind = plan.count, plan.columns, plan.kind
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [
             buffer_type([plan.rows, count], kind),
             buffer_type([plan.rows, columns], plan.element),
@@ -66,56 +66,58 @@ def linear_scores(plan: Linear, x: SSAValue, sums: SSAValue, to: Lowering) -> No
     )
     out, source, matrix, first = kernel.buffers
     with kernel.loops([plan.rows, count]) as (row, score):
-        with kernel.reducing([columns], [kernel.number(0.0, kind)]) as ((column,), held, results):
+        with kernel.reducing([columns], [kernel.constant(0.0, kind)]) as ((column,), held, results):
             number = read_as(kernel, source, [row, column], plan.element, kind)
             term = number * Scalar(kernel, kernel.load(matrix, [score, column]))
             results.append((Scalar(kernel, held[0]) + term).value)
         total = Scalar(kernel, results[0]) + Scalar(kernel, kernel.load(first, [score]))
         kernel.store(total.value, out, [row, score])
-    tables = [to.packed(np.ascontiguousarray(each)) for each in (plan.coefficients, plan.intercepts)]
-    to.call("linear", kernel, [sums], [to.buffer(x), *tables])
+    tables = [
+        builder.constant_buffer(np.ascontiguousarray(each)) for each in (plan.coefficients, plan.intercepts)
+    ]
+    builder.call("linear", kernel, [sums], [builder.buffer(x), *tables])
 
 
 @lowers(LinearRegressorOp)
-def linear_regressor(op: LinearRegressorOp, to: Lowering) -> str | None:
+def linear_regressor(op: LinearRegressorOp, builder: LoweringBuilder) -> str | None:
     """`X coefficients + intercepts` for each target."""
-    plan = linear(op.X, numbers_of(op.coefficients), numbers_of(op.intercepts), to)
-    if plan is None or to.shape(op.Y) != (plan.rows, plan.count):
+    plan = linear(op.X, numbers_of(op.coefficients), numbers_of(op.intercepts), builder)
+    if plan is None or builder.shape(op.Y) != (plan.rows, plan.count):
         return "coefficients that are not as many as there are features and targets"
-    sums = to.allocate([plan.rows, plan.count], plan.kind)
-    linear_scores(plan, op.X, sums, to)
-    finish(op.Y, sums, plan, op.post_transform.data, to)
+    sums = builder.allocate([plan.rows, plan.count], plan.kind)
+    linear_scores(plan, op.X, sums, builder)
+    finish(op.Y, sums, plan, op.post_transform.data, builder)
     return None
 
 
-def finish(result: SSAValue, sums: SSAValue, plan: Linear, after: str, to: Lowering) -> None:
+def finish(result: SSAValue, sums: SSAValue, plan: Linear, after: str, builder: LoweringBuilder) -> None:
     """Writes what `post_transform` makes of all scores of a row."""
-    element = to.element(result)
-    kernel = Kernel([buffer_type([plan.rows, plan.count], each) for each in (element, plan.kind)])
+    element = builder.element(result)
+    kernel = KernelBuilder([buffer_type([plan.rows, plan.count], each) for each in (element, plan.kind)])
     out, scores = kernel.buffers
     with kernel.loops([plan.rows]) as (row,):
         transform(kernel, scores, row, plan.count, after)
         with kernel.loops([plan.count]) as (column,):
-            made = Scalar(kernel, kernel.load(scores, [row, column])).to(wide(element))
+            made = Scalar(kernel, kernel.load(scores, [row, column])).to(compute_type(element))
             kernel.write(made.value, out, [row, column], element)
-    to.call("scores", kernel, [to.result(result), sums], [])
+    builder.call("scores", kernel, [builder.result(result), sums], [])
 
 
 @lowers(LinearClassifierOp)
-def linear_classifier(op: LinearClassifierOp, to: Lowering) -> str | None:
+def linear_classifier(op: LinearClassifierOp, builder: LoweringBuilder) -> str | None:
     """The class of the highest score, and all scores; of two classes the first may have none of its own."""
     labels = values_of(op.classlabels_ints)
     if labels is None or texts_of(op.classlabels_strings):
         return "classes that are called by strings"
-    plan = linear(op.X, numbers_of(op.coefficients), numbers_of(op.intercepts), to)
+    plan = linear(op.X, numbers_of(op.coefficients), numbers_of(op.intercepts), builder)
     is_binary = plan is not None and plan.count == 1 and len(labels) == 2
     count = 2 if is_binary else 0 if plan is None else plan.count
-    if plan is None or to.shape(op.Z) != (plan.rows, count) or len(labels) != count:
+    if plan is None or builder.shape(op.Z) != (plan.rows, count) or len(labels) != count:
         return "coefficients that are not as many as there are features and classes"
-    after, own = op.post_transform.data, to.allocate([plan.rows, plan.count], plan.kind)
-    linear_scores(plan, op.X, own, to)
-    both = to.allocate([plan.rows, count], plan.kind)
-    kernel = Kernel(
+    after, own = op.post_transform.data, builder.allocate([plan.rows, plan.count], plan.kind)
+    linear_scores(plan, op.X, own, builder)
+    both = builder.allocate([plan.rows, count], plan.kind)
+    kernel = KernelBuilder(
         [
             buffer_type([plan.rows], i64),
             buffer_type([plan.rows, count], f32),
@@ -141,6 +143,6 @@ def linear_classifier(op: LinearClassifierOp, to: Lowering) -> str | None:
         with kernel.loops([count]) as (column,):
             made = Scalar(kernel, kernel.load(scores, [row, column])).to(f32)
             kernel.store(made.value, out, [row, column])
-    made = [to.result(op.Y), to.result(op.Z), both]
-    to.call("classes", kernel, made, [own, to.packed(np.array(labels, np.int64))])
+    made = [builder.result(op.Y), builder.result(op.Z), both]
+    builder.call("classes", kernel, made, [own, builder.constant_buffer(np.array(labels, np.int64))])
     return None

@@ -19,65 +19,67 @@ from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
-from xonnc.lowering.onnx_to_krnl.dynamic_shapes import OpenSizes
-from xonnc.lowering.onnx_to_krnl.element_types import is_computed, is_held
+from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
+from xonnc.lowering.onnx_to_krnl.element_types import is_computable, is_storable
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
-from xonnc.lowering.onnx_to_krnl.int8_fusion import ByteImage, ByteLayouts
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, OpenBuffer, buffer_type
-from xonnc.lowering.onnx_to_krnl.layout_plan import Blocked, Layouts
+from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Buffer, Int8Plan
+from xonnc.lowering.onnx_to_krnl.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, LayoutPlan
 from xonnc.lowering.onnx_to_krnl.parallel_ranges import take_range
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Extent, Size, are_known, known
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Extent, Size, are_static, static_sizes
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
 from xonnc.rewriting.patterns import Array
 
 OpT = TypeVar("OpT", bound=Operation)
 
-Lower: TypeAlias = Callable[[OpT, "Lowering"], str | None]
+Lower: TypeAlias = Callable[[OpT, "LoweringBuilder"], str | None]
 """Lowers an op; says why not where it cannot, and has done nothing then."""
 
 LOWERINGS: dict[type[Operation], Lower[Operation]] = {}
 """The function that lowers each kind of op."""
 
 
-MOVES: set[type[Operation]] = set()
+DATA_MOVEMENT: set[type[Operation]] = set()
 """Kinds of op whose lowerings move elements of any type, and compute with none."""
 
-TAKES_EMPTY: set[type[Operation]] = set()
+SUPPORTS_EMPTY: set[type[Operation]] = set()
 """Kinds of op that compute from tensors without elements too."""
 
-FINDS: set[type[Operation]] = set()
+DATA_DEPENDENT: set[type[Operation]] = set()
 """Kinds of op whose results may have as many elements as a run finds."""
-OPEN = "no kernel yet for sizes that only a run tells"
+NO_DYNAMIC_KERNEL = "no kernel yet for sizes that only a run tells"
 """Why an op in some form has no kernel."""
 
-TAKES_OPEN: set[type[Operation]] = set()
+SUPPORTS_DYNAMIC_SHAPES: set[type[Operation]] = set()
 """Kinds of op whose kernels may have sizes that only a run tells."""
 
 
-def takes_open(*kinds: type[Operation]) -> None:
+def supports_dynamic_shapes(*kinds: type[Operation]) -> None:
     """Says that kernels of these kinds of op may have sizes that only a run tells."""
-    TAKES_OPEN.update(kinds)
+    SUPPORTS_DYNAMIC_SHAPES.update(kinds)
 
 
-def moves(
+def lowers_data_movement(
     *kinds: type[OpT],
-) -> Callable[[Callable[[OpT, Lowering], str | None]], Callable[[OpT, Lowering], str | None]]:
+) -> Callable[[Callable[[OpT, LoweringBuilder], str | None]], Callable[[OpT, LoweringBuilder], str | None]]:
     """Registers a function for kinds of op that move elements of any type."""
-    MOVES.update(kinds)
+    DATA_MOVEMENT.update(kinds)
     return lowers(*kinds)
 
 
 def lowers(
     *kinds: type[OpT],
-) -> Callable[[Callable[[OpT, Lowering], str | None]], Callable[[OpT, Lowering], str | None]]:
+) -> Callable[[Callable[[OpT, LoweringBuilder], str | None]], Callable[[OpT, LoweringBuilder], str | None]]:
     """Registers a function for one or more kinds of op."""
 
-    def register(function: Callable[[OpT, Lowering], str | None]) -> Callable[[OpT, Lowering], str | None]:
+    def register(
+        function: Callable[[OpT, LoweringBuilder], str | None],
+    ) -> Callable[[OpT, LoweringBuilder], str | None]:
         for kind in kinds:
 
-            def checked(op: Operation, to: Lowering, kind: type[OpT] = kind) -> str | None:
+            def checked(op: Operation, builder: LoweringBuilder, kind: type[OpT] = kind) -> str | None:
                 assert isinstance(op, kind)
-                return function(op, to)
+                return function(op, builder)
 
             assert kind not in LOWERINGS, f"{kind.name} is lowered twice"
             checked.__doc__ = function.__doc__
@@ -87,18 +89,18 @@ def lowers(
     return register
 
 
-class Lowering:
+class LoweringBuilder:
     """Writes kernels beside the model's function and calls of them into it."""
 
     def __init__(
         self,
         tiles: Tiles,
         pool: DisposablePool,
-        unblock: Callable[[SSAValue, Lowering], SSAValue],
+        unblock: Callable[[SSAValue, LoweringBuilder], SSAValue],
         packings: Packings,
         scope: FusionScope,
         is_checked: bool = True,
-        open_sizes: OpenSizes | None = None,
+        open_sizes: DynamicShapes | None = None,
         threads: int = 1,
     ) -> None:
         """
@@ -112,52 +114,52 @@ class Lowering:
         """How many share out the iterations of kernels."""
         self.target = tiles.target
         self.tiles = tiles
-        self.is_checked = is_checked
+        self.has_runtime_checks = is_checked
         """Whether a run ends where a number that only it knows is out of bounds (`checks.py`)."""
         self.pool = pool
         self._packings = packings
         self.kernels: dict[str, FuncOp] = {}
-        self.absorbed: set[Operation] = set()
+        self.fused: set[Operation] = set()
         """Ops whose work another op's kernel does."""
         self.scope = scope
         """What may share a kernel."""
-        self.layouts = Layouts(self.target.vector_bytes // 4, self.told, scope)
+        self.layouts = LayoutPlan(self.target.vector_bytes // 4, self.known_sizes, scope)
         self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
         """Sums that a product starts from, with the row that is added."""
-        self.blocks: dict[SSAValue, Blocked] = {}
+        self.blocked_buffers: dict[SSAValue, BlockedBuffer] = {}
         """Buffers of images in blocks of channels."""
-        self.bytes = ByteLayouts(self.told, scope)
-        self.images: dict[SSAValue, ByteImage] = {}
+        self.int8 = Int8Plan(self.known_sizes, scope)
+        self.int8_buffers: dict[SSAValue, Int8Buffer] = {}
         """Buffers of images of bytes."""
-        self.filled: set[SSAValue] = set()
+        self.written: set[SSAValue] = set()
         """Images that an op has written, or will have by the time that they are read, in blocks."""
         self._names: dict[str, str] = {}
         self._buffers: dict[SSAValue, SSAValue] = {}
-        self.made: set[SSAValue] = set()
+        self.materialized: set[SSAValue] = set()
         """Results of ops that have kernels."""
-        self.kept: dict[SSAValue, SSAValue] = {}
+        self.resized: dict[SSAValue, SSAValue] = {}
         """Results of sizes that a run finds, and the tensors that are cut to them."""
         self._globals = 0
         self._place: Operation | None = None
 
     @contextmanager
-    def inside(self) -> Generator[None]:
+    def nested_scope(self) -> Generator[None]:
         """For a body: what is made in it is forgotten behind."""
         known = dict(self._buffers)
         yield
         self._buffers = known
 
-    def begin(self, op: Operation) -> None:
+    def set_insertion_point(self, op: Operation) -> None:
         """What is added from now on goes before `op`."""
         self._place = op
 
     @contextmanager
-    def behind(self, value: SSAValue, buffer: SSAValue) -> Generator[None]:
+    def insertion_after(self, value: SSAValue, buffer: SSAValue) -> Generator[None]:
         """What is added meanwhile goes behind what fills the buffer of a value."""
         before = self._place
-        if isinstance(buffer.owner, UnrealizedConversionCastOp) and value not in self.made:
+        if isinstance(buffer.owner, UnrealizedConversionCastOp) and value not in self.materialized:
             self._place = buffer.owner.next_op
-        elif isinstance(value.owner, Operation) and value in self.made:
+        elif isinstance(value.owner, Operation) and value in self.materialized:
             self._place = value.owner
         yield
         self._place = before
@@ -173,33 +175,33 @@ class Lowering:
     def shape(self, value: SSAValue) -> tuple[int, ...]:
         """The shape of a native tensor of known sizes."""
         sizes = self.sizes(value)
-        assert are_known(sizes)
-        return tuple(known(sizes))
+        assert are_static(sizes)
+        return tuple(static_sizes(sizes))
 
-    def is_native(self, value: SSAValue) -> bool:
+    def is_computable(self, value: SSAValue) -> bool:
         """Whether a value is a tensor of known sizes, of elements that code can compute with."""
-        return is_computed(element_type(value.type)) and self.knows(value)
+        return is_computable(element_type(value.type)) and self.has_known_sizes(value)
 
     def is_movable(self, value: SSAValue) -> bool:
         """Whether a value is a tensor of known sizes, of elements that code can move."""
-        return is_held(element_type(value.type)) and self.knows(value)
+        return is_storable(element_type(value.type)) and self.has_known_sizes(value)
 
-    def knows(self, value: SSAValue) -> bool:
+    def has_known_sizes(self, value: SSAValue) -> bool:
         """Whether the sizes of a tensor are known, or what they are in terms of those of the inputs."""
-        return self.told(value) is not None
+        return self.known_sizes(value) is not None
 
     def sizes(self, value: SSAValue) -> tuple[Size, ...]:
         """The shape of a native tensor, of which a run may tell sizes."""
-        sizes = self.told(value)
+        sizes = self.known_sizes(value)
         assert sizes is not None
         return sizes
 
-    def told(self, value: SSAValue) -> tuple[Size, ...] | None:
+    def known_sizes(self, value: SSAValue) -> tuple[Size, ...] | None:
         """The sizes of a value; `None` if they are not known in terms of those of the inputs."""
         known = static_shape(value.type)
         return known if known is not None or self.open_sizes is None else self.open_sizes.of(value)
 
-    def is_size_of(self, size: Size, whole: Size) -> bool:
+    def require_same_size(self, size: Size, whole: Size) -> bool:
         """Whether two sizes are the same in every run that does not fail; has it fail where they are not."""
         return self.open_sizes is not None and self.open_sizes.is_cut(size, whole)
 
@@ -218,7 +220,7 @@ class Lowering:
 
     def buffer(self, value: SSAValue) -> SSAValue:
         """The buffer that holds a tensor."""
-        if value not in self._buffers and value in self.filled:
+        if value not in self._buffers and value in self.written:
             self._buffers[value] = self._unblock(value, self)
         if value not in self._buffers:
             owner = value.owner
@@ -236,11 +238,11 @@ class Lowering:
             self._buffers[value] = made
         return self._buffers[value]
 
-    def packed_once(self, source: Array, how: Hashable, make: Callable[[], Array]) -> SSAValue:
+    def prepacked(self, source: Array, how: Hashable, make: Callable[[], Array]) -> SSAValue:
         """What `make` makes of a constant, in a buffer; `how` tells it from what else is made of that."""
-        return self.packed(self._packings.packed(source, how, make))
+        return self.constant_buffer(self._packings.packed(source, how, make))
 
-    def packed(self, array: Array) -> SSAValue:
+    def constant_buffer(self, array: Array) -> SSAValue:
         """A constant of our own making, in a buffer."""
         attribute = self.pool.create(np.ascontiguousarray(array))
         return self._global(attribute, buffer_type(array.shape, element_type_of(array.dtype)))
@@ -264,7 +266,7 @@ class Lowering:
         """A new buffer for a result of an op."""
         made = self.allocate(self.sizes(value), self.element(value))
         self._buffers[value] = made
-        self.made.add(value)
+        self.materialized.add(value)
         return made
 
     def alias(self, value: SSAValue, source: SSAValue) -> None:
@@ -274,17 +276,17 @@ class Lowering:
         cast: Operation = UnrealizedConversionCastOp.get([self.buffer(source)], [type_])
         if self.open_sizes is not None and isinstance(value.owner, Operation):
             self.open_sizes.same_volume(self.sizes(source), sizes, value.owner)
-        if not are_known(sizes):
+        if not are_static(sizes):
             extents = [self.extent(size) for size in sizes if isinstance(size, Extent)]
             cast = ShapedOp(operands=[self.buffer(source), extents], result_types=[type_])
         self.insert(cast)
         self._buffers[value] = cast.results[0]
-        self.made.add(value)
+        self.materialized.add(value)
 
     def call(
         self,
         name: str,
-        kernel: Kernel,
+        kernel: KernelBuilder,
         outputs: Sequence[SSAValue],
         inputs: Sequence[SSAValue],
         turns: Size | None = None,
@@ -304,13 +306,13 @@ class Lowering:
             raise AssertionError("turns are a size that the kernel does not take")
         self.insert(CallOp.of(self._names[text], outputs, inputs, count, sizes))
 
-    def holds(self, value: SSAValue) -> SSAValue | None:
+    def existing_buffer(self, value: SSAValue) -> SSAValue | None:
         """The buffer of a value, if a kernel or another op made one."""
-        if value in self.filled:
+        if value in self.written:
             return self.buffer(value)
         return self._buffers.get(value)
 
 
 def _type_of(shape: Sequence[Size], element: Attribute) -> MemRefType:
     type_ = buffer_type(shape, element)
-    return type_.type if isinstance(type_, OpenBuffer) else type_
+    return type_.type if isinstance(type_, DynamicBuffer) else type_

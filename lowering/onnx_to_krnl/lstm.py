@@ -13,35 +13,35 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.rnn import LSTMOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.matmul import add_gemm, call_gemm, gemm_tile, pack_columns, prefetched
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.strided_copies import Along, Side, copy, fill, loop, plain
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known, volume
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, fill, identity_map
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 from xonnc.rewriting.patterns import Array
 
-MOST_STEPS = 512
+MAX_UNROLLED_STEPS = 512
 """Steps that are written out one after the other; more are a loop in one kernel, for one thread."""
 
 GATES = ("Sigmoid", "Tanh", "Tanh")
 
 
-def is_tiled(op: LSTMOp, to: Lowering) -> bool:
+def is_tiled(op: LSTMOp, builder: LoweringBuilder) -> bool:
     """Whether an LSTM is of the usual kind: known weights, no lengths, bounds or peepholes."""
     usual = GATES * _directions(op)
     given = tuple(name.data for name in op.activations) if op.activations is not None else usual
     absent = (op.sequence_lens, op.P)
     known = [value for value in (op.W, op.R, op.B) if value.type != NONE]
     return (
-        to.element(op.X) == f32
+        builder.element(op.X) == f32
         and given == usual
         and op.clip is None
         and not op.input_forget.value.data
         and not op.layout.value.data
         and all(value.type == NONE for value in absent)
-        and all(to.constant(value) is not None for value in known)
-        and is_known(to.sizes(op.X)[2])
+        and all(builder.constant(value) is not None for value in known)
+        and is_static(builder.sizes(op.X)[2])
     )
 
 
@@ -49,19 +49,19 @@ def _directions(op: LSTMOp) -> int:
     return 2 if op.direction.data == "bidirectional" else 1
 
 
-def tiled_lstm(op: LSTMOp, to: Lowering) -> None:
+def tiled_lstm(op: LSTMOp, builder: LoweringBuilder) -> None:
     """Sums of the inputs of all steps at once; then for each step those of the state, and the cell."""
-    recurrence = to.constant(op.R)
+    recurrence = builder.constant(op.R)
     assert recurrence is not None
-    steps, batch, _ = to.sizes(op.X)
-    results = [None if each.type == NONE else to.result(each) for each in (op.Y, op.Y_h, op.Y_c)]
+    steps, batch, _ = builder.sizes(op.X)
+    results = [None if each.type == NONE else builder.result(each) for each in (op.Y, op.Y_h, op.Y_c)]
     for number in range(_directions(op)):
         direction = _Direction(op, number, op.direction.data == "reverse" or number == 1, results)
-        projected = _projected(direction, to)
-        if is_known(steps) and is_known(batch) and steps <= MOST_STEPS:
-            _step_by_step(direction, projected, recurrence[number], (steps, batch), to)
+        projected = _projected(direction, builder)
+        if is_static(steps) and is_static(batch) and steps <= MAX_UNROLLED_STEPS:
+            _step_by_step(direction, projected, recurrence[number], (steps, batch), builder)
         else:
-            _in_a_loop(direction, projected, recurrence[number], (steps, batch), to)
+            _in_a_loop(direction, projected, recurrence[number], (steps, batch), builder)
 
 
 @dataclass(frozen=True)
@@ -74,64 +74,84 @@ class _Direction:
     results: Sequence[SSAValue | None]
     """Buffers for the states of all steps, the last state and the last cell, if they are asked for."""
 
-    def part(self, buffer: SSAValue, sizes: Sequence[Size], places: Sequence[Along]) -> Side:
+    def part(self, buffer: SSAValue, sizes: Sequence[Size], places: Sequence[IndexExpr]) -> AffineAccess:
         """What a tensor of [directions, *sizes] has for this one."""
-        return Side(buffer, [_directions(self.op), *sizes], [Along(offset=self.number), *places])
+        return AffineAccess(buffer, [_directions(self.op), *sizes], [IndexExpr(offset=self.number), *places])
 
     def give(
-        self, steps: Size, sizes: tuple[Size, int], every: Side, last: Side, cell: Side, to: Lowering
+        self,
+        steps: Size,
+        sizes: tuple[Size, int],
+        every: AffineAccess,
+        last: AffineAccess,
+        cell: AffineAccess,
+        builder: LoweringBuilder,
     ) -> None:
         """Copies the states of every step, and those of the last, to the results."""
         whole, *states = self.results
         if whole is not None:
             # Directions lie behind steps.
-            places = [loop(0), Along(offset=self.number), loop(1), loop(2)]
-            target = Side(whole, [steps, _directions(self.op), *sizes], places)
-            copy("state", (steps, *sizes), target, every, to)
+            places = [dim(0), IndexExpr(offset=self.number), dim(1), dim(2)]
+            target = AffineAccess(whole, [steps, _directions(self.op), *sizes], places)
+            copy("state", (steps, *sizes), target, every, builder)
         for result, source in zip(states, (last, cell), strict=True):
             if result is not None:
-                copy("state", sizes, self.part(result, sizes, plain(2)), source, to)
+                copy("state", sizes, self.part(result, sizes, identity_map(2)), source, builder)
 
 
-def _projected(direction: _Direction, to: Lowering) -> SSAValue:
+def _projected(direction: _Direction, builder: LoweringBuilder) -> SSAValue:
     """The inputs of all steps times the weights, with both biases."""
     op, number = direction.op, direction.number
-    steps, batch, inputs = to.sizes(op.X)
-    weights, bias = to.constant(op.W), None if op.B.type == NONE else to.constant(op.B)
+    steps, batch, inputs = builder.sizes(op.X)
+    weights, bias = builder.constant(op.W), None if op.B.type == NONE else builder.constant(op.B)
     assert weights is not None
     rows = weights.shape[1]
     # Both biases are added to the same sums.
-    numbers = [] if bias is None else [to.packed(bias[number].reshape(2, rows).sum(axis=0, dtype=np.float32))]
+    numbers = (
+        []
+        if bias is None
+        else [builder.constant_buffer(bias[number].reshape(2, rows).sum(axis=0, dtype=np.float32))]
+    )
     sizes = steps * batch, rows, inputs
-    tile = gemm_tile(to, f32, sizes)
-    made = to.allocate([steps, batch, rows], f32)
-    packed = pack_columns(weights[number].T, tile[1], to)
-    call_gemm(made, [to.buffer(op.X), packed, *numbers], sizes, tile, to)
+    tile = gemm_tile(builder, f32, sizes)
+    made = builder.allocate([steps, batch, rows], f32)
+    packed = pack_columns(weights[number].T, tile[1], builder)
+    call_gemm(made, [builder.buffer(op.X), packed, *numbers], sizes, tile, builder)
     return made
 
 
 def _step_by_step(
-    direction: _Direction, projected: SSAValue, recurrence: Array, counts: tuple[int, int], to: Lowering
+    direction: _Direction,
+    projected: SSAValue,
+    recurrence: Array,
+    counts: tuple[int, int],
+    builder: LoweringBuilder,
 ) -> None:
     """Calls of kernels for each step, so that threads share out each product."""
     (steps, batch), (rows, hidden) = counts, recurrence.shape
-    every, sums = to.allocate([steps, batch, hidden], f32), to.allocate([batch, rows], f32)
+    every, sums = builder.allocate([steps, batch, hidden], f32), builder.allocate([batch, rows], f32)
     op = direction.op
-    state, cell = (_first(start, direction, (batch, hidden), to) for start in (op.initial_h, op.initial_c))
+    state, cell = (
+        _first(start, direction, (batch, hidden), builder) for start in (op.initial_h, op.initial_c)
+    )
     sizes = batch, rows, hidden
-    tile = gemm_tile(to, f32, sizes)
-    packed = pack_columns(recurrence.T, tile[1], to)
+    tile = gemm_tile(builder, f32, sizes)
+    packed = pack_columns(recurrence.T, tile[1], builder)
     for step in reversed(range(steps)) if direction.is_back else range(steps):
-        call_gemm(sums, [state, packed], sizes, tile, to)
-        state = _part(every, step, to)
-        _cell((state, cell), (_part(projected, step, to), sums), (batch, hidden), to)
-    last, kept = (Side(held, (batch, hidden), plain(2)) for held in (state, cell))
-    whole = Side(every, (steps, batch, hidden), plain(3))
-    direction.give(steps, (batch, hidden), whole, last, kept, to)
+        call_gemm(sums, [state, packed], sizes, tile, builder)
+        state = _part(every, step, builder)
+        _cell((state, cell), (_part(projected, step, builder), sums), (batch, hidden), builder)
+    last, kept = (AffineAccess(held, (batch, hidden), identity_map(2)) for held in (state, cell))
+    whole = AffineAccess(every, (steps, batch, hidden), identity_map(3))
+    direction.give(steps, (batch, hidden), whole, last, kept, builder)
 
 
 def _in_a_loop(
-    direction: _Direction, projected: SSAValue, recurrence: Array, counts: tuple[Size, Size], to: Lowering
+    direction: _Direction,
+    projected: SSAValue,
+    recurrence: Array,
+    counts: tuple[Size, Size],
+    builder: LoweringBuilder,
 ) -> None:
     """
     One kernel for all steps, in a number that only a run tells or that is large.
@@ -141,78 +161,91 @@ def _in_a_loop(
     """
     (steps, batch), (rows, hidden) = counts, recurrence.shape
     is_back, rest = direction.is_back, (batch, hidden)
-    every = to.allocate([steps + 1, batch, hidden], f32)
-    first = Side(every, [steps + 1, *rest], [Along(offset=steps if is_back else 0), *plain(2)])
-    _start(direction.op.initial_h, direction, rest, first, to)
-    cell = _first(direction.op.initial_c, direction, rest, to)
-    sums = to.allocate([batch, rows], f32)
-    tile = gemm_tile(to, f32, (batch, rows, hidden))
-    packed = pack_columns(recurrence.T, tile[1], to)
+    every = builder.allocate([steps + 1, batch, hidden], f32)
+    first = AffineAccess(
+        every, [steps + 1, *rest], [IndexExpr(offset=steps if is_back else 0), *identity_map(2)]
+    )
+    _start(direction.op.initial_h, direction, rest, first, builder)
+    cell = _first(direction.op.initial_c, direction, rest, builder)
+    sums = builder.allocate([batch, rows], f32)
+    tile = gemm_tile(builder, f32, (batch, rows, hidden))
+    packed = pack_columns(recurrence.T, tile[1], builder)
     shapes = [steps + 1, batch, hidden], [batch, hidden], [batch, rows], [steps, batch, rows]
     assert is_buffer(packed.type)
-    kernel = Kernel([*(buffer_type(shape, f32) for shape in shapes), packed.type])
+    kernel = KernelBuilder([*(buffer_type(shape, f32) for shape in shapes), packed.type])
     states, kept, own, before, weights = kernel.buffers
-    open_sizes = [] if is_known(batch) else [kernel.size(batch)]
+    open_sizes = [] if is_static(batch) else [kernel.size(batch)]
     with kernel.loops([steps]) as (turn,):
         last = kernel.size(steps - 1)
         step = kernel.add(arith.SubiOp(last, turn)) if is_back else turn
         held, made = (kernel.scaled(step, 1, ahead) for ahead in ((1, 0) if is_back else (0, 1)))
         state, following = (kernel.part(states, row, (batch, hidden)) for row in (held, made))
-        held_by = {"packed": UnitAttr(), **prefetched(to, f32, (batch, rows, hidden), tile)}
+        held_by = {"packed": UnitAttr(), **prefetched(builder, f32, (batch, rows, hidden), tile)}
         add_gemm(kernel, (own, state, weights), (batch, rows, hidden), tile, held_by, open_sizes)
         given = kernel.part(before, step, (batch, rows))
         _add_cell(kernel, (following, kept), (given, own), (batch, hidden))
-    to.call("lstm", kernel, [every, cell, sums], [projected, packed], 0)
-    whole = Side(every, [steps + 1, *rest], [loop(0, offset=0 if is_back else 1), loop(1), loop(2)])
-    end = Side(every, [steps + 1, *rest], [Along(offset=0 if is_back else steps), *plain(2)])
-    direction.give(steps, rest, whole, end, Side(cell, rest, plain(2)), to)
+    builder.call("lstm", kernel, [every, cell, sums], [projected, packed], 0)
+    whole = AffineAccess(every, [steps + 1, *rest], [dim(0, offset=0 if is_back else 1), dim(1), dim(2)])
+    end = AffineAccess(
+        every, [steps + 1, *rest], [IndexExpr(offset=0 if is_back else steps), *identity_map(2)]
+    )
+    direction.give(steps, rest, whole, end, AffineAccess(cell, rest, identity_map(2)), builder)
 
 
 def _start(
-    start: SSAValue, direction: _Direction, sizes: tuple[Size, int], target: Side, to: Lowering
+    start: SSAValue,
+    direction: _Direction,
+    sizes: tuple[Size, int],
+    target: AffineAccess,
+    builder: LoweringBuilder,
 ) -> None:
     """Sets the state before the first step: as given, or 0."""
     if start.type == NONE:
-        zero = to.packed(np.zeros(1, np.float32))
-        copy("state", sizes, target, Side(zero, [1], [Along()]), to)
+        zero = builder.constant_buffer(np.zeros(1, np.float32))
+        copy("state", sizes, target, AffineAccess(zero, [1], [IndexExpr()]), builder)
     else:
-        copy("state", sizes, target, direction.part(to.buffer(start), sizes, plain(2)), to)
+        copy("state", sizes, target, direction.part(builder.buffer(start), sizes, identity_map(2)), builder)
 
 
-def _first(start: SSAValue, direction: _Direction, sizes: tuple[Size, int], to: Lowering) -> SSAValue:
+def _first(
+    start: SSAValue, direction: _Direction, sizes: tuple[Size, int], builder: LoweringBuilder
+) -> SSAValue:
     """A state that steps may overwrite: as given, or 0."""
-    made = to.allocate(sizes, f32)
+    made = builder.allocate(sizes, f32)
     if start.type == NONE:
-        fill(made, volume(sizes), 0.0, to)
+        fill(made, volume(sizes), 0.0, builder)
     else:
-        _start(start, direction, sizes, Side(made, sizes, plain(2)), to)
+        _start(start, direction, sizes, AffineAccess(made, sizes, identity_map(2)), builder)
     return made
 
 
-def _part(buffer: SSAValue, step: int, to: Lowering) -> SSAValue:
+def _part(buffer: SSAValue, step: int, builder: LoweringBuilder) -> SSAValue:
     """What belongs to one step."""
     assert is_buffer(buffer.type)
     _, *rest = buffer.type.get_shape()
     offsets, sizes = [step, *(0 for _ in rest)], [1, *rest]
-    return to.insert(
+    return builder.insert(
         memref.SubviewOp.from_static_parameters(buffer, buffer.type, offsets, sizes, [1] * len(sizes))
     )
 
 
 def _cell(
-    states: tuple[SSAValue, SSAValue], sums: tuple[SSAValue, SSAValue], sizes: tuple[int, int], to: Lowering
+    states: tuple[SSAValue, SSAValue],
+    sums: tuple[SSAValue, SSAValue],
+    sizes: tuple[int, int],
+    builder: LoweringBuilder,
 ) -> None:
     """`c = f c + i g`, `h = o tanh c`; the sums of the gates are those of the inputs and of the state."""
     batch, hidden = sizes
     of_gates = buffer_type([batch, 4 * hidden], f32)
-    kernel = Kernel([buffer_type(sizes, f32)] * 2 + [of_gates] * 2)
+    kernel = KernelBuilder([buffer_type(sizes, f32)] * 2 + [of_gates] * 2)
     shown, kept, own, before = kernel.buffers
     _add_cell(kernel, (shown, kept), (own, before), sizes)
-    to.call("cell", kernel, list(states), list(sums))
+    builder.call("cell", kernel, list(states), list(sums))
 
 
 def _add_cell(
-    kernel: Kernel,
+    kernel: KernelBuilder,
     states: tuple[SSAValue, SSAValue],
     sums: tuple[SSAValue, SSAValue],
     sizes: tuple[Size, int],

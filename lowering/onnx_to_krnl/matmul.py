@@ -24,74 +24,79 @@ from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.generic_matmul import general_gemm, general_matmul
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel
-from xonnc.lowering.onnx_to_krnl.lowering_builder import OPEN, Lowering, lowers, takes_open
-from xonnc.lowering.onnx_to_krnl.strided_copies import Along, Side, copy, loop, plain
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_known, is_known, known, volume
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, identity_map
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
 from xonnc.lowering.onnx_to_krnl.tile_keys import gemm_key
 from xonnc.rewriting.patterns import Array
 
-MOST_STARTS = 64
+MAX_IRREGULAR_MATRICES = 64
 """Products of one op whose matrices lie at no regular distance: each is code of its own."""
 
 
-takes_open(onnx.GemmOp, onnx.MatMulOp)
+supports_dynamic_shapes(onnx.GemmOp, onnx.MatMulOp)
 
 
 @lowers(onnx.GemmOp)
-def gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
+def gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
     """`alpha A B + beta C`: the factors go into a constant B."""
-    b, c = to.constant(op.B), None if op.C.type == NONE else to.constant(op.C)
-    (m, n), k = to.sizes(op.Y), to.sizes(op.A)[op.transA.value.data == 0]
+    b, c = builder.constant(op.B), None if op.C.type == NONE else builder.constant(op.C)
+    (m, n), k = builder.sizes(op.Y), builder.sizes(op.A)[op.transA.value.data == 0]
     is_row = c is not None and (c.size == 1 or c.size == c.shape[-1] == n)
-    is_plain = b is not None and not op.transA.value.data and to.element(op.A) in (f32, f64)
-    if b is None or not is_plain or not (op.C.type == NONE or is_row) or not is_known(n):
+    is_plain = b is not None and not op.transA.value.data and builder.element(op.A) in (f32, f64)
+    if b is None or not is_plain or not (op.C.type == NONE or is_row) or not is_static(n):
         values = [value for value in op.operands if value.type != NONE]
-        is_open = not all(are_known(to.sizes(value)) for value in (op.Y, *values))
-        return OPEN if is_open else general_gemm(op, to)
+        is_open = not all(are_static(builder.sizes(value)) for value in (op.Y, *values))
+        return NO_DYNAMIC_KERNEL if is_open else general_gemm(op, builder)
     matrix = b.T if op.transB.value.data else b
     beta = op.beta.value.data
     bias = None if c is None or not beta else np.broadcast_to(c.reshape(-1), n) * c.dtype.type(beta)
-    product(op.Y, to.buffer(op.A), (m, n, k), matrix, bias, to, op.alpha.value.data)
+    product(op.Y, builder.buffer(op.A), (m, n, k), matrix, bias, builder, op.alpha.value.data)
     return None
 
 
 @lowers(onnx.MatMulOp)
-def matmul(op: onnx.MatMulOp, to: Lowering) -> str | None:
+def matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
     """Products of the last two axes, for each place on the others, which are broadcast."""
-    a, b = to.sizes(op.A), to.sizes(op.B)
-    if to.element(op.A) not in (f32, f64):
-        return general_matmul(op, to) if are_known((*a, *b)) else OPEN
+    a, b = builder.sizes(op.A), builder.sizes(op.B)
+    if builder.element(op.A) not in (f32, f64):
+        return general_matmul(op, builder) if are_static((*a, *b)) else NO_DYNAMIC_KERNEL
     rows = a if len(a) > 1 else (1, *a)
     columns = b if len(b) > 1 else (*b, 1)
     (m, k), n = rows[-2:], columns[-1]
-    constant = to.constant(op.B)
+    constant = builder.constant(op.B)
     is_one = volume(columns[:-2]) == 1
-    if is_one and constant is not None and is_known(n) and is_known(k):
-        added = to.biases.get(op)
-        result, row = (op.Y, None) if added is None else (added[0].C, to.constant(added[1]))
+    if is_one and constant is not None and is_static(n) and is_static(k):
+        added = builder.biases.get(op)
+        result, row = (op.Y, None) if added is None else (added[0].C, builder.constant(added[1]))
         bias = None if row is None else row.reshape(-1)
         matrix = constant.reshape(k, n)
-        product(result, to.buffer(op.A), (volume(rows[:-1]), n, k), matrix, bias, to)
+        product(result, builder.buffer(op.A), (volume(rows[:-1]), n, k), matrix, bias, builder)
         return None
-    if not (is_known(m) and is_known(n) and is_known(k) and are_known((*rows, *columns))):
-        return _open_products(op, rows, columns, to)
+    if not (is_static(m) and is_static(n) and is_static(k) and are_static((*rows, *columns))):
+        return _open_products(op, rows, columns, builder)
     if is_one:
-        m, starts = prod(known(rows[:-1])), ([0], [0])
+        m, starts = prod(static_sizes(rows[:-1])), ([0], [0])
     else:
-        starts = _starts(known(rows), known(columns))
-        if len(starts[0]) > MOST_STARTS and not all(map(is_regular, starts)):
-            return general_matmul(op, to)
-    plain_product(op.Y, [to.buffer(op.A), to.buffer(op.B)], (m, n, k), starts, to)
+        starts = _starts(static_sizes(rows), static_sizes(columns))
+        if len(starts[0]) > MAX_IRREGULAR_MATRICES and not all(map(is_regular, starts)):
+            return general_matmul(op, builder)
+    plain_product(op.Y, [builder.buffer(op.A), builder.buffer(op.B)], (m, n, k), starts, builder)
     return None
 
 
 def _open_products(
-    op: onnx.MatMulOp, rows: Sequence[Size], columns: Sequence[Size], to: Lowering
+    op: onnx.MatMulOp, rows: Sequence[Size], columns: Sequence[Size], builder: LoweringBuilder
 ) -> str | None:
     """Products of matrices that a run makes, of sizes or in a number that only a run tells."""
-    if op in to.biases:
-        return OPEN
+    if op in builder.biases:
+        return NO_DYNAMIC_KERNEL
     count, m = volume(rows[:-2]), rows[-2]
     k, n = columns[-2:]
     if volume(columns[:-2]) == 1:
@@ -102,7 +107,7 @@ def _open_products(
     elif volume(columns[:-2]) != 1 and not has_both:
         return "matrices that are broadcast, in a number that only a run tells"
     has = volume(rows[:-2]) != 1 and count != 1, volume(columns[:-2]) != 1
-    open_products(op.Y, [to.buffer(op.A), to.buffer(op.B)], (m, n, k), (count, has), to)
+    open_products(op.Y, [builder.buffer(op.A), builder.buffer(op.B)], (m, n, k), (count, has), builder)
     return None
 
 
@@ -111,7 +116,7 @@ def open_products(
     buffers: Sequence[SSAValue],
     sizes: tuple[Size, Size, Size],
     batch: tuple[Size, tuple[bool, bool]],
-    to: Lowering,
+    builder: LoweringBuilder,
     properties: Mapping[str, Attribute] | None = None,
 ) -> None:
     """
@@ -122,10 +127,10 @@ def open_products(
     count, has = batch
     _, n, k = sizes
     a, b, *bias = buffers
-    tile = gemm_tile(to, to.element(result), sizes)
-    b = _pack(b, (count if has[1] else 1, k, n), tile[1], to)
+    tile = gemm_tile(builder, builder.element(result), sizes)
+    b = _pack(b, (count if has[1] else 1, k, n), tile[1], builder)
     held = {"packed": UnitAttr(), "open_batch": DenseArrayBase.from_list(i64, [int(each) for each in has])}
-    emit(result, [a, b, *bias], sizes, tile, {**(properties or {}), **held}, to, count)
+    emit(result, [a, b, *bias], sizes, tile, {**(properties or {}), **held}, builder, count)
 
 
 def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -144,20 +149,22 @@ def product(
     sizes: tuple[Size, Size, Size],
     matrix: Array,
     bias: Array | None,
-    to: Lowering,
+    builder: LoweringBuilder,
     factor: float = 1.0,
 ) -> None:
     """`factor A B + bias` with a constant B, packed in panels as wide as a tile."""
-    tile = gemm_tile(to, to.element(result), sizes)
-    buffers = [a, pack_columns(matrix, tile[1], to, factor)]
+    tile = gemm_tile(builder, builder.element(result), sizes)
+    buffers = [a, pack_columns(matrix, tile[1], builder, factor)]
     if bias is not None:
-        buffers.append(to.packed(bias))
-    emit(result, buffers, sizes, tile, {"packed": UnitAttr()}, to)
+        buffers.append(builder.constant_buffer(bias))
+    emit(result, buffers, sizes, tile, {"packed": UnitAttr()}, builder)
 
 
-def pack_columns(matrix: Array, width: int, to: Lowering, factor: float = 1.0) -> SSAValue:
+def pack_columns(matrix: Array, width: int, builder: LoweringBuilder, factor: float = 1.0) -> SSAValue:
     """A buffer of `packed_columns`."""
-    return to.packed_once(matrix, ("columns", width, factor), lambda: packed_columns(matrix, width, factor))
+    return builder.prepacked(
+        matrix, ("columns", width, factor), lambda: packed_columns(matrix, width, factor)
+    )
 
 
 def packed_columns(matrix: Array, width: int, factor: float = 1.0) -> Array:
@@ -179,7 +186,7 @@ def call_gemm(
     buffers: Sequence[SSAValue],
     sizes: tuple[Size, Size, Size],
     tile: tuple[int, int],
-    to: Lowering,
+    builder: LoweringBuilder,
     properties: Mapping[str, Attribute] | None = None,
     count: Size = 1,
 ) -> None:
@@ -189,19 +196,19 @@ def call_gemm(
     `count` is how many products an `open_batch` is of.
     """
     types = [buffer.type for buffer in (output, *buffers)]
-    kernel = Kernel([each for each in types if is_buffer(each)])
+    kernel = KernelBuilder([each for each in types if is_buffer(each)])
     held = {"packed": UnitAttr()} if properties is None else properties
     if "packed" in held:
-        held = {**held, **prefetched(to, element_of(output), sizes, tile)}
-    open_sizes = [kernel.size(size) for size in sizes if not is_known(size)]
+        held = {**held, **prefetched(builder, element_of(output), sizes, tile)}
+    open_sizes = [kernel.size(size) for size in sizes if not is_static(size)]
     if "open_batch" in held:
         open_sizes.append(kernel.size(count))
     product = add_gemm(kernel, kernel.buffers, sizes, tile, held, open_sizes, kernel.take_turns())
-    to.call("gemm", kernel, [output], buffers, count if "open_batch" in held else product.turns)
+    builder.call("gemm", kernel, [output], buffers, count if "open_batch" in held else product.turns)
 
 
 def add_gemm(
-    kernel: Kernel,
+    kernel: KernelBuilder,
     buffers: Sequence[SSAValue],
     sizes: tuple[Size, Size, Size],
     tile: tuple[int, int],
@@ -212,7 +219,7 @@ def add_gemm(
     """A `krnl.gemm` of C, A, B and perhaps a bias: all of it, or a range of iterations."""
     held = dict(properties)
     for name, size in zip("mnk", sizes, strict=True):
-        held[name] = IntegerAttr(size if is_known(size) else DYNAMIC_INDEX, i64)
+        held[name] = IntegerAttr(size if is_static(size) else DYNAMIC_INDEX, i64)
     held["tile"] = DenseArrayBase.from_list(i64, list(tile))
     c, a, b, *bias = buffers
     product = GemmOp(operands=[c, a, b, bias, turns, open_sizes], properties=held)
@@ -225,7 +232,7 @@ def plain_product(
     buffers: Sequence[SSAValue],
     sizes: tuple[int, int, int],
     starts: tuple[Sequence[int], Sequence[int]],
-    to: Lowering,
+    builder: LoweringBuilder,
     properties: dict[str, Attribute] | None = None,
 ) -> None:
     """
@@ -234,55 +241,71 @@ def plain_product(
     B is packed before where enough rows of A read it: rows of B that lie far apart fall on few lines of the
     cache.
     """
-    tile = gemm_tile(to, to.element(result), sizes)
+    tile = gemm_tile(builder, builder.element(result), sizes)
     a, b, *bias = buffers
     held = dict(properties or {})
     starts_b = starts[1]
     if sizes[0] > tile[0]:
-        b, starts_b = _packed(b, sizes, starts_b, tile[1], to)
+        b, starts_b = _packed(b, sizes, starts_b, tile[1], builder)
         held["packed"] = UnitAttr()
     held["batch_a"] = DenseArrayBase.from_list(i64, list(starts[0]))
     held["batch_b"] = DenseArrayBase.from_list(i64, list(starts_b))
-    emit(result, [a, b, *bias], sizes, tile, held, to)
+    emit(result, [a, b, *bias], sizes, tile, held, builder)
 
 
 def _packed(
-    b: SSAValue, sizes: tuple[int, int, int], starts: Sequence[int], width: int, to: Lowering
+    b: SSAValue, sizes: tuple[int, int, int], starts: Sequence[int], width: int, builder: LoweringBuilder
 ) -> tuple[SSAValue, list[int]]:
     """Matrices in panels, and where each product's begins."""
     _, n, k = sizes
     count = max(starts) // (n * k) + 1
     panels = -(-n // width)
-    return _pack(b, (count, k, n), width, to), [start // (n * k) * panels * k * width for start in starts]
+    return _pack(b, (count, k, n), width, builder), [
+        start // (n * k) * panels * k * width for start in starts
+    ]
 
 
-def _pack(b: SSAValue, sizes: tuple[Size, Size, Size], width: int, to: Lowering) -> SSAValue:
+def _pack(b: SSAValue, sizes: tuple[Size, Size, Size], width: int, builder: LoweringBuilder) -> SSAValue:
     """Matrices in panels of `width` columns, of which the last may be in part unset."""
     count, k, n = sizes
     panels = n // width
     rest = n - panels * width
     shape = [count, (n + width - 1) // width, k, width]
-    target = to.allocate(shape, element_of(b))
+    target = builder.allocate(shape, element_of(b))
     if panels != 0:
-        read = [loop(0), loop(2), Along(((1, width), (3, 1)))]
-        copy("pack", [count, panels, k, width], Side(target, shape, plain(4)), Side(b, list(sizes), read), to)
+        read = [dim(0), dim(2), IndexExpr(((1, width), (3, 1)))]
+        copy(
+            "pack",
+            [count, panels, k, width],
+            AffineAccess(target, shape, identity_map(4)),
+            AffineAccess(b, list(sizes), read),
+            builder,
+        )
     if rest != 0:
-        write = [loop(0), Along(offset=panels), loop(1), loop(2)]
-        read = [loop(0), loop(1), loop(2, offset=panels * width)]
-        copy("pack", [count, k, rest], Side(target, shape, write), Side(b, list(sizes), read), to)
+        write = [dim(0), IndexExpr(offset=panels), dim(1), dim(2)]
+        read = [dim(0), dim(1), dim(2, offset=panels * width)]
+        copy(
+            "pack",
+            [count, k, rest],
+            AffineAccess(target, shape, write),
+            AffineAccess(b, list(sizes), read),
+            builder,
+        )
     return target
 
 
-def gemm_tile(to: Lowering, element: Attribute, sizes: tuple[Size, Size, Size]) -> tuple[int, int]:
+def gemm_tile(
+    builder: LoweringBuilder, element: Attribute, sizes: tuple[Size, Size, Size]
+) -> tuple[int, int]:
     """Rows and columns of the tile of a product."""
-    return to.tiles.gemm(gemm_key(sizes, element), size_of(element), sizes)
+    return builder.tiles.gemm(gemm_key(sizes, element), size_of(element), sizes)
 
 
 def prefetched(
-    to: Lowering, element: Attribute, sizes: tuple[Size, Size, Size], tile: tuple[int, int]
+    builder: LoweringBuilder, element: Attribute, sizes: tuple[Size, Size, Size], tile: tuple[int, int]
 ) -> dict[str, Attribute]:
     """The property of a product with a packed B that says how far ahead that is prefetched, if it is."""
-    distance = to.tiles.prefetch(size_of(element), sizes, tile)
+    distance = builder.tiles.prefetch(size_of(element), sizes, tile)
     return {"prefetch": IntegerAttr(distance, i64)} if distance else {}
 
 
@@ -292,23 +315,23 @@ def emit(
     sizes: tuple[Size, Size, Size],
     tile: tuple[int, int],
     properties: dict[str, Attribute],
-    to: Lowering,
+    builder: LoweringBuilder,
     count: Size = 1,
 ) -> None:
     """One `krnl.gemm` in a kernel, with the activation behind it."""
-    activation = following_relu(result, to)
+    activation = following_relu(result, builder)
     held = dict(properties)
     if activation is not None:
-        to.absorbed.add(activation)
+        builder.fused.add(activation)
         held["activation"] = StringAttr("relu")
         result = activation.results[0]
-    call_gemm(to.result(result), buffers, sizes, tile, to, held, count)
+    call_gemm(builder.result(result), buffers, sizes, tile, builder, held, count)
 
 
-def following_relu(result: SSAValue, to: Lowering) -> Operation | None:
+def following_relu(result: SSAValue, builder: LoweringBuilder) -> Operation | None:
     """The Relu that alone reads a result."""
-    reader, made = to.scope.only_user(result), result.owner
+    reader, made = builder.scope.only_user(result), result.owner
     if not isinstance(reader, onnx.ReluOp) or not isinstance(made, Operation):
         return None
-    is_theirs = reader.parent is made.parent and to.scope.may_join(reader, made)
-    return reader if is_theirs and to.knows(reader.Y) else None
+    is_theirs = reader.parent is made.parent and builder.scope.may_join(reader, made)
+    return reader if is_theirs and builder.has_known_sizes(reader.Y) else None

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
@@ -36,7 +36,9 @@ class Factor:
         *outer, rows, columns = self.shape
         return [*outer, columns, rows] if self.is_transposed else self.shape
 
-    def read(self, kernel: Kernel, held: SSAValue, indices: Sequence[SSAValue], kind: Attribute) -> Scalar:
+    def read(
+        self, kernel: KernelBuilder, held: SSAValue, indices: Sequence[SSAValue], kind: Attribute
+    ) -> Scalar:
         """One number as the type `kind`."""
         places = [
             kernel.index(0) if size == 1 else index for index, size in zip(indices, self.shape, strict=True)
@@ -52,7 +54,7 @@ def accumulate(
     sizes: tuple[int, int, int],
     factors: tuple[Factor, Factor],
     kind: Attribute,
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """Adds `A B` to sums of the type `kind`, for each place of a batch; `sizes` are rows, columns, terms."""
     m, n, k = sizes
@@ -60,7 +62,7 @@ def accumulate(
     for first, count, step in ((0, k // STEP, STEP), (k // STEP * STEP, k % STEP, 1)):
         if not count:
             continue
-        kernel = Kernel(
+        kernel = KernelBuilder(
             [
                 buffer_type([*batch, m, n], kind),
                 buffer_type(a.stored_shape, a.element),
@@ -77,15 +79,15 @@ def accumulate(
                 left = a.read(kernel, rows, [*outer, row, at], kind)
                 total = total + left * b.read(kernel, columns, [*outer, at, column], kind)
             kernel.store(total.value, out, place)
-        to.call("sums", kernel, [sums], [a.buffer, b.buffer])
+        builder.call("sums", kernel, [sums], [a.buffer, b.buffer])
 
 
 def narrowed_result(
-    result: SSAValue, sums: SSAValue, sizes: Sequence[int], kind: Attribute, to: Lowering
+    result: SSAValue, sums: SSAValue, sizes: Sequence[int], kind: Attribute, builder: LoweringBuilder
 ) -> None:
     """Rounds sums to the element type of a result."""
-    element = to.element(result)
-    kernel = Kernel([buffer_type(sizes, element), buffer_type(sizes, kind)])
+    element = builder.element(result)
+    kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(sizes, kind)])
     with kernel.loops(sizes) as indices:
         kernel.write(kernel.load(kernel.buffers[1], indices), kernel.buffers[0], indices, element)
-    to.call("rounded", kernel, [to.result(result)], [sums])
+    builder.call("rounded", kernel, [builder.result(result)], [sums])

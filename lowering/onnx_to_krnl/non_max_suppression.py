@@ -12,37 +12,37 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops.object_detection import NonMaxSuppressionOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.along_axis import Rows
-from xonnc.lowering.onnx_to_krnl.data_dependent_results import Found, tell
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import FINDS, Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit
+from xonnc.lowering.onnx_to_krnl.data_dependent_results import DataDependentResults, store_count
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import DATA_DEPENDENT, LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.sorting import (
     DIGITS,
-    LEAST_BY_DIGITS,
+    MIN_RADIX_SORT,
     keys_of_rows,
     passes,
     sort_by_keys,
     sort_places,
 )
 
-FINDS.add(NonMaxSuppressionOp)
+DATA_DEPENDENT.add(NonMaxSuppressionOp)
 
 
 @lowers(NonMaxSuppressionOp)
-def non_max_suppression(op: NonMaxSuppressionOp, to: Lowering) -> str | None:
+def non_max_suppression(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> str | None:
     """The best boxes of each class in order, but for those that overlap one of them too much."""
-    batches, boxes, _ = to.shape(op.boxes)
-    classes = to.shape(op.scores)[1]
+    batches, boxes, _ = builder.shape(op.boxes)
+    classes = builder.shape(op.scores)[1]
     limit = 0 if op.max_output_boxes_per_class.type == NONE else boxes
-    constant = to.constant(op.max_output_boxes_per_class)
+    constant = builder.constant(op.max_output_boxes_per_class)
     if constant is not None and constant.size:
         limit = min(limit, max(int(constant.reshape(-1)[0]), 0))
     rows = batches, classes
-    found = Found(op, [(op.selected_indices, 0)], batches * classes * limit, to)
-    chosen, counts = to.allocate([*rows, max(limit, 1)], i64), to.allocate(rows, i64)
+    found = DataDependentResults(op, [(op.selected_indices, 0)], batches * classes * limit, builder)
+    chosen, counts = builder.allocate([*rows, max(limit, 1)], i64), builder.allocate(rows, i64)
     thresholds = [op.max_output_boxes_per_class, op.iou_threshold, op.score_threshold]
-    given = [value for value in thresholds if value.type != NONE and to.shape(value) != (0,)]
+    given = [value for value in thresholds if value.type != NONE and builder.shape(value) != (0,)]
     room = -(-max(limit, 1) // LANES) * LANES
     made = [
         ([*rows, max(limit, 1)], i64),
@@ -52,10 +52,10 @@ def non_max_suppression(op: NonMaxSuppressionOp, to: Lowering) -> str | None:
         ([*rows, len(_Box._fields), room], f32),
     ]
     read = [([batches, len(_Box._fields), boxes], f32), ([*rows, boxes], i32), ([*rows, boxes], f32)]
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [
             *(buffer_type(sizes, element) for sizes, element in (*made, *read)),
-            *(buffer_type([1], to.element(value)) for value in given),
+            *(buffer_type([1], builder.element(value)) for value in given),
         ]
     )
     limits = dict(zip(given, kernel.buffers[len(made) + len(read) :], strict=True))
@@ -71,13 +71,13 @@ def non_max_suppression(op: NonMaxSuppressionOp, to: Lowering) -> str | None:
     )
     with kernel.loops(rows) as (batch, kind):
         selection.choose(batch, kind)
-    scores = to.buffer(op.scores)
+    scores = builder.buffer(op.scores)
     # Of equal scores the box that comes first is better.
-    keys = keys_of_rows(scores, Rows(batches * classes, boxes, 1), f32, True, to)
-    buffers = [chosen, counts, *(to.allocate(sizes, element) for sizes, element in made[2:])]
-    inputs = [_corners(op, to), keys, scores, *(to.buffer(value) for value in given)]
-    to.call("nonmaxsuppression", kernel, buffers, inputs)
-    _list(op, found, (chosen, counts), (*rows, max(limit, 1)), to)
+    keys = keys_of_rows(scores, AxisSplit(batches * classes, boxes, 1), f32, True, builder)
+    buffers = [chosen, counts, *(builder.allocate(sizes, element) for sizes, element in made[2:])]
+    inputs = [_corners(op, builder), keys, scores, *(builder.buffer(value) for value in given)]
+    builder.call("nonmaxsuppression", kernel, buffers, inputs)
+    _list(op, found, (chosen, counts), (*rows, max(limit, 1)), builder)
     return None
 
 
@@ -105,12 +105,12 @@ class _Box(NamedTuple):
         return is_real & (overlap / union > most)
 
 
-def _corners(op: NonMaxSuppressionOp, to: Lowering) -> SSAValue:
+def _corners(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> SSAValue:
     """The numbers of boxes, those of one kind side by side: `f32[batches, 5, boxes]`."""
-    batches, boxes, _ = to.shape(op.boxes)
+    batches, boxes, _ = builder.shape(op.boxes)
     sizes = [batches, len(_Box._fields), boxes]
-    made = to.allocate(sizes, f32)
-    kernel = Kernel([buffer_type(sizes, f32), buffer_type([batches, boxes, 4], f32)])
+    made = builder.allocate(sizes, f32)
+    kernel = KernelBuilder([buffer_type(sizes, f32), buffer_type([batches, boxes, 4], f32)])
     out, source = kernel.buffers
     with kernel.loops([batches, boxes]) as (batch, box):
         first, second, third, fourth = (
@@ -130,19 +130,19 @@ def _corners(op: NonMaxSuppressionOp, to: Lowering) -> SSAValue:
         area = (bottom - top) * (right - left)
         for place, number in enumerate((top, left, bottom, right, area)):
             kernel.store(number.value, out, [batch, kernel.index(place), box])
-    to.call("corners", kernel, [made], [to.buffer(op.boxes)])
+    builder.call("corners", kernel, [made], [builder.buffer(op.boxes)])
     return made
 
 
 def _list(
     op: NonMaxSuppressionOp,
-    found: Found,
+    found: DataDependentResults,
     chosen: tuple[SSAValue, SSAValue],
     sizes: tuple[int, int, int],
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """Writes batch, class and box of all that is chosen, as far as there is room."""
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [
             buffer_type([found.size, 3], i64),
             buffer_type([2], i64),
@@ -151,7 +151,7 @@ def _list(
         ]
     )
     out, cell, boxes, counts = kernel.buffers
-    with kernel.reducing(sizes[:2], [kernel.number(0, i64)]) as ((batch, kind), carried, results):
+    with kernel.reducing(sizes[:2], [kernel.constant(0, i64)]) as ((batch, kind), carried, results):
         start = Scalar(kernel, carried[0])
         count = Scalar(kernel, kernel.load(counts, [batch, kind]))
         room = count.between(0, (start.like(found.size) - start).at_least(0))
@@ -162,9 +162,9 @@ def _list(
             for column, number in enumerate([*numbers, box]):
                 kernel.store(number.value, out, [place, kernel.index(column)])
         results.append((start + count).value)
-    tell(kernel, results[0], cell)
+    store_count(kernel, results[0], cell)
     made = found.result(op.selected_indices, [found.size, 3], 0)
-    to.call("listboxes", kernel, [made, found.cell], list(chosen))
+    builder.call("listboxes", kernel, [made, found.cell], list(chosen))
     found.cut()
 
 
@@ -172,7 +172,7 @@ def _list(
 class _Selection:
     """A kernel that chooses boxes: what it is given, and in which buffers."""
 
-    kernel: Kernel
+    kernel: KernelBuilder
     buffers: Sequence[SSAValue]
     limit: SSAValue | None
     overlap: SSAValue | None
@@ -186,7 +186,7 @@ class _Selection:
         chosen, counts, held, digits, kept, corners, keys = self.buffers[:7]
         candidates = self._candidates(batch, kind)
         outer = [batch, kind]
-        if self.size >= LEAST_BY_DIGITS:
+        if self.size >= MIN_RADIX_SORT:
             sort_by_keys(kernel, held, keys, digits, outer, candidates.value)
             half = kernel.index(0)
         else:
@@ -198,7 +198,7 @@ class _Selection:
             sort_places(kernel, held, outer, candidates.value, self.size, is_sooner)
             half = kernel.index(passes(self.size) % 2)
         self._clear(kept, outer)
-        zero = Scalar(kernel, kernel.number(0, i64))
+        zero = Scalar(kernel, kernel.constant(0, i64))
         room = zero.like(self.most)
         if self.limit is not None:
             room = room.at_most(Scalar(kernel, kernel.load(self.limit, [kernel.index(0)])))
@@ -211,7 +211,7 @@ class _Selection:
             box = self._box(corners, [batch], Scalar(kernel, number).to(INDEX).value)
             # Whole vectors: what is behind the last covers nothing, so nothing is too near to it.
             compared = has_room.choose((count + (LANES - 1)) // LANES * LANES, zero).to(INDEX)
-            with kernel.reducing([compared.value], [kernel.number(0, i32)]) as ((other,), near, ends):
+            with kernel.reducing([compared.value], [kernel.constant(0, i32)]) as ((other,), near, ends):
                 is_near = box.is_too_near(self._box(kept, outer, other), self._most_overlap())
                 ends.append(kernel.add(arith.MaxSIOp(near[0], is_near.to(i32).value)))
             is_kept = has_room & Scalar(kernel, ends[0]).equals(0)
@@ -227,7 +227,7 @@ class _Selection:
         """Has all boxes that are kept cover nothing, for which there is room and more."""
         kernel = self.kernel
         with kernel.loops([len(_Box._fields), -(-max(self.most, 1) // LANES) * LANES]) as (place, slot):
-            kernel.store(kernel.number(0.0, f32), kept, [*outer, place, slot])
+            kernel.store(kernel.constant(0.0, f32), kept, [*outer, place, slot])
 
     def _box(self, buffer: SSAValue, outer: Sequence[SSAValue], box: SSAValue) -> _Box:
         kernel = self.kernel
@@ -253,7 +253,7 @@ class _Selection:
                 kernel.store(place, held, [kernel.index(0), batch, kind, box])
             return Scalar(kernel, kernel.index(self.size))
         least = Scalar(kernel, kernel.load(self.least, [kernel.index(0)]))
-        with kernel.reducing([self.size], [kernel.number(0, i64)]) as ((box,), carried, results):
+        with kernel.reducing([self.size], [kernel.constant(0, i64)]) as ((box,), carried, results):
             count = Scalar(kernel, carried[0])
             # What is not listed is overwritten by the next that is.
             place = [kernel.index(0), batch, kind, count.to(INDEX).value]

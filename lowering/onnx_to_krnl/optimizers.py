@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import training
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
@@ -24,7 +24,7 @@ Update = Callable[[Rate, Sequence[Scalar]], Sequence[Scalar]]
 
 
 @lowers(training.AdagradOp)
-def adagrad(op: training.AdagradOp, to: Lowering) -> str | None:
+def adagrad(op: training.AdagradOp, builder: LoweringBuilder) -> str | None:
     """The rate by the root of the sum of all squared gradients."""
 
     def update(rate: Rate, numbers: Sequence[Scalar]) -> Sequence[Scalar]:
@@ -34,11 +34,11 @@ def adagrad(op: training.AdagradOp, to: Lowering) -> str | None:
         squares = squares + gradient * gradient
         return x - step * gradient / (squares.sqrt() + op.epsilon.value.data), squares
 
-    return _optimize("adagrad", op, update, 3, to)
+    return _optimize("adagrad", op, update, 3, builder)
 
 
 @lowers(training.AdamOp)
-def adam(op: training.AdamOp, to: Lowering) -> str | None:
+def adam(op: training.AdamOp, builder: LoweringBuilder) -> str | None:
     """Means of gradients by the root of means of their squares, both fading."""
     alpha, beta = op.alpha.value.data, op.beta.value.data
 
@@ -53,11 +53,11 @@ def adam(op: training.AdamOp, to: Lowering) -> str | None:
         made = x - step * mean / (squares.sqrt() + op.epsilon.value.data)
         return made * (1 - op.norm_coefficient_post.value.data), mean, squares
 
-    return _optimize("adam", op, update, 4, to)
+    return _optimize("adam", op, update, 4, builder)
 
 
 @lowers(training.MomentumOp)
-def momentum(op: training.MomentumOp, to: Lowering) -> str | None:
+def momentum(op: training.MomentumOp, builder: LoweringBuilder) -> str | None:
     """Gradients that go on for a while; of Nesterov, seen a step ahead."""
     alpha, beta = op.alpha.value.data, op.beta.value.data
 
@@ -69,18 +69,18 @@ def momentum(op: training.MomentumOp, to: Lowering) -> str | None:
         way = gradient + speed * alpha if op.mode.data == "nesterov" else speed
         return x - rate[0] * way, speed
 
-    return _optimize("momentum", op, update, 3, to)
+    return _optimize("momentum", op, update, 3, builder)
 
 
-def _optimize(name: str, op: Optimizer, update: Update, group: int, to: Lowering) -> str | None:
+def _optimize(name: str, op: Optimizer, update: Update, group: int, builder: LoweringBuilder) -> str | None:
     """A kernel for each tensor that is trained; those of a kind lie side by side among the operands."""
     count = len(op.inputs) // group
-    if any(to.element(value) not in (f32, f64) for value in op.inputs):
+    if any(builder.element(value) not in (f32, f64) for value in op.inputs):
         return "not of f32 or f64"
     for number in range(count):
         tensors = [op.inputs[place * count + number] for place in range(group)]
         results = [op.outputs[place * count + number] for place in range(group - 1)]
-        _update(name, op, update, (tensors, results), to)
+        _update(name, op, update, (tensors, results), builder)
     return None
 
 
@@ -89,23 +89,23 @@ def _update(
     op: Optimizer,
     update: Update,
     values: tuple[Sequence[SSAValue], Sequence[SSAValue]],
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     tensors, results = values
-    element, size = to.element(tensors[0]), prod(to.shape(tensors[0]))
+    element, size = builder.element(tensors[0]), prod(builder.shape(tensors[0]))
     scalars = [op.R, op.T]
     types = [buffer_type([size], element)] * (len(results) + len(tensors))
-    kernel = Kernel([*types, *(buffer_type([1], to.element(value)) for value in scalars)])
+    kernel = KernelBuilder([*types, *(buffer_type([1], builder.element(value)) for value in scalars)])
     targets = kernel.buffers[: len(results)]
     sources = kernel.buffers[len(results) : -2]
     zero = [kernel.index(0)]
     rate, turn = (
-        read_as(kernel, buffer, zero, to.element(value), element)
+        read_as(kernel, buffer, zero, builder.element(value), element)
         for buffer, value in zip(kernel.buffers[-2:], scalars, strict=True)
     )
     with kernel.loops([size]) as place:
         numbers = [Scalar(kernel, kernel.load(source, place)) for source in sources]
         for target, made in zip(targets, update((rate, turn), numbers), strict=True):
             kernel.store(made.value, target, place)
-    buffers = [to.buffer(value) for value in (*tensors, *scalars)]
-    to.call(name, kernel, [to.result(value) for value in results], buffers)
+    buffers = [builder.buffer(value) for value in (*tensors, *scalars)]
+    builder.call(name, kernel, [builder.result(value) for value in results], buffers)

@@ -26,7 +26,10 @@ from xonnc.dialects.krnl.attributes import NO_KERNEL
 from xonnc.dialects.onnx.elements import drop_attributes
 from xonnc.lowering.onnx_to_krnl.assign_layout import AssignLayout
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
-from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import cut_behind_found, finds_sizes
+from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import (
+    has_data_dependent_shapes,
+    outline_data_dependent,
+)
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 
 
@@ -43,9 +46,9 @@ class OutlineDataDependent(ModulePass):
         prepare = FuseOnnx(self.processor), AssignLayout(self.processor)
         convert = ConvertOnnxToKrnl(self.processor)
         left: set[int] = set()
-        while finds_sizes(op):
+        while has_data_dependent_shapes(op):
             tried = op.clone()
-            cut = cut_behind_found(tried, left)
+            cut = outline_data_dependent(tried, left)
             if cut is None:
                 return
             stayed = _without_kernels(cut.functions, prepare, convert, ctx)
@@ -55,7 +58,7 @@ class OutlineDataDependent(ModulePass):
             if not is_ours:
                 return
             if not stayed:
-                cut_behind_found(op, left)
+                outline_data_dependent(op, left)
                 return
             left |= numbers
 

@@ -13,69 +13,76 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE, numpy_dtype
 from xonnc.lowering.onnx_to_krnl.data_movement import as_stored, integers_of
-from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import OPEN, Lowering, moves, takes_open
-from xonnc.lowering.onnx_to_krnl.strided_copies import Along, Side, copy, fill, loop, plain
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_known, is_known, known, volume
+from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    LoweringBuilder,
+    lowers_data_movement,
+    supports_dynamic_shapes,
+)
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, fill, identity_map
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
 
 FedPad = tensor.PadOp | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
 Pad = FedPad | tensor.PadV2Op
 
 
-takes_open(tensor.PadOp, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op, tensor.PadV2Op)
+supports_dynamic_shapes(
+    tensor.PadOp, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op, tensor.PadV2Op
+)
 
 
-@moves(tensor.PadOp, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
-def pad(op: FedPad, to: Lowering) -> str | None:
+@lowers_data_movement(tensor.PadOp, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
+def pad(op: FedPad, builder: LoweringBuilder) -> str | None:
     """Elements around the input, or (pads below 0) fewer: a constant, the edge, or the input again."""
-    shape = to.sizes(op.data)
-    pads = _pads(op, len(shape), to)
+    shape = builder.sizes(op.data)
+    pads = _pads(op, len(shape), builder)
     if pads is None:
         return "pads or axes that are no constants"
-    if any(not is_known(size) and pad != (0, 0) for size, pad in zip(shape, pads, strict=True)):
+    if any(not is_static(size) and pad != (0, 0) for size, pad in zip(shape, pads, strict=True)):
         return "pads of an axis whose size only a run tells"
     if op.mode.data != "constant":
-        if not are_known(shape):
-            return OPEN
-        return _from_input(op, pads, to)
-    source = to.buffer(op.data)
-    given = [] if op.constant_value.type == NONE else [to.buffer(op.constant_value)]
-    constant = to.constant(op.constant_value) if given else None
-    target, sizes = to.result(op.output), to.sizes(op.output)
+        if not are_static(shape):
+            return NO_DYNAMIC_KERNEL
+        return _from_input(op, pads, builder)
+    source = builder.buffer(op.data)
+    given = [] if op.constant_value.type == NONE else [builder.buffer(op.constant_value)]
+    constant = builder.constant(op.constant_value) if given else None
+    target, sizes = builder.result(op.output), builder.sizes(op.output)
     if given and constant is None:
-        spread = Side(given[0], [1], [Along()])
-        copy("fill", [volume(sizes)], Side(target, [volume(sizes)], plain(1)), spread, to)
+        spread = AffineAccess(given[0], [1], [IndexExpr()])
+        copy("fill", [volume(sizes)], AffineAccess(target, [volume(sizes)], identity_map(1)), spread, builder)
     else:
-        fill(target, volume(sizes), 0 if constant is None else as_stored(constant), to)
-    _middle(target, sizes, source, shape, [begin for begin, _ in pads], to)
+        fill(target, volume(sizes), 0 if constant is None else as_stored(constant), builder)
+    _middle(target, sizes, source, shape, [begin for begin, _ in pads], builder)
     return None
 
 
-@moves(tensor.PadV2Op)
-def pad_by_attributes(op: tensor.PadV2Op, to: Lowering) -> str | None:
+@lowers_data_movement(tensor.PadV2Op)
+def pad_by_attributes(op: tensor.PadV2Op, builder: LoweringBuilder) -> str | None:
     """The same with pads and the constant as attributes."""
-    given, shape = values_of(op.pads), to.sizes(op.data)
+    given, shape = values_of(op.pads), builder.sizes(op.data)
     assert given is not None
     pads = list(zip(given[: len(shape)], given[len(shape) :], strict=True))
-    if any(not is_known(size) and pad != (0, 0) for size, pad in zip(shape, pads, strict=True)):
+    if any(not is_static(size) and pad != (0, 0) for size, pad in zip(shape, pads, strict=True)):
         return "pads of an axis whose size only a run tells"
     if op.mode.data != "constant":
-        if not are_known(shape):
-            return OPEN
-        return _from_input(op, pads, to)
-    source, target, sizes = to.buffer(op.data), to.result(op.output), to.sizes(op.output)
-    dtype = numpy_dtype(to.element(op.data))
+        if not are_static(shape):
+            return NO_DYNAMIC_KERNEL
+        return _from_input(op, pads, builder)
+    source, target, sizes = builder.buffer(op.data), builder.result(op.output), builder.sizes(op.output)
+    dtype = numpy_dtype(builder.element(op.data))
     value = as_stored(np.array([op.value.value.data]).astype(dtype))
-    padded(target, sizes, source, shape, [begin for begin, _ in pads], value, to)
+    padded(target, sizes, source, shape, [begin for begin, _ in pads], value, builder)
     return None
 
 
-def _pads(op: FedPad, rank: int, to: Lowering) -> list[tuple[int, int]] | None:
+def _pads(op: FedPad, rank: int, builder: LoweringBuilder) -> list[tuple[int, int]] | None:
     """How many elements come before and behind each axis."""
-    given = integers_of(op.pads, to)
+    given = integers_of(op.pads, builder)
     axes: Sequence[int] | None = range(rank)
     if not isinstance(op, tensor.PadV11Op | tensor.PadV13Op) and op.axes.type != NONE:
-        axes = integers_of(op.axes, to)
+        axes = integers_of(op.axes, builder)
     if given is None or axes is None:
         return None
     pads = [(0, 0)] * rank
@@ -91,11 +98,11 @@ def padded(
     shape: Sequence[Size],
     begins: Sequence[int],
     value: float,
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """Writes the source into the middle of a buffer that holds `value` elsewhere."""
-    fill(target, volume(sizes), value, to)
-    _middle(target, sizes, source, shape, begins, to)
+    fill(target, volume(sizes), value, builder)
+    _middle(target, sizes, source, shape, begins, builder)
 
 
 def _middle(
@@ -104,46 +111,46 @@ def _middle(
     source: SSAValue,
     shape: Sequence[Size],
     begins: Sequence[int],
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """Copies what both have; the source begins at `begins` in the target, which may be before it."""
     kept = [_kept(*each) for each in zip(shape, sizes, begins, strict=True)]
-    if min(known(kept), default=1) <= 0:
+    if min(static_sizes(kept), default=1) <= 0:
         return
-    write = [loop(axis, offset=max(begin, 0)) for axis, begin in enumerate(begins)]
-    read = [loop(axis, offset=max(-begin, 0)) for axis, begin in enumerate(begins)]
-    copy("pad", kept, Side(target, sizes, write), Side(source, shape, read), to)
+    write = [dim(axis, offset=max(begin, 0)) for axis, begin in enumerate(begins)]
+    read = [dim(axis, offset=max(-begin, 0)) for axis, begin in enumerate(begins)]
+    copy("pad", kept, AffineAccess(target, sizes, write), AffineAccess(source, shape, read), builder)
 
 
 def _kept(size: Size, whole: Size, begin: int) -> Size:
     """How much of an axis both have; one whose size only a run tells is the same for both."""
-    if is_known(size) and is_known(whole):
+    if is_static(size) and is_static(whole):
         return min(size + min(begin, 0), whole - max(begin, 0))
     assert size == whole
     assert begin == 0
     return size
 
 
-def _from_input(op: Pad, pads: Sequence[tuple[int, int]], to: Lowering) -> str | None:
+def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuilder) -> str | None:
     """Each element of the result from one of the input; a table for each padded axis tells from where."""
-    shape, sizes, element = to.shape(op.data), to.shape(op.output), to.element(op.data)
+    shape, sizes, element = builder.shape(op.data), builder.shape(op.output), builder.element(op.data)
     if 0 in shape:
         return "an operand is empty"
     tables = {
-        axis: to.packed(_places(size, begin, end, op.mode.data))
+        axis: builder.constant_buffer(_places(size, begin, end, op.mode.data))
         for axis, (size, (begin, end)) in enumerate(zip(shape, pads, strict=True))
         if begin or end
     }
     types = [buffer_type(sizes, element), buffer_type(shape, element)]
-    kernel = Kernel([*types, *[buffer_type([sizes[axis]], i64) for axis in tables]])
+    kernel = KernelBuilder([*types, *[buffer_type([sizes[axis]], i64) for axis in tables]])
     out, source, *places = kernel.buffers
     with kernel.loops(sizes) as loops:
         at = list(loops)
         for axis, table in zip(tables, places, strict=True):
             at[axis] = kernel.add(arith.IndexCastOp(kernel.load(table, [loops[axis]]), INDEX))
         kernel.store(kernel.load(source, at if shape else []), out, loops if shape else [])
-    buffers = [to.buffer(op.data), *tables.values()]
-    to.call(f"pad_{op.mode.data}", kernel, [to.result(op.output)], buffers)
+    buffers = [builder.buffer(op.data), *tables.values()]
+    builder.call(f"pad_{op.mode.data}", kernel, [builder.result(op.output)], buffers)
     return None
 
 

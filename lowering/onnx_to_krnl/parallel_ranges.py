@@ -12,29 +12,29 @@ from xdsl.ir import Operation, Region, SSAValue
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp, TransposeOp
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size
 
 SETTING = (arith.ConstantOp, arith.IndexCastOp, arith.SIToFPOp, DefineLoopsOp, ShapedOp)
 """Ops before a kernel's loops that compute no elements."""
 
 
-LEAST_SHARE = 16
+MIN_CHUNK = 16
 """Elements that fill a vector of most types and processors."""
 
 
-def shares(size: int, most: int) -> tuple[int, int]:
+def split_into_chunks(size: int, most: int) -> tuple[int, int]:
     """
     A loop as two: how many shares there are, of how many elements; one share if there is no good size.
 
     An innermost loop runs in vectors, so that only a loop around it can be shared out.
     """
-    widths = [width for width in range(LEAST_SHARE, min(size, most) + 1) if size % width == 0]
-    width = max([width for width in widths if width % LEAST_SHARE == 0] or widths or [size])
+    widths = [width for width in range(MIN_CHUNK, min(size, most) + 1) if size % width == 0]
+    width = max([width for width in widths if width % MIN_CHUNK == 0] or widths or [size])
     return (size // width, width) if size else (1, size)
 
 
-def take_range(kernel: Kernel) -> Size:
+def take_range(kernel: KernelBuilder) -> Size:
     """
     Gives a kernel a range of iterations if these touch different elements; how many there are, or 0.
 

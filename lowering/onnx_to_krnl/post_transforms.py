@@ -8,7 +8,7 @@ from math import pi
 from xdsl.dialects.builtin import f64, i64
 from xdsl.ir import SSAValue
 
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
 NEARLY_NONE = 1e-7
@@ -18,7 +18,7 @@ WINITZKI = 0.147
 """Of the inverse error function as the reference approximates it."""
 
 
-def transform(kernel: Kernel, scores: SSAValue, row: SSAValue, count: int, how: str) -> None:
+def transform(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int, how: str) -> None:
     """Puts what `post_transform` makes of a row of scores, floats, in their place."""
     match how:
         case "LOGISTIC":
@@ -32,7 +32,7 @@ def transform(kernel: Kernel, scores: SSAValue, row: SSAValue, count: int, how: 
 
 
 def _each(
-    kernel: Kernel, scores: SSAValue, row: SSAValue, count: int, function: Callable[[Scalar], Scalar]
+    kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int, function: Callable[[Scalar], Scalar]
 ) -> None:
     with kernel.loops([count]) as (column,):
         x = Scalar(kernel, kernel.load(scores, [row, column]))
@@ -56,7 +56,7 @@ def _probit(x: Scalar) -> Scalar:
     return rest.equals(0.0).choose(0.0, made * 1.41421356).to(kind)
 
 
-def _softmax(kernel: Kernel, scores: SSAValue, row: SSAValue, count: int, keeps_none: bool) -> None:
+def _softmax(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int, keeps_none: bool) -> None:
     """Shares; with `keeps_none`, of scores of 0 a part as small as `e^-max` of it."""
     with kernel.reducing([count], [kernel.load(scores, [row, kernel.index(0)])]) as ((column,), held, tops):
         tops.append(
@@ -78,10 +78,10 @@ def _softmax(kernel: Kernel, scores: SSAValue, row: SSAValue, count: int, keeps_
         kernel.store(share.value, scores, [row, column])
 
 
-def highest(kernel: Kernel, scores: SSAValue, row: SSAValue, count: int) -> SSAValue:
+def highest(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int) -> SSAValue:
     """The place of the highest score of a row, of equal ones the first."""
     first = kernel.load(scores, [row, kernel.index(0)])
-    with kernel.reducing([count], [first, kernel.number(0, i64)]) as ((column,), held, results):
+    with kernel.reducing([count], [first, kernel.constant(0, i64)]) as ((column,), held, results):
         best, place = (Scalar(kernel, each) for each in held)
         x = Scalar(kernel, kernel.load(scores, [row, column]))
         is_higher = x > best

@@ -25,7 +25,7 @@ FIRST: tuple[type[Operation], ...] = (
 """Operators whose first operand is what they move."""
 
 
-def leave_as_bytes(block: Block) -> None:
+def eliminate_qdq(block: Block) -> None:
     """
     `QuantizeLinear(move(DequantizeLinear(x)))` of one scale and zero point as `move(x)`, which gives the
     same bytes.

@@ -19,7 +19,7 @@ from xonnc.lowering.onnx_to_krnl.element_types import integer_range
 from xonnc.rewriting.patterns import Array
 
 
-def write_out_roundings(block: Block, pool: DisposablePool, kept: set[Operation]) -> None:
+def expand_qdq_pairs(block: Block, pool: DisposablePool, kept: set[Operation]) -> None:
     """
     DequantizeLinear of a known tensor as that tensor in f32, and of QuantizeLinear as
     `clip(round(x / scale), low - zero, high - zero) scale`, which give the same numbers bit by bit.

@@ -12,11 +12,16 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, NONE
-from xonnc.lowering.onnx_to_krnl.element_types import CODED, integer_range, is_unsigned_element, stored
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.element_types import (
+    NARROW_FLOATS,
+    integer_range,
+    is_unsigned_element,
+    storage_type,
+)
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers, supports_dynamic_shapes
 from xonnc.lowering.onnx_to_krnl.scalars import Number, Scalar
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known, volume
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int)
         if scale[0] != size:
             return None
         found = [(before, False), (size, True), (after, False)]
-    elif not block or not is_known(size) or size % block or scale[axis] * block != size:
+    elif not block or not is_static(size) or size % block or scale[axis] * block != size:
         return None
     else:
         found = [(before, True), (size // block, True), (block, False), (after, True)]
@@ -56,7 +61,11 @@ def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int)
 
 
 def read_as(
-    kernel: Kernel, buffer: SSAValue, indices: Sequence[SSAValue], element: Attribute, wanted: Attribute
+    kernel: KernelBuilder,
+    buffer: SSAValue,
+    indices: Sequence[SSAValue],
+    element: Attribute,
+    wanted: Attribute,
 ) -> Scalar:
     """An element of a buffer as a number of the type `wanted`."""
     number = Scalar(kernel, kernel.read(buffer, indices, element))
@@ -67,7 +76,7 @@ def saturated(number: Scalar, element: Attribute) -> SSAValue:
     """A whole number, a float, as the nearest integer of a type; NaN as the least."""
     low, high = integer_range(element)
     kept = (number > low).choose(number, low)
-    return (kept < high).choose(kept, high).to(i32).to(stored(element)).value
+    return (kept < high).choose(kept, high).to(i32).to(storage_type(element)).value
 
 
 ROUNDING = 12582912.0
@@ -88,25 +97,25 @@ def rounded_byte(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Scal
     return shifted - ROUNDING, bits - ROUNDING_BITS
 
 
-takes_open(QuantizeLinearOp, DequantizeLinearOp)
+supports_dynamic_shapes(QuantizeLinearOp, DequantizeLinearOp)
 
 
 MISFIT = "blocks that do not divide the axis, or scales of which only a run knows that they fit it"
 
 
-def _fits(zero: SSAValue, scale: SSAValue, to: Lowering) -> bool:
+def _fits(zero: SSAValue, scale: SSAValue, builder: LoweringBuilder) -> bool:
     """Whether zero points are absent, or as many as scales."""
-    return zero.type == NONE or volume(to.sizes(zero)) == volume(to.sizes(scale))
+    return zero.type == NONE or volume(builder.sizes(zero)) == volume(builder.sizes(scale))
 
 
 @lowers(QuantizeLinearOp)
-def quantize(op: QuantizeLinearOp, to: Lowering) -> str | None:
+def quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> str | None:
     """`round(x / scale) + zero point`, halves to the even one, saturated."""
-    shape, scales = to.sizes(op.x), to.sizes(op.y_scale)
+    shape, scales = builder.sizes(op.x), builder.sizes(op.y_scale)
     blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
-    if blocks is None or not _fits(op.y_zero_point, op.y_scale, to):
+    if blocks is None or not _fits(op.y_zero_point, op.y_scale, builder):
         return MISFIT
-    elements = [to.element(value) for value in (op.y, op.x, op.y_scale)]
+    elements = [builder.element(value) for value in (op.y, op.x, op.y_scale)]
     out_element, element, scale_element = elements
     precision = ELEMENT_TYPES_BY_CODE.get(op.precision.value.data)
     # As in numpy: halves are divided as halves, integers as doubles.
@@ -115,12 +124,12 @@ def quantize(op: QuantizeLinearOp, to: Lowering) -> str | None:
     number = f64 if is_integer(element) or precision == f64 else f32
     types = [buffer_type(blocks.sizes, element) for element in elements[:2]]
     types.append(buffer_type(blocks.scales, scale_element))
-    buffers = [to.buffer(op.x), to.buffer(op.y_scale)]
+    buffers = [builder.buffer(op.x), builder.buffer(op.y_scale)]
     has_zero = op.y_zero_point.type != NONE and is_integer(out_element)
     if has_zero:
         types.append(buffer_type(blocks.scales, out_element))
-        buffers.append(to.buffer(op.y_zero_point))
-    kernel = Kernel(types)
+        buffers.append(builder.buffer(op.y_zero_point))
+    kernel = KernelBuilder(types)
     out, source, scale, *zero = kernel.buffers
     with kernel.loops(blocks.sizes) as indices:
         own = [
@@ -128,7 +137,7 @@ def quantize(op: QuantizeLinearOp, to: Lowering) -> str | None:
         ]
         x = read_as(kernel, source, indices, element, number)
         x = x / read_as(kernel, scale, own, scale_element, number)
-        if precision == f16 or precision in CODED:
+        if precision == f16 or precision in NARROW_FLOATS:
             x = Scalar(kernel, kernel.widened(kernel.narrowed(x.to(f32).value, precision), precision))
         if not is_integer(out_element):
             saturate = bool(op.saturate.value.data)
@@ -138,35 +147,35 @@ def quantize(op: QuantizeLinearOp, to: Lowering) -> str | None:
             offset = (
                 read_as(kernel, zero[0], own, out_element, i32)
                 if zero
-                else Scalar(kernel, kernel.number(0, i32))
+                else Scalar(kernel, kernel.constant(0, i32))
             )
             centre = Scalar(kernel, kernel.add(arith.SIToFPOp(offset.value, f32)))
             _, whole = rounded_byte(x, low - centre, high - centre)
-            kernel.write((whole + offset).to(stored(out_element)).value, out, indices, out_element)
+            kernel.write((whole + offset).to(storage_type(out_element)).value, out, indices, out_element)
         else:
             x = x.round()
             if zero:
                 x = x + read_as(kernel, zero[0], own, out_element, x.type)
             kernel.write(saturated(x, out_element), out, indices, out_element)
-    to.call("quantizelinear", kernel, [to.result(op.y)], buffers)
+    builder.call("quantizelinear", kernel, [builder.result(op.y)], buffers)
     return None
 
 
 @lowers(DequantizeLinearOp)
-def dequantize(op: DequantizeLinearOp, to: Lowering) -> str | None:
+def dequantize(op: DequantizeLinearOp, builder: LoweringBuilder) -> str | None:
     """`(x - zero point) scale`"""
-    shape, scales = to.sizes(op.x), to.sizes(op.x_scale)
+    shape, scales = builder.sizes(op.x), builder.sizes(op.x_scale)
     blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
-    if blocks is None or not _fits(op.x_zero_point, op.x_scale, to):
+    if blocks is None or not _fits(op.x_zero_point, op.x_scale, builder):
         return MISFIT
-    out_element, element, scale_element = [to.element(value) for value in (op.y, op.x, op.x_scale)]
+    out_element, element, scale_element = [builder.element(value) for value in (op.y, op.x, op.x_scale)]
     types = [buffer_type(blocks.sizes, out_element), buffer_type(blocks.sizes, element)]
     types.append(buffer_type(blocks.scales, scale_element))
-    buffers = [to.buffer(op.x), to.buffer(op.x_scale)]
+    buffers = [builder.buffer(op.x), builder.buffer(op.x_scale)]
     if op.x_zero_point.type != NONE and is_integer(element):
         types.append(buffer_type(blocks.scales, element))
-        buffers.append(to.buffer(op.x_zero_point))
-    kernel = Kernel(types)
+        buffers.append(builder.buffer(op.x_zero_point))
+    kernel = KernelBuilder(types)
     out, source, scale, *zero = kernel.buffers
     with kernel.loops(blocks.sizes) as indices:
         own = [
@@ -177,5 +186,5 @@ def dequantize(op: DequantizeLinearOp, to: Lowering) -> str | None:
             x = x - read_as(kernel, zero[0], own, element, f32)
         x = x * read_as(kernel, scale, own, scale_element, f32)
         kernel.write(x.value, out, indices, out_element)
-    to.call("dequantizelinear", kernel, [to.result(op.y)], buffers)
+    builder.call("dequantizelinear", kernel, [builder.result(op.y)], buffers)
     return None

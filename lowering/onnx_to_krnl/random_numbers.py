@@ -28,9 +28,9 @@ from xonnc.dialects.onnx.ops.generator import (
 )
 from xonnc.dialects.onnx.ops.nn import DropoutOp, DropoutV1Op, DropoutV6Op, DropoutV7Op, DropoutV10Op
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
@@ -43,14 +43,14 @@ Use: TypeAlias = Callable[[list[Scalar], Scalar], None]
 """Writes what becomes of uniform numbers, f64 from 0 to below 1, for one place, an index."""
 
 
-def _seed_of(seed: Attribute | None, to: Lowering) -> SSAValue:
+def _seed_of(seed: Attribute | None, builder: LoweringBuilder) -> SSAValue:
     """A buffer of one number of 64 bits, of which the lower 32 count."""
     match seed:
         case FloatAttr() | IntegerAttr():
             number = int(seed.value.data) & 0xFFFFFFFF
-            return to.packed(np.array([number], np.int64))
+            return builder.constant_buffer(np.array([number], np.int64))
         case _:
-            return to.insert(SeedOp())
+            return builder.insert(SeedOp())
 
 
 def _signed(number: int) -> int:
@@ -60,7 +60,7 @@ def _signed(number: int) -> int:
 class _Twister:
     """A Mersenne Twister in a kernel, its state in a buffer of 624 numbers of 32 bits."""
 
-    def __init__(self, kernel: Kernel, state: SSAValue, seed: SSAValue) -> None:
+    def __init__(self, kernel: KernelBuilder, state: SSAValue, seed: SSAValue) -> None:
         self.kernel, self.state = kernel, state
         first = Scalar(kernel, kernel.load(seed, [kernel.index(0)])).to(i32)
         with kernel.reducing([WORDS], [first.value]) as ((place,), held, results):
@@ -120,18 +120,18 @@ class _Twister:
 
 
 @lowers(RandomUniformOp, RandomUniformLikeOp)
-def random_uniform(op: RandomUniformOp | RandomUniformLikeOp, to: Lowering) -> str | None:
+def random_uniform(op: RandomUniformOp | RandomUniformLikeOp, builder: LoweringBuilder) -> str | None:
     """Numbers from `low` to below `high`; those of the reference if there is a seed."""
     low, high = op.low.value.data, op.high.value.data
 
     def made(numbers: list[Scalar], kind: Attribute) -> Scalar:
         return numbers[0].to(kind) * (high - low) + low
 
-    return _filled(op, op.seed, 1, made, to)
+    return _filled(op, op.seed, 1, made, builder)
 
 
 @lowers(RandomNormalOp, RandomNormalLikeOp)
-def random_normal(op: RandomNormalOp | RandomNormalLikeOp, to: Lowering) -> str | None:
+def random_normal(op: RandomNormalOp | RandomNormalLikeOp, builder: LoweringBuilder) -> str | None:
     """`mean + scale sqrt(-2 log(1 - u)) cos(2π v)` of uniform numbers u and v."""
     mean, scale = op.mean.value.data, op.scale.value.data
 
@@ -140,7 +140,7 @@ def random_normal(op: RandomNormalOp | RandomNormalLikeOp, to: Lowering) -> str 
         normal = ((1.0 - u).log() * -2.0).sqrt() * (v * (2.0 * pi)).cos()
         return (normal * scale + mean).to(kind)
 
-    return _filled(op, op.seed, 2, made, to)
+    return _filled(op, op.seed, 2, made, builder)
 
 
 def _filled(
@@ -148,47 +148,53 @@ def _filled(
     seed: Attribute | None,
     each: int,
     made: Callable[[list[Scalar], Attribute], Scalar],
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """Fills the result of an op with what is made of so many uniform numbers each."""
     (result,) = op.results
-    count, element = prod(to.shape(result)), to.element(result)
-    kernel = Kernel([buffer_type([count], element), buffer_type([WORDS], i32), buffer_type([1], i64)])
+    count, element = prod(builder.shape(result)), builder.element(result)
+    kernel = KernelBuilder([buffer_type([count], element), buffer_type([WORDS], i32), buffer_type([1], i64)])
     out, state, start = kernel.buffers
 
     def use(numbers: list[Scalar], place: Scalar) -> None:
-        kernel.write(made(numbers, wide(element)).value, out, [place.value], element)
+        kernel.write(made(numbers, compute_type(element)).value, out, [place.value], element)
 
     _Twister(kernel, state, start).draw(count, each, use)
-    to.call("random", kernel, [to.result(result), to.allocate([WORDS], i32)], [_seed_of(seed, to)])
+    builder.call(
+        "random", kernel, [builder.result(result), builder.allocate([WORDS], i32)], [_seed_of(seed, builder)]
+    )
 
 
 @lowers(BernoulliOp)
-def bernoulli(op: BernoulliOp, to: Lowering) -> str | None:
+def bernoulli(op: BernoulliOp, builder: LoweringBuilder) -> str | None:
     """1 as often as the input says, else 0; the reference's draws if there is a seed."""
-    count, element, held = prod(to.shape(op.input)), to.element(op.output), to.element(op.input)
+    count, element, held = (
+        prod(builder.shape(op.input)),
+        builder.element(op.output),
+        builder.element(op.input),
+    )
     types = [buffer_type([count], element), buffer_type([WORDS], i32)]
-    kernel = Kernel([*types, buffer_type([count], held), buffer_type([1], i64)])
-    out, state, shares, start = kernel.buffers
+    kernel = KernelBuilder([*types, buffer_type([count], held), buffer_type([1], i64)])
+    out, state, probabilities, start = kernel.buffers
 
     def use(numbers: list[Scalar], place: Scalar) -> None:
-        share = read_as(kernel, shares, [place.value], held, f64)
+        share = read_as(kernel, probabilities, [place.value], held, f64)
         # As numpy draws from binomial distributions: by the less likely of both.
         is_one = (share > 0.5).choose(numbers[0] <= share, numbers[0] > 1.0 - share)
-        kernel.write(is_one.to(wide(element)).value, out, [place.value], element)
+        kernel.write(is_one.to(compute_type(element)).value, out, [place.value], element)
 
     _Twister(kernel, state, start).draw(count, 1, use)
-    made = [to.result(op.output), to.allocate([WORDS], i32)]
-    to.call("bernoulli", kernel, made, [to.buffer(op.input), _seed_of(op.seed, to)])
+    made = [builder.result(op.output), builder.allocate([WORDS], i32)]
+    builder.call("bernoulli", kernel, made, [builder.buffer(op.input), _seed_of(op.seed, builder)])
     return None
 
 
 @lowers(MultinomialOp)
-def multinomial(op: MultinomialOp, to: Lowering) -> str | None:
+def multinomial(op: MultinomialOp, builder: LoweringBuilder) -> str | None:
     """Classes, each as likely as `e^input` of it beside the others."""
-    (batch, classes), (_, count) = to.shape(op.input), to.shape(op.output)
-    element, kind = to.element(op.input), to.element(op.output)
-    kernel = Kernel(
+    (batch, classes), (_, count) = builder.shape(op.input), builder.shape(op.output)
+    element, kind = builder.element(op.input), builder.element(op.output)
+    kernel = KernelBuilder(
         [
             buffer_type([batch, count], kind),
             buffer_type([batch, classes], f64),
@@ -199,10 +205,10 @@ def multinomial(op: MultinomialOp, to: Lowering) -> str | None:
     )
     out, sums, state, logits, start = kernel.buffers
     with kernel.loops([batch]) as (row,):
-        with kernel.reducing([classes], [kernel.number(-inf, f64)]) as ((place,), held, tops):
+        with kernel.reducing([classes], [kernel.constant(-inf, f64)]) as ((place,), held, tops):
             x = read_as(kernel, logits, [row, place], element, f64)
             tops.append(Scalar(kernel, held[0]).at_least(x).value)
-        with kernel.reducing([classes], [kernel.number(0.0, f64)]) as ((place,), held, totals):
+        with kernel.reducing([classes], [kernel.constant(0.0, f64)]) as ((place,), held, totals):
             x = read_as(kernel, logits, [row, place], element, f64)
             total = Scalar(kernel, held[0]) + (x - Scalar(kernel, tops[0])).exp()
             kernel.store(total.value, sums, [row, place])
@@ -213,37 +219,42 @@ def multinomial(op: MultinomialOp, to: Lowering) -> str | None:
         row, column = (each.to(INDEX).value for each in (number // count, number % count))
         top = kernel.load(sums, [row, kernel.index(classes - 1)])
         share = numbers[0] * Scalar(kernel, top)
-        with kernel.reducing([classes - 1], [kernel.number(0, i64)]) as ((index,), held, results):
+        with kernel.reducing([classes - 1], [kernel.constant(0, i64)]) as ((index,), held, results):
             is_beyond = Scalar(kernel, kernel.load(sums, [row, index])) <= share
             results.append((Scalar(kernel, held[0]) + is_beyond.to(i64)).value)
         kernel.store(Scalar(kernel, results[0]).to(kind).value, out, [row, column])
 
     _Twister(kernel, state, start).draw(batch * count, 1, use)
-    scratch = [to.allocate([batch, classes], f64), to.allocate([WORDS], i32)]
-    to.call(
-        "multinomial", kernel, [to.result(op.output), *scratch], [to.buffer(op.input), _seed_of(op.seed, to)]
+    scratch = [builder.allocate([batch, classes], f64), builder.allocate([WORDS], i32)]
+    builder.call(
+        "multinomial",
+        kernel,
+        [builder.result(op.output), *scratch],
+        [builder.buffer(op.input), _seed_of(op.seed, builder)],
     )
     return None
 
 
 @lowers(DropoutOp)
-def dropout(op: DropoutOp, to: Lowering) -> str | None:
+def dropout(op: DropoutOp, builder: LoweringBuilder) -> str | None:
     """In training, 0 in place of a share of the elements and the others over the rest of it; else `data`."""
-    training = None if op.training_mode.type == NONE else to.buffer(op.training_mode)
+    training = None if op.training_mode.type == NONE else builder.buffer(op.training_mode)
     if op.ratio.type == NONE:
-        ratio = _Ratio(to.packed(np.array(0.5, np.float32)), f32)
+        ratio = _Ratio(builder.constant_buffer(np.array(0.5, np.float32)), f32)
     else:
-        ratio = _Ratio(to.buffer(op.ratio), to.element(op.ratio))
-    _drop(op, ratio, training, op.seed, to)
+        ratio = _Ratio(builder.buffer(op.ratio), builder.element(op.ratio))
+    _drop(op, ratio, training, op.seed, builder)
     return None
 
 
 @lowers(DropoutV10Op, DropoutV7Op, DropoutV6Op, DropoutV1Op)
-def older_dropout(op: DropoutV10Op | DropoutV7Op | DropoutV6Op | DropoutV1Op, to: Lowering) -> str | None:
+def older_dropout(
+    op: DropoutV10Op | DropoutV7Op | DropoutV6Op | DropoutV1Op, builder: LoweringBuilder
+) -> str | None:
     """As the newer one; until opset 6 in training unless `is_test`, later never."""
     is_training = isinstance(op, DropoutV6Op | DropoutV1Op) and not op.is_test.value.data
-    ratio = _Ratio(to.packed(np.array(op.ratio.value.data, np.float32)), f32)
-    _drop(op, ratio, to.packed(np.array(True)) if is_training else None, None, to)
+    ratio = _Ratio(builder.constant_buffer(np.array(op.ratio.value.data, np.float32)), f32)
+    _drop(op, ratio, builder.constant_buffer(np.array(True)) if is_training else None, None, builder)
     return None
 
 
@@ -256,36 +267,36 @@ class _Ratio:
 
 
 def _drop(
-    op: Dropouts, ratio: _Ratio, training: SSAValue | None, seed: Attribute | None, to: Lowering
+    op: Dropouts, ratio: _Ratio, training: SSAValue | None, seed: Attribute | None, builder: LoweringBuilder
 ) -> None:
     """A copy of the data or, where `training` holds, of what is not dropped, and which that is."""
-    count, element = prod(to.shape(op.data)), to.element(op.data)
-    kind = wide(element)
-    buffers = [to.buffer(op.data)]
-    outputs, made = [buffer_type([count], element)], [to.result(op.output)]
+    count, element = prod(builder.shape(op.data)), builder.element(op.data)
+    kind = compute_type(element)
+    buffers = [builder.buffer(op.data)]
+    outputs, made = [buffer_type([count], element)], [builder.result(op.output)]
     if op.mask.type != NONE:
-        outputs.append(buffer_type([count], to.element(op.mask)))
-        made.append(to.result(op.mask))
+        outputs.append(buffer_type([count], builder.element(op.mask)))
+        made.append(builder.result(op.mask))
     drawing: list[MemRefType] = []
     if training is not None:
         outputs.append(buffer_type([WORDS], i32))
-        made.append(to.allocate([WORDS], i32))
+        made.append(builder.allocate([WORDS], i32))
         drawing = [buffer_type([1], i64), buffer_type([], ratio.element), buffer_type([], i1)]
-        buffers += [_seed_of(seed, to), ratio.buffer, training]
-    kernel = Kernel([*outputs, buffer_type([count], element), *drawing])
+        buffers += [_seed_of(seed, builder), ratio.buffer, training]
+    kernel = KernelBuilder([*outputs, buffer_type([count], element), *drawing])
     out, *masks = kernel.buffers[: len(outputs) - len(drawing[:1])]
     source = kernel.buffers[len(outputs)]
 
     def keep(place: SSAValue, x: Scalar, is_kept: Scalar) -> None:
         kernel.write(x.value, out, [place], element)
         for mask in masks:
-            held = to.element(op.mask)
-            kernel.write(is_kept.to(wide(held)).value, mask, [place], held)
+            held = builder.element(op.mask)
+            kernel.write(is_kept.to(compute_type(held)).value, mask, [place], held)
 
     def copy() -> None:
         with kernel.loops([count]) as (place,):
             x = Scalar(kernel, kernel.read(source, [place], element))
-            keep(place, x, Scalar(kernel, kernel.number(1, i1)))
+            keep(place, x, Scalar(kernel, kernel.constant(1, i1)))
 
     if training is None:
         copy()
@@ -304,4 +315,4 @@ def _drop(
             _Twister(kernel, state, start).draw(count, 1, use)
         with kernel.when((~is_training).value):
             copy()
-    to.call("dropout", kernel, made, buffers)
+    builder.call("dropout", kernel, made, buffers)

@@ -17,13 +17,18 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.onnx.ops import rnn
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_numbers
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import OPEN, Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
 from xonnc.lowering.onnx_to_krnl.lstm import is_tiled, tiled_lstm
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.strided_copies import Side, copy, fill, loop, plain
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_known
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim, fill, identity_map
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static
 
 Recurrent = rnn.LSTMOp | rnn.GRUOp | rnn.RNNOp
 Activation = Callable[[Scalar], Scalar]
@@ -63,44 +68,44 @@ class _Direction:
     clip: float | None
 
 
-takes_open(rnn.LSTMOp)
+supports_dynamic_shapes(rnn.LSTMOp)
 
 
 @lowers(rnn.LSTMOp, rnn.GRUOp, rnn.RNNOp)
-def recurrent(op: Recurrent, to: Lowering) -> str | None:
+def recurrent(op: Recurrent, builder: LoweringBuilder) -> str | None:
     """A kernel for each direction."""
-    element = to.element(op.X)
+    element = builder.element(op.X)
     if element not in (f32, f64):
         return "not of f32 or f64"
-    if to.threads > 1 and not are_known(to.sizes(op.X)[:2]):
+    if builder.threads > 1 and not are_static(builder.sizes(op.X)[:2]):
         return "steps in a number that only a run tells, which threads cannot share out"
-    if isinstance(op, rnn.LSTMOp) and is_tiled(op, to):
-        tiled_lstm(op, to)
+    if isinstance(op, rnn.LSTMOp) and is_tiled(op, builder):
+        tiled_lstm(op, builder)
         return None
-    if not are_known((*to.sizes(op.X), *to.sizes(op.R))):
-        return OPEN
-    shape = to.shape(op.X)
+    if not are_static((*builder.sizes(op.X), *builder.sizes(op.R))):
+        return NO_DYNAMIC_KERNEL
+    shape = builder.shape(op.X)
     is_batch_first = bool(op.layout.value.data)
     steps, batch = (shape[1], shape[0]) if is_batch_first else shape[:2]
-    directions, rows, hidden = to.shape(op.R)
+    directions, rows, hidden = builder.shape(op.R)
     sizes = _Sizes(steps, batch, shape[2], hidden, rows // hidden, is_batch_first)
     if op.sequence_lens.type != NONE:
-        check_numbers(op, op.sequence_lens, 0, steps, "sequence_lens has", to)
+        check_numbers(op, op.sequence_lens, 0, steps, "sequence_lens has", builder)
     chosen = [_direction(op, number, directions) for number in range(directions)]
     known = [each for each in chosen if each is not None]
     if len(known) != len(chosen):
         return "an activation that ONNX does not name"
     cell = isinstance(op, rnn.LSTMOp)
     states = 2 if cell else 1
-    every = to.allocate([directions, steps, batch, hidden], element)
-    held = [to.allocate([directions, batch, hidden], element) for _ in range(states)]
+    every = builder.allocate([directions, steps, batch, hidden], element)
+    held = [builder.allocate([directions, batch, hidden], element) for _ in range(states)]
     starts = [op.initial_h, op.initial_c] if isinstance(op, rnn.LSTMOp) else [op.initial_h]
     for state, start in zip(held, starts, strict=True):
-        _begin(state, start, (directions, sizes), element, to)
-    projected = _project(op, sizes, directions, element, to)
+        _begin(state, start, (directions, sizes), element, builder)
+    projected = _project(op, sizes, directions, element, builder)
     for each in known:
-        _run(op, each, sizes, (projected, every, held), element, to)
-    _give(op, every, held, sizes, directions, to)
+        _run(op, each, sizes, (projected, every, held), element, builder)
+    _give(op, every, held, sizes, directions, builder)
     return None
 
 
@@ -174,32 +179,41 @@ def _activation(name: str, alpha: float, beta: float) -> Activation:
 
 
 def _begin(
-    state: SSAValue, start: SSAValue, sizes: tuple[int, _Sizes], element: Attribute, to: Lowering
+    state: SSAValue, start: SSAValue, sizes: tuple[int, _Sizes], element: Attribute, builder: LoweringBuilder
 ) -> None:
     """The first state: as given, or 0."""
     directions, size = sizes
     shape = [directions, size.batch, size.hidden]
     if start.type == NONE:
-        fill(state, prod(shape), 0, to)
+        fill(state, prod(shape), 0, builder)
         return
     order = [1, 0, 2] if size.is_batch_first else [0, 1, 2]
-    source = Side(to.buffer(start), [shape[axis] for axis in order], [loop(axis) for axis in order])
-    copy("state", shape, Side(state, shape, plain(3)), source, to)
+    source = AffineAccess(
+        builder.buffer(start), [shape[axis] for axis in order], [dim(axis) for axis in order]
+    )
+    copy("state", shape, AffineAccess(state, shape, identity_map(3)), source, builder)
 
 
-def _project(op: Recurrent, sizes: _Sizes, directions: int, element: Attribute, to: Lowering) -> SSAValue:
+def _project(
+    op: Recurrent, sizes: _Sizes, directions: int, element: Attribute, builder: LoweringBuilder
+) -> SSAValue:
     """The inputs of all steps times the weights: by direction, step or batch as given, batch or step, row."""
     rows, places = sizes.gates * sizes.hidden, sizes.steps * sizes.batch
-    made = to.allocate([directions, places, rows], element)
-    fill(made, directions * places * rows, 0, to)
-    a = Factor(to.buffer(op.X), [1, places, sizes.inputs], element)
-    b = Factor(to.buffer(op.W), [directions, sizes.inputs, rows], element, is_transposed=True)
-    turned = to.allocate([directions, sizes.inputs, rows], element)
+    made = builder.allocate([directions, places, rows], element)
+    fill(made, directions * places * rows, 0, builder)
+    a = Factor(builder.buffer(op.X), [1, places, sizes.inputs], element)
+    b = Factor(builder.buffer(op.W), [directions, sizes.inputs, rows], element, is_transposed=True)
+    turned = builder.allocate([directions, sizes.inputs, rows], element)
     # Rows side by side, so that sums go in vectors.
-    source = Side(b.buffer, b.stored_shape, [loop(0), loop(2), loop(1)])
-    copy("weights", b.shape, Side(turned, b.shape, plain(3)), source, to)
+    source = AffineAccess(b.buffer, b.stored_shape, [dim(0), dim(2), dim(1)])
+    copy("weights", b.shape, AffineAccess(turned, b.shape, identity_map(3)), source, builder)
     accumulate(
-        made, [directions], (places, rows, sizes.inputs), (a, Factor(turned, b.shape, element)), element, to
+        made,
+        [directions],
+        (places, rows, sizes.inputs),
+        (a, Factor(turned, b.shape, element)),
+        element,
+        builder,
     )
     return made
 
@@ -210,28 +224,28 @@ def _run(
     sizes: _Sizes,
     buffers: tuple[SSAValue, SSAValue, Sequence[SSAValue]],
     element: Attribute,
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """All steps of one direction."""
     projected, every, states = buffers
-    directions, rows, _ = to.shape(op.R)
+    directions, rows, _ = builder.shape(op.R)
     hidden, batch = sizes.hidden, sizes.batch
-    gates = to.allocate([2, rows], element)
+    gates = builder.allocate([2, rows], element)
     state = [directions, batch, hidden]
     written = [(every, [directions, sizes.steps, batch, hidden]), *((each, state) for each in states)]
     written.append((gates, [2, rows]))
     outer = [batch, sizes.steps] if sizes.is_batch_first else [sizes.steps, batch]
-    read = [(projected, [directions, *outer, rows]), (to.buffer(op.R), [directions, rows, hidden])]
+    read = [(projected, [directions, *outer, rows]), (builder.buffer(op.R), [directions, rows, hidden])]
     optional: list[tuple[SSAValue, Sequence[int]]] = [(op.B, [directions, 2, rows])]
     if isinstance(op, rnn.LSTMOp):
         optional.append((op.P, [directions, 3, hidden]))
-    read += [(to.buffer(value), list(shape)) for value, shape in optional if value.type != NONE]
+    read += [(builder.buffer(value), list(shape)) for value, shape in optional if value.type != NONE]
     types = [buffer_type(shape, element) for _, shape in (*written, *read)]
     has_lengths = op.sequence_lens.type != NONE
     if has_lengths:
         types.append(buffer_type([batch], i32))
-        read.append((to.buffer(op.sequence_lens), [batch]))
-    kernel = Kernel(types)
+        read.append((builder.buffer(op.sequence_lens), [batch]))
+    kernel = KernelBuilder(types)
     held = list(kernel.buffers)
     step = _Step(kernel, op, way, sizes, held, len(states), element)
     with kernel.loops([batch, sizes.steps]) as (image, time):
@@ -245,10 +259,10 @@ def _run(
             place = is_inside.choose(length - 1 - now, now) if way.is_back else now
             step.emit(image, place.value, is_inside)
     name = type(op).name.removeprefix("onnx.").lower()
-    to.call(name, kernel, [buffer for buffer, _ in written], [buffer for buffer, _ in read])
+    builder.call(name, kernel, [buffer for buffer, _ in written], [buffer for buffer, _ in read])
 
 
-def _minus(kernel: Kernel, index: SSAValue) -> SSAValue:
+def _minus(kernel: KernelBuilder, index: SSAValue) -> SSAValue:
     return (-Scalar(kernel, index)).value
 
 
@@ -257,7 +271,7 @@ class _Step:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: KernelBuilder,
         op: Recurrent,
         way: _Direction,
         sizes: _Sizes,
@@ -302,7 +316,7 @@ class _Step:
         kernel, index = self.kernel, self.kernel.index
         with kernel.loops([count]) as (gate,):
             row = kernel.scaled(gate, 1, first)
-            start = kernel.number(0.0, self.element)
+            start = kernel.constant(0.0, self.element)
             with kernel.reducing([self.sizes.hidden], [start]) as (inner, held, results):
                 state = self.load(self.hidden, self.number, image, inner[0])
                 weight = self.load(self.weights, self.number, row, inner[0])
@@ -323,7 +337,7 @@ class _Step:
             kernel.store(reset.value, self.gates, [index(0), row])
         with kernel.loops([hidden]) as (gate,):
             row = kernel.scaled(gate, 1, 2 * hidden)
-            start = kernel.number(0.0, self.element)
+            start = kernel.constant(0.0, self.element)
             with kernel.reducing([hidden], [start]) as (inner, held, results):
                 state = self.load(self.hidden, self.number, image, inner[0])
                 reset = self.gate(0, kernel.scaled(inner[0], 1, hidden))
@@ -396,23 +410,28 @@ class _Step:
 
 
 def _give(
-    op: Recurrent, every: SSAValue, states: Sequence[SSAValue], sizes: _Sizes, directions: int, to: Lowering
+    op: Recurrent,
+    every: SSAValue,
+    states: Sequence[SSAValue],
+    sizes: _Sizes,
+    directions: int,
+    builder: LoweringBuilder,
 ) -> None:
     """The results, their axes as the layout says."""
     shape = [directions, sizes.steps, sizes.batch, sizes.hidden]
     if op.Y.type != NONE:
         order = [2, 1, 0, 3] if sizes.is_batch_first else [1, 0, 2, 3]
-        _turned(op.Y, every, shape, order, to)
+        _turned(op.Y, every, shape, order, builder)
     results = [op.Y_h, op.Y_c] if isinstance(op, rnn.LSTMOp) else [op.Y_h]
     for result, state in zip(results, states, strict=True):
         if result.type != NONE:
             order = [1, 0, 2] if sizes.is_batch_first else [0, 1, 2]
-            _turned(result, state, [directions, sizes.batch, sizes.hidden], order, to)
+            _turned(result, state, [directions, sizes.batch, sizes.hidden], order, builder)
 
 
 def _turned(
-    result: SSAValue, source: SSAValue, shape: Sequence[int], order: Sequence[int], to: Lowering
+    result: SSAValue, source: SSAValue, shape: Sequence[int], order: Sequence[int], builder: LoweringBuilder
 ) -> None:
     sizes = [shape[axis] for axis in order]
-    target = Side(to.result(result), sizes, [loop(axis) for axis in order])
-    copy("result", shape, target, Side(source, shape, plain(len(shape))), to)
+    target = AffineAccess(builder.result(result), sizes, [dim(axis) for axis in order])
+    copy("result", shape, target, AffineAccess(source, shape, identity_map(len(shape))), builder)

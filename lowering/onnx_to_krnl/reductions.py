@@ -19,15 +19,20 @@ from xonnc.dialects.onnx.ops import nn, reduction
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked
-from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element, stored, wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import BufferType, Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_unsigned_element, storage_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import BufferType, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layer_normalization import general_layer_normalization
-from xonnc.lowering.onnx_to_krnl.layout_plan import Blocked, Layouts
-from xonnc.lowering.onnx_to_krnl.lowering_builder import TAKES_EMPTY, Lowering, lowers, takes_open
-from xonnc.lowering.onnx_to_krnl.parallel_ranges import shares
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known, volume
+from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, LayoutPlan
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    SUPPORTS_EMPTY,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
+from xonnc.lowering.onnx_to_krnl.parallel_ranges import split_into_chunks
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 
-Map = Callable[[Kernel, SSAValue], SSAValue]
+Map = Callable[[KernelBuilder, SSAValue], SSAValue]
 
 
 NUMBERS = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS])
@@ -42,26 +47,26 @@ BELOW_1 = arith.FastMathFlagsAttr([FastMathFlag.NO_INFS])
 Softmax = onnx.SoftmaxOp | onnx.LogSoftmaxOp | onnx.SoftmaxV11Op | onnx.LogSoftmaxV11Op
 
 
-def _same(kernel: Kernel, x: SSAValue) -> SSAValue:
+def _same(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
     return x
 
 
-def _absolute(kernel: Kernel, x: SSAValue) -> SSAValue:
+def _absolute(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
     """Of integers with a sign; others have `_same`."""
     if not is_integer(x.type):
         return kernel.add(math.AbsFOp(x))
-    return kernel.add(arith.MaxSIOp(x, kernel.add(arith.SubiOp(kernel.number(0, x.type), x))))
+    return kernel.add(arith.MaxSIOp(x, kernel.add(arith.SubiOp(kernel.constant(0, x.type), x))))
 
 
-def _square(kernel: Kernel, x: SSAValue) -> SSAValue:
+def _square(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
     return kernel.add((arith.MuliOp if is_integer(x.type) else arith.MulfOp)(x, x))
 
 
-def _root(kernel: Kernel, x: SSAValue) -> SSAValue:
+def _root(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
     return kernel.add(math.SqrtOp(x))
 
 
-def _log(kernel: Kernel, x: SSAValue) -> SSAValue:
+def _log(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
     return kernel.add(math.LogOp(x))
 
 
@@ -114,13 +119,13 @@ class Reduction:
         """Whether the whole is no integer for integers."""
         return self.whole is not _same
 
-    def start(self, kernel: Kernel, element: Attribute) -> SSAValue:
+    def start(self, kernel: KernelBuilder, element: Attribute) -> SSAValue:
         """What the first element is brought together with."""
-        kind = wide(element)
+        kind = compute_type(element)
         unsigned = is_unsigned_element(element)
-        return kernel.number(self.combine.start(kind if is_integer(kind) else None, unsigned), kind)
+        return kernel.constant(self.combine.start(kind if is_integer(kind) else None, unsigned), kind)
 
-    def both(self, kernel: Kernel, element: Attribute, a: SSAValue, b: SSAValue) -> SSAValue:
+    def both(self, kernel: KernelBuilder, element: Attribute, a: SSAValue, b: SSAValue) -> SSAValue:
         """Two numbers brought together."""
         made = self.combine.floats
         if a.type == i1:
@@ -129,7 +134,9 @@ class Reduction:
             made = self.combine.unsigned if is_unsigned_element(element) else self.combine.signed
         return kernel.add(made.create(operands=[a, b], result_types=[a.type]))
 
-    def mean(self, kernel: Kernel, element: Attribute, total: SSAValue, sizes: Sequence[Size]) -> SSAValue:
+    def mean(
+        self, kernel: KernelBuilder, element: Attribute, total: SSAValue, sizes: Sequence[Size]
+    ) -> SSAValue:
         """A share of the whole of elements in these sizes if it is a mean; of integers towards 0."""
         if not self.is_mean:
             return total
@@ -137,7 +144,7 @@ class Reduction:
         if not is_integer(total.type):
             return kernel.add(arith.DivfOp(total, count))
         divide = arith.DivUIOp if is_unsigned_element(element) else arith.DivSIOp
-        return kernel.add(divide(total, kernel.add(arith.MaxSIOp(count, kernel.number(1, total.type)))))
+        return kernel.add(divide(total, kernel.add(arith.MaxSIOp(count, kernel.constant(1, total.type)))))
 
 
 REDUCTIONS: dict[type[Operation], Reduction] = {}
@@ -165,13 +172,13 @@ for _kinds, _reduction in (
 ):
     REDUCTIONS.update(dict.fromkeys(_kinds, _reduction))
 
-TAKES_EMPTY.update(REDUCTIONS)
-takes_open(*REDUCTIONS)
-takes_open(reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op, nn.LayerNormalizationOp)
-takes_open(onnx.SoftmaxOp, onnx.LogSoftmaxOp, onnx.SoftmaxV11Op, onnx.LogSoftmaxV11Op)
+SUPPORTS_EMPTY.update(REDUCTIONS)
+supports_dynamic_shapes(*REDUCTIONS)
+supports_dynamic_shapes(reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op, nn.LayerNormalizationOp)
+supports_dynamic_shapes(onnx.SoftmaxOp, onnx.LogSoftmaxOp, onnx.SoftmaxV11Op, onnx.LogSoftmaxV11Op)
 
 
-LEAST_COLUMNS, MOST_COLUMNS = 16, 256
+MIN_COLUMNS, MAX_COLUMNS = 16, 256
 """Results that are computed at once where elements side by side belong to different ones."""
 
 
@@ -196,20 +203,20 @@ class Reduced:
     def is_in_columns(self) -> bool:
         """Whether elements side by side belong to different results."""
         columns = self.columns
-        return columns is not None and columns >= LEAST_COLUMNS and volume(self.reduced) != 1
+        return columns is not None and columns >= MIN_COLUMNS and volume(self.reduced) != 1
 
     @property
     def columns(self) -> int | None:
         """How many elements side by side belong to different results, if that is known."""
         last = self.sizes[-1] if self.groups and not self.groups[-1][1] else None
-        return last if last is not None and is_known(last) else None
+        return last if last is not None and is_static(last) else None
 
-    def in_shares(self) -> Reduced:
+    def with_column_chunks(self) -> Reduced:
         """The columns as two axes, of which the last stays in the cache."""
         columns = self.columns
         assert columns is not None
         last = self.groups[-1]
-        return Reduced([*self.groups, last], [*self.sizes[:-1], *shares(columns, MOST_COLUMNS)])
+        return Reduced([*self.groups, last], [*self.sizes[:-1], *split_into_chunks(columns, MAX_COLUMNS)])
 
     def places(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
         """Indices into the tensor."""
@@ -223,7 +230,7 @@ def reduced_along(shape: Sequence[Size], axes: Sequence[int]) -> Reduced:
     return Reduced(groups, [volume(shape[axis] for axis in group) for group, _ in groups])
 
 
-def keeps_blocks(op: Operation, layouts: Layouts) -> bool:
+def keeps_blocks(op: Operation, layouts: LayoutPlan) -> bool:
     """Whether an op is a reduction that reads images in blocks of channels as they lie."""
     if type(op) not in REDUCTIONS:
         return False
@@ -232,53 +239,53 @@ def keeps_blocks(op: Operation, layouts: Layouts) -> bool:
     return shape is not None and axes is not None and _is_of_planes(shape, axes, layouts)
 
 
-def _is_of_planes(shape: Sequence[Size], axes: Sequence[int], layouts: Layouts) -> bool:
+def _is_of_planes(shape: Sequence[Size], axes: Sequence[int], layouts: LayoutPlan) -> bool:
     """Whether all pixels of each channel are brought together, of channels that fill their blocks."""
     channels = shape[1] if len(shape) == 4 else 0
-    return tuple(axes) == (2, 3) and is_known(channels) and channels % layouts.lanes == 0
+    return tuple(axes) == (2, 3) and is_static(channels) and channels % layouts.lanes == 0
 
 
 @lowers(*REDUCTIONS)
-def reduce_(op: Operation, to: Lowering) -> str | None:
+def reduce_(op: Operation, builder: LoweringBuilder) -> str | None:
     """All elements along some axes brought together."""
     value = op.operands[0]
-    element, kind = to.element(value), REDUCTIONS[type(op)]
+    element, kind = builder.element(value), REDUCTIONS[type(op)]
     if is_integer(element) and kind.is_of_floats:
         return "of integers"
     if kind.each is _absolute and is_unsigned_element(element):
         kind = replace(kind, each=_same)
-    shape = to.sizes(value)
+    shape = builder.sizes(value)
     axes = _axes(op, len(shape))
     if axes is None:
         return "axes that are no constants"
     if not axes and shape and kind.each is _same and kind.whole is _same:
         # Nothing is reduced (`noop_with_empty_axes`), so that -0 stays too.
-        to.alias(op.results[0], value)
+        builder.alias(op.results[0], value)
         return None
-    if value in to.filled and _is_of_planes(shape, axes, to.layouts):
-        _reduce_blocks(op, kind, to)
+    if value in builder.written and _is_of_planes(shape, axes, builder.layouts):
+        _reduce_blocks(op, kind, builder)
         return None
     whole = reduced_along(shape, axes)
     is_in_columns = whole.is_in_columns and element != i1
-    whole = whole.in_shares() if is_in_columns else whole
-    kept, made = whole.kept or [1], [to.result(op.results[0])]
+    whole = whole.with_column_chunks() if is_in_columns else whole
+    kept, made = whole.kept or [1], [builder.result(op.results[0])]
     types = [buffer_type(kept, element)]
-    if is_in_columns and wide(element) != stored(element):
+    if is_in_columns and compute_type(element) != storage_type(element):
         # What is added up lies there as numbers meanwhile.
-        types.append(buffer_type(kept, wide(element)))
-        made.append(to.allocate(kept, wide(element)))
-    kernel = Kernel([*types, buffer_type(whole.sizes, element)])
+        types.append(buffer_type(kept, compute_type(element)))
+        made.append(builder.allocate(kept, compute_type(element)))
+    kernel = KernelBuilder([*types, buffer_type(whole.sizes, element)])
     if is_in_columns:
         _reduce_columns(kernel, kind, whole, element)
     elif kind.combine in (LARGEST, SMALLEST) and not is_integer(element):
         _reduce_extremes(kernel, kind, whole, element)
     else:
         _reduce_rows(kernel, kind, whole, element)
-    to.call(kind.name, kernel, made, [to.buffer(value)])
+    builder.call(kind.name, kernel, made, [builder.buffer(value)])
     return None
 
 
-def _reduce_rows(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attribute) -> None:
+def _reduce_rows(kernel: KernelBuilder, kind: Reduction, whole: Reduced, element: Attribute) -> None:
     """For each element of the result, all that it is made of."""
     out, source = kernel.buffers
     with kernel.loops(whole.kept) as outer:
@@ -289,20 +296,20 @@ def _reduce_rows(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attri
         kernel.write(total, out, outer, element)
 
 
-def _reduce_extremes(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attribute) -> None:
+def _reduce_extremes(kernel: KernelBuilder, kind: Reduction, whole: Reduced, element: Attribute) -> None:
     """
     As rows, the largest or smallest of floats; whether one was no number is told apart from it, by its bits.
 
     An extreme that passes on NaN takes six instructions a vector, both of these three.
     """
     out, source = kernel.buffers
-    number = wide(element)
+    number = compute_type(element)
     bits, infinite, most = (
         (i64, 0x7FF << 52, (1 << 63) - 1) if number == f64 else (i32, 0xFF << 23, (1 << 31) - 1)
     )
     extreme = kind.combine.floats
     with kernel.loops(whole.kept) as outer:
-        starts = [kind.start(kernel, element), kernel.number(0, bits)]
+        starts = [kind.start(kernel, element), kernel.constant(0, bits)]
         with kernel.reducing(whole.reduced, starts) as (inner, held, results):
             x = kernel.read(source, whole.places(outer, inner), element)
             # In this order NaN is not taken.
@@ -313,14 +320,14 @@ def _reduce_extremes(kernel: Kernel, kind: Reduction, whole: Reduced, element: A
                 )
             )
             size = kernel.add(arith.BitcastOp(x, bits))
-            size = kernel.add(arith.AndIOp(size, kernel.number(most, bits)))
+            size = kernel.add(arith.AndIOp(size, kernel.constant(most, bits)))
             results.append(kernel.add(arith.MaxSIOp(held[1], size)))
-        is_none = kernel.add(arith.CmpiOp(results[1], kernel.number(infinite, bits), "sgt"))
-        total = kernel.add(arith.SelectOp(is_none, kernel.number(nan, number), results[0]))
+        is_none = kernel.add(arith.CmpiOp(results[1], kernel.constant(infinite, bits), "sgt"))
+        total = kernel.add(arith.SelectOp(is_none, kernel.constant(nan, number), results[0]))
         kernel.write(total, out, outer, element)
 
 
-def _reduce_columns(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attribute) -> None:
+def _reduce_columns(kernel: KernelBuilder, kind: Reduction, whole: Reduced, element: Attribute) -> None:
     """
     Row after row brought together with the result, some columns at a time, which stay in the cache.
 
@@ -346,15 +353,15 @@ def _reduce_columns(kernel: Kernel, kind: Reduction, whole: Reduced, element: At
 
 @lowers(reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op)
 def reduce_log_sum_exp(
-    op: reduction.ReduceLogSumExpOp | reduction.ReduceLogSumExpV13Op, to: Lowering
+    op: reduction.ReduceLogSumExpOp | reduction.ReduceLogSumExpV13Op, builder: LoweringBuilder
 ) -> str | None:
     """`log sum e^x`, of numbers less the largest, to which that is added again."""
-    value, shape = op.operands[0], to.sizes(op.operands[0])
-    element, axes = to.element(value), _axes(op, len(shape))
+    value, shape = op.operands[0], builder.sizes(op.operands[0])
+    element, axes = builder.element(value), _axes(op, len(shape))
     if is_integer(element) or axes is None:
         return "of integers, or axes that are no constants"
     whole = reduced_along(shape, axes)
-    kernel = Kernel([buffer_type(whole.kept or [1], element), buffer_type(whole.sizes, element)])
+    kernel = KernelBuilder([buffer_type(whole.kept or [1], element), buffer_type(whole.sizes, element)])
     out, source = kernel.buffers
     most = Reduction("largest", LARGEST)
     with kernel.loops(whole.kept) as outer:
@@ -362,26 +369,26 @@ def reduce_log_sum_exp(
             number = kernel.read(source, whole.places(outer, inner), element)
             results.append(most.both(kernel, element, held[0], number))
         # What is infinite is taken from nothing: that would be no number.
-        size, zero = kernel.add(math.AbsFOp(results[0])), kernel.number(0, results[0].type)
-        is_infinite = kernel.add(arith.CmpfOp(size, kernel.number(inf, size.type), "oeq"))
+        size, zero = kernel.add(math.AbsFOp(results[0])), kernel.constant(0, results[0].type)
+        is_infinite = kernel.add(arith.CmpfOp(size, kernel.constant(inf, size.type), "oeq"))
         shift = kernel.add(arith.SelectOp(is_infinite, zero, results[0]))
         with kernel.reducing(whole.reduced, [zero]) as (inner, held, results):
             number = kernel.read(source, whole.places(outer, inner), element)
             power = kernel.add(math.ExpOp(kernel.add(arith.SubfOp(number, shift))))
             results.append(kernel.add(arith.AddfOp(held[0], power)))
         kernel.write(kernel.add(arith.AddfOp(_log(kernel, results[0]), shift)), out, outer, element)
-    to.call("reducelogsumexp", kernel, [to.result(op.results[0])], [to.buffer(value)])
+    builder.call("reducelogsumexp", kernel, [builder.result(op.results[0])], [builder.buffer(value)])
     return None
 
 
-TAKES_EMPTY.update((reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op))
+SUPPORTS_EMPTY.update((reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op))
 
 
-def _reduce_blocks(op: Operation, kind: Reduction, to: Lowering) -> None:
+def _reduce_blocks(op: Operation, kind: Reduction, builder: LoweringBuilder) -> None:
     """All pixels of each channel of images in blocks brought together."""
-    image = blocked(op.operands[0], to)
+    image = blocked(op.operands[0], builder)
     images, blocks, _, _, lanes = image.blocks
-    kernel = Kernel([buffer_type([images * blocks, lanes], f32), _flat(image)])
+    kernel = KernelBuilder([buffer_type([images * blocks, lanes], f32), _flat(image)])
     out, source = kernel.buffers
     with kernel.loops([images * blocks, lanes]) as (block, lane):
         with kernel.reducing(image.sizes[2:], [kind.start(kernel, f32)]) as (inner, held, results):
@@ -390,10 +397,10 @@ def _reduce_blocks(op: Operation, kind: Reduction, to: Lowering) -> None:
             results.append(kind.both(kernel, f32, held[0], number))
         total = kind.mean(kernel, f32, kind.whole(kernel, results[0]), image.sizes[2:])
         kernel.store(total, out, [block, lane])
-    to.call(kind.name, kernel, [to.result(op.results[0])], [image.buffer])
+    builder.call(kind.name, kernel, [builder.result(op.results[0])], [image.buffer])
 
 
-def _flat(image: Blocked) -> BufferType:
+def _flat(image: BlockedBuffer) -> BufferType:
     """Images in blocks with the blocks of all images in a row."""
     images, blocks, *sizes = image.blocks
     return buffer_type([images * blocks, *sizes], f32)
@@ -433,11 +440,11 @@ def _groups(shape: Sequence[Size], axes: Sequence[int]) -> list[tuple[list[int],
 
 
 @lowers(onnx.SoftmaxOp, onnx.LogSoftmaxOp, onnx.SoftmaxV11Op, onnx.LogSoftmaxV11Op)
-def softmax(op: Softmax, to: Lowering) -> str | None:
+def softmax(op: Softmax, builder: LoweringBuilder) -> str | None:
     """`e^(x - max) / sum` along `axis`; of its logarithm, `x - max - log sum`."""
-    element = to.element(op.input)
-    number = wide(element)
-    shape = to.sizes(op.input)
+    element = builder.element(op.input)
+    number = compute_type(element)
+    shape = builder.sizes(op.input)
     if not shape:
         return "of a number"
     axis = op.axis.value.data % len(shape)
@@ -447,20 +454,20 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
     sizes = [sizes[0], sizes[1] * sizes[2], 1] if is_flat else sizes
     is_log = isinstance(op, onnx.LogSoftmaxOp | onnx.LogSoftmaxV11Op)
     columns = sizes[2]
-    if number == element and sizes[1] != 1 and is_known(columns) and columns >= LEAST_COLUMNS:
-        _softmax_of_columns(op, (sizes[0], sizes[1], columns), is_log, to)
+    if number == element and sizes[1] != 1 and is_static(columns) and columns >= MIN_COLUMNS:
+        _softmax_of_columns(op, (sizes[0], sizes[1], columns), is_log, builder)
         return None
-    kernel = Kernel([buffer_type(sizes, element)] * 2)
+    kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
     out, source = kernel.buffers
     with kernel.loops([sizes[0], sizes[2]]) as (before, after):
-        with kernel.reducing([sizes[1]], [kernel.number(-inf, number)]) as (inner, held, results):
+        with kernel.reducing([sizes[1]], [kernel.constant(-inf, number)]) as (inner, held, results):
             x = kernel.read(source, [before, inner[0], after], element)
             # A row with NaN is all NaN behind the sum, whatever is its largest.
             results.append(kernel.add(arith.MaximumfOp(held[0], x, NUMBERS)))
         largest = results[0]
         # What lies in the result meanwhile must not be rounded to less than is computed with.
         is_kept = number == element
-        with kernel.reducing([sizes[1]], [kernel.number(0.0, number)]) as (inner, held, results):
+        with kernel.reducing([sizes[1]], [kernel.constant(0.0, number)]) as (inner, held, results):
             place = [before, inner[0], after]
             x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
             power = kernel.add(math.ExpOp(x, QUICK if is_log else BELOW_1))
@@ -469,7 +476,7 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
             results.append(kernel.add(arith.AddfOp(held[0], power)))
         total = kernel.add(math.LogOp(results[0])) if is_log else results[0]
         if not is_log:
-            total = kernel.add(arith.DivfOp(kernel.number(1.0, number), total))
+            total = kernel.add(arith.DivfOp(kernel.constant(1.0, number), total))
         with kernel.loops([sizes[1]]) as (index,):
             place = [before, index, after]
             if is_kept:
@@ -480,23 +487,27 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
             kernel.write(
                 kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total)), out, place, element
             )
-    to.call("logsoftmax" if is_log else "softmax", kernel, [to.result(op.output)], [to.buffer(op.input)])
+    builder.call(
+        "logsoftmax" if is_log else "softmax", kernel, [builder.result(op.output)], [builder.buffer(op.input)]
+    )
     return None
 
 
-def _softmax_of_columns(op: Softmax, sizes: tuple[Size, Size, int], is_log: bool, to: Lowering) -> None:
+def _softmax_of_columns(
+    op: Softmax, sizes: tuple[Size, Size, int], is_log: bool, builder: LoweringBuilder
+) -> None:
     """Row after row, some columns at a time, so that elements side by side are read, in vectors."""
-    element = to.element(op.input)
+    element = builder.element(op.input)
     count, rows, columns = sizes
-    blocks, width = shares(columns, MOST_COLUMNS)
+    blocks, width = split_into_chunks(columns, MAX_COLUMNS)
     whole, of_columns = [count, rows, blocks, width], [count, blocks, width]
-    kernel = Kernel([buffer_type(each, element) for each in (whole, of_columns, of_columns, whole)])
+    kernel = KernelBuilder([buffer_type(each, element) for each in (whole, of_columns, of_columns, whole)])
     out, largest, totals, source = kernel.buffers
     with kernel.loops([count, blocks]) as (before, block):
         with kernel.loops([width]) as (column,):
             place = [before, block, column]
-            kernel.store(kernel.number(-inf, element), largest, place)
-            kernel.store(kernel.number(0.0, element), totals, place)
+            kernel.store(kernel.constant(-inf, element), largest, place)
+            kernel.store(kernel.constant(0.0, element), totals, place)
         with kernel.loops([rows, width]) as (row, column):
             place = [before, block, column]
             x = kernel.load(source, [before, row, block, column])
@@ -511,7 +522,7 @@ def _softmax_of_columns(op: Softmax, sizes: tuple[Size, Size, int], is_log: bool
             kernel.store(kernel.add(arith.AddfOp(kernel.load(totals, place), power)), totals, place)
         with kernel.loops([width]) as (column,):
             place = [before, block, column]
-            total, one = kernel.load(totals, place), kernel.number(1.0, element)
+            total, one = kernel.load(totals, place), kernel.constant(1.0, element)
             factor = kernel.add(math.LogOp(total) if is_log else arith.DivfOp(one, total))
             kernel.store(factor, totals, place)
         with kernel.loops([rows, width]) as (row, column):
@@ -519,25 +530,27 @@ def _softmax_of_columns(op: Softmax, sizes: tuple[Size, Size, int], is_log: bool
             x, factor = kernel.load(out, place), kernel.load(totals, [before, block, column])
             made = kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, factor))
             kernel.store(made, out, place)
-    scratch = [to.allocate([count, columns], element) for _ in range(2)]
+    scratch = [builder.allocate([count, columns], element) for _ in range(2)]
     name = "logsoftmax" if is_log else "softmax"
-    to.call(name, kernel, [to.result(op.output), *scratch], [to.buffer(op.input)])
+    builder.call(name, kernel, [builder.result(op.output), *scratch], [builder.buffer(op.input)])
 
 
 @lowers(nn.LayerNormalizationOp)
-def layer_normalization(op: nn.LayerNormalizationOp, to: Lowering) -> str | None:
+def layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBuilder) -> str | None:
     """`(x - mean) / sqrt(variance + epsilon) Scale + B` over the axes from `axis` on."""
     if op.Mean.type != NONE or op.InvStdDev.type != NONE:
-        return general_layer_normalization(op, to)
-    element, shape = to.element(op.X), to.sizes(op.X)
+        return general_layer_normalization(op, builder)
+    element, shape = builder.element(op.X), builder.sizes(op.X)
     axis = op.axis.value.data % len(shape)
     rows, size = volume(shape[:axis]), volume(shape[axis:])
     factors = [value for value in (op.Scale, op.B) if value.type != NONE]
-    if element != f32 or any(volume(to.sizes(value)) != size for value in factors):
-        return general_layer_normalization(op, to)
-    kernel = Kernel([buffer_type([rows, size], element)] * 2 + [buffer_type([size], element)] * len(factors))
+    if element != f32 or any(volume(builder.sizes(value)) != size for value in factors):
+        return general_layer_normalization(op, builder)
+    kernel = KernelBuilder(
+        [buffer_type([rows, size], element)] * 2 + [buffer_type([size], element)] * len(factors)
+    )
     out, source, *held_factors = kernel.buffers
-    count, zero = kernel.count([size], element), kernel.number(0.0, element)
+    count, zero = kernel.count([size], element), kernel.constant(0.0, element)
     with kernel.loops([rows]) as (row,):
         with kernel.reducing([size], [zero]) as (inner, held, results):
             results.append(kernel.add(arith.AddfOp(held[0], kernel.load(source, [row, inner[0]]))))
@@ -546,8 +559,8 @@ def layer_normalization(op: nn.LayerNormalizationOp, to: Lowering) -> str | None
             x = kernel.add(arith.SubfOp(kernel.load(source, [row, inner[0]]), mean))
             results.append(kernel.add(arith.AddfOp(held[0], _square(kernel, x))))
         variance = kernel.add(arith.DivfOp(results[0], count))
-        raised = kernel.add(arith.AddfOp(variance, kernel.number(op.epsilon.value.data, element)))
-        factor = kernel.add(arith.DivfOp(kernel.number(1.0, element), _root(kernel, raised)))
+        raised = kernel.add(arith.AddfOp(variance, kernel.constant(op.epsilon.value.data, element)))
+        factor = kernel.add(arith.DivfOp(kernel.constant(1.0, element), _root(kernel, raised)))
         with kernel.loops([size]) as (index,):
             x = kernel.add(arith.SubfOp(kernel.load(source, [row, index]), mean))
             x = kernel.add(arith.MulfOp(x, factor))
@@ -555,6 +568,6 @@ def layer_normalization(op: nn.LayerNormalizationOp, to: Lowering) -> str | None
             if len(held_factors) == 2:
                 x = kernel.add(arith.AddfOp(x, kernel.load(held_factors[1], [index])))
             kernel.store(x, out, [row, index])
-    buffers = [to.buffer(value) for value in (op.X, *factors)]
-    to.call("layernormalization", kernel, [to.result(op.Y)], buffers)
+    buffers = [builder.buffer(value) for value in (op.X, *factors)]
+    builder.call("layernormalization", kernel, [builder.result(op.Y)], buffers)
     return None

@@ -18,13 +18,13 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import TAKES_EMPTY, Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import SUPPORTS_EMPTY, LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
-MOST_TAPS = 4
+MAX_UNROLLED_TAPS = 4
 """Elements of one axis that are written out one by one."""
 
 COORDINATES = (
@@ -80,9 +80,9 @@ class _Axis:
 
 
 @lowers(tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op)
-def resize(op: Resize, to: Lowering) -> str | None:
+def resize(op: Resize, builder: LoweringBuilder) -> str | None:
     """Sampled at the places that `coordinate_transformation_mode` tells."""
-    rank = len(to.shape(op.X))
+    rank = len(builder.shape(op.X))
     is_new = isinstance(op, tensor.ResizeOp | tensor.ResizeV18Op)
     axes = (values_of(op.axes) if is_new else None) or tuple(range(rank))
     how = _Sampling(
@@ -95,28 +95,28 @@ def resize(op: Resize, to: Lowering) -> str | None:
         antialias=is_new and bool(op.antialias.value.data),
         policy=op.keep_aspect_ratio_policy.data if is_new else "stretch",
         axes=[axis % rank for axis in axes],
-        shape=to.shape(op.X),
-        roi=_given(op.roi, to),
-        scales=_given(op.scales, to),
-        sizes=_given(op.sizes, to),
+        shape=builder.shape(op.X),
+        roi=_given(op.roi, builder),
+        scales=_given(op.scales, builder),
+        sizes=_given(op.sizes, builder),
     )
     if how.coordinates not in COORDINATES:
         return f"coordinates {how.coordinates}"
     if (how.coordinates == "tf_crop_and_resize") and how.roi is None:
         return "a crop without a region"
-    return _resample(op.X, op.Y, how, to)
+    return _resample(op.X, op.Y, how, builder)
 
 
 @lowers(tensor.UpsampleOp, tensor.ResizeV10Op)
-def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, to: Lowering) -> str | None:
+def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, builder: LoweringBuilder) -> str | None:
     """
     Sampled at `place / scale`.
 
     The nearest element is that at or before the place, or (onnxruntime; ONNX does not say) that at or behind
     it on an axis that becomes shorter; a tensor that keeps its shape stays as it is.
     """
-    if to.shape(op.X) == to.shape(op.Y):
-        to.alias(op.Y, op.X)
+    if builder.shape(op.X) == builder.shape(op.Y):
+        builder.alias(op.Y, op.X)
         return None
     mode = "linear" if op.mode.data == "bilinear" else op.mode.data
     how = _Sampling(
@@ -128,48 +128,57 @@ def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, to: Lowering) -> str | 
         extrapolation=0.0,
         antialias=False,
         policy="stretch",
-        axes=range(len(to.shape(op.X))),
-        shape=to.shape(op.X),
+        axes=range(len(builder.shape(op.X))),
+        shape=builder.shape(op.X),
         roi=None,
-        scales=_given(op.scales, to),
+        scales=_given(op.scales, builder),
         sizes=None,
     )
-    return _resample(op.X, op.Y, how, to)
+    return _resample(op.X, op.Y, how, builder)
 
 
-TAKES_EMPTY.update((tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op))
+SUPPORTS_EMPTY.update((tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op))
 # A region or scales of no elements are as if they were left out.
 
 
-def _given(value: SSAValue, to: Lowering) -> SSAValue | None:
-    return None if value.type == NONE or prod(to.shape(value)) == 0 else value
+def _given(value: SSAValue, builder: LoweringBuilder) -> SSAValue | None:
+    return None if value.type == NONE or prod(builder.shape(value)) == 0 else value
 
 
-def _resample(source: SSAValue, result: SSAValue, how: _Sampling, to: Lowering) -> str | None:
-    element = to.element(source)
-    if how.mode != "nearest" and wide(element) not in (f32, f64):
+def _resample(source: SSAValue, result: SSAValue, how: _Sampling, builder: LoweringBuilder) -> str | None:
+    element = builder.element(source)
+    if how.mode != "nearest" and compute_type(element) not in (f32, f64):
         return "integers between others"
     axes: list[_Axis] = []
     for number, axis in enumerate(how.axes):
-        each = _Axis(axis, number, to.shape(source)[axis], to.shape(result)[axis])
-        if each.before != each.after or not _is_kept(each, how, to):
+        each = _Axis(axis, number, builder.shape(source)[axis], builder.shape(result)[axis])
+        if each.before != each.after or not _is_kept(each, how, builder):
             axes.append(each)
     if how.mode == "nearest":
-        tabled = [each for each in axes if _repeats(each, how, to) is None]
-        _pick(source, result, axes, {each: _table(each, how, to)[0] for each in tabled}, how, to)
+        tabled = [each for each in axes if _repeats(each, how, builder) is None]
+        _pick(source, result, axes, {each: _table(each, how, builder)[0] for each in tabled}, how, builder)
         return None
-    tables = [_table(each, how, to) for each in axes]
-    shape = list(to.shape(source))
-    held, kind = to.buffer(source), element
+    tables = [_table(each, how, builder) for each in axes]
+    shape = list(builder.shape(source))
+    held, kind = builder.buffer(source), element
     if not axes:
-        _pick(source, result, [], {}, how, to)
-    for each, (places, shares) in zip(axes, tables, strict=True):
+        _pick(source, result, [], {}, how, builder)
+    for each, (places, tap_weights) in zip(axes, tables, strict=True):
         is_last = each is axes[-1]
-        made = to.result(result) if is_last else to.allocate(_with(shape, each), wide(element))
-        _mix(
-            made, held, shape, each, (places, shares), (kind, element if is_last else wide(element)), how, to
+        made = (
+            builder.result(result) if is_last else builder.allocate(_with(shape, each), compute_type(element))
         )
-        held, kind, shape = made, wide(element), _with(shape, each)
+        _mix(
+            made,
+            held,
+            shape,
+            each,
+            (places, tap_weights),
+            (kind, element if is_last else compute_type(element)),
+            how,
+            builder,
+        )
+        held, kind, shape = made, compute_type(element), _with(shape, each)
     return None
 
 
@@ -177,17 +186,17 @@ def _with(shape: Sequence[int], each: _Axis) -> list[int]:
     return [each.after if axis == each.axis else size for axis, size in enumerate(shape)]
 
 
-def _is_kept(each: _Axis, how: _Sampling, to: Lowering) -> bool:
+def _is_kept(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> bool:
     """Whether an axis of the same size is surely the same."""
     if how.coordinates == "tf_crop_and_resize":
         return False
     if how.scales is None:
         return how.policy == "stretch"
-    known = to.constant(how.scales)
+    known = builder.constant(how.scales)
     return known is not None and bool(np.asarray(known, np.float32).reshape(-1)[each.number] == 1)
 
 
-def _repeats(each: _Axis, how: _Sampling, to: Lowering) -> int | None:
+def _repeats(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> int | None:
     """
     How often each element of an axis comes one after the other in the nearest mode; `None` if not equally.
 
@@ -197,7 +206,7 @@ def _repeats(each: _Axis, how: _Sampling, to: Lowering) -> int | None:
     count, rest = divmod(each.after, each.before)
     if rest or how.policy != "stretch":
         return None
-    scales = None if how.scales is None else to.constant(how.scales)
+    scales = None if how.scales is None else builder.constant(how.scales)
     if how.scales is not None and (scales is None or scales.reshape(-1)[each.number] != count):
         return None
     match how.coordinates:
@@ -213,7 +222,7 @@ def _repeats(each: _Axis, how: _Sampling, to: Lowering) -> int | None:
             return None
 
 
-def _table(each: _Axis, how: _Sampling, to: Lowering) -> tuple[SSAValue, SSAValue]:
+def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAValue, SSAValue]:
     """
     For each place of the result, the elements' places and their shares.
 
@@ -223,15 +232,15 @@ def _table(each: _Axis, how: _Sampling, to: Lowering) -> tuple[SSAValue, SSAValu
     sizes = [each.after, len(taps)]
     inputs = [value for value in (how.scales or how.sizes, how.roi) if value is not None]
     types = [buffer_type(sizes, i64), buffer_type(sizes, f64)]
-    types += [buffer_type([prod(to.shape(value))], to.element(value)) for value in inputs]
-    kernel = Kernel(types)
-    places, shares, *held = kernel.buffers
+    types += [buffer_type([prod(builder.shape(value))], builder.element(value)) for value in inputs]
+    kernel = KernelBuilder(types)
+    places, tap_weights, *held = kernel.buffers
     # Coordinates of old operators, of which ONNX says nothing, are f32 as in onnxruntime: 7 / 0.7f is 10.
     kind = f32 if (how.mode, how.nearest) == ("nearest", "simple") else f64
     scale = _scale(kernel, held, each, how).to(kind)
     roi: list[Scalar] = []
     if how.coordinates == "tf_crop_and_resize" and how.roi is not None:
-        element, count = to.element(how.roi), len(how.axes)
+        element, count = builder.element(how.roi), len(how.axes)
         numbers = each.number, each.number + count
         roi = [read_as(kernel, held[-1], [kernel.index(number)], element, kind) for number in numbers]
     with kernel.loops([each.after]) as (place,):
@@ -256,17 +265,17 @@ def _table(each: _Axis, how: _Sampling, to: Lowering) -> tuple[SSAValue, SSAValu
                 if outside is not None:
                     weight = outside.choose(0.0, weight)
                 kernel.store(source.value, places, at)
-                kernel.store(weight.value, shares, at)
-    buffers = to.allocate(sizes, i64), to.allocate(sizes, f64)
-    to.call("places", kernel, buffers, [to.buffer(value) for value in inputs])
+                kernel.store(weight.value, tap_weights, at)
+    buffers = builder.allocate(sizes, i64), builder.allocate(sizes, f64)
+    builder.call("places", kernel, buffers, [builder.buffer(value) for value in inputs])
     return buffers
 
 
-def _scale(kernel: Kernel, held: Sequence[SSAValue], each: _Axis, how: _Sampling) -> Scalar:
+def _scale(kernel: KernelBuilder, held: Sequence[SSAValue], each: _Axis, how: _Sampling) -> Scalar:
     """The scale of an axis, as given or as the sizes make it."""
     if how.scales is not None:
         return read_as(kernel, held[0], [kernel.index(each.number)], f32, f64)
-    one = Scalar(kernel, kernel.number(1.0, f64))
+    one = Scalar(kernel, kernel.constant(1.0, f64))
     if how.policy == "stretch" or how.sizes is None:
         return one * (each.after / each.before)
     scales = [
@@ -372,16 +381,16 @@ def _pick(
     axes: Sequence[_Axis],
     tables: Mapping[_Axis, SSAValue],
     how: _Sampling,
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """
     Each element of the result is one of the source, or the value around a crop.
 
     Axes without a table repeat their elements.
     """
-    element, sizes = to.element(source), to.shape(result)
-    types = [buffer_type(sizes, element), buffer_type(to.shape(source), element)]
-    kernel = Kernel([*types, *(buffer_type([each.after], i64) for each in tables)])
+    element, sizes = builder.element(source), builder.shape(result)
+    types = [buffer_type(sizes, element), buffer_type(builder.shape(source), element)]
+    kernel = KernelBuilder([*types, *(buffer_type([each.after], i64) for each in tables)])
     out, read, *held = kernel.buffers
     held_of = dict(zip(tables, held, strict=True))
     with kernel.loops(sizes) as indices:
@@ -401,7 +410,7 @@ def _pick(
         if inside is not None:
             number = inside.choose(number, how.extrapolation)
         kernel.write(number.value, out, places if not sizes else indices, element)
-    to.call("resize", kernel, [to.result(result)], [to.buffer(source), *tables.values()])
+    builder.call("resize", kernel, [builder.result(result)], [builder.buffer(source), *tables.values()])
 
 
 def _mix(
@@ -412,13 +421,13 @@ def _mix(
     tables: tuple[SSAValue, SSAValue],
     elements: tuple[Attribute, Attribute],
     how: _Sampling,
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """Each element along one axis is a sum of shares of others."""
     count = len(each.taps(how))
     before, after = prod(shape[: each.axis]), prod(shape[each.axis + 1 :])
-    kind = wide(elements[0])
-    kernel = Kernel(
+    kind = compute_type(elements[0])
+    kernel = KernelBuilder(
         [
             buffer_type([before, each.after, after], elements[1]),
             buffer_type([before, each.before, after], elements[0]),
@@ -426,12 +435,12 @@ def _mix(
             buffer_type([each.after, count], f64),
         ]
     )
-    out, read, places, shares = kernel.buffers
+    out, read, places, tap_weights = kernel.buffers
     with kernel.loops([before, each.after]) as (outer, row):
 
         def share(at: SSAValue, number: SSAValue) -> tuple[SSAValue, Scalar]:
             place = Scalar(kernel, kernel.load(places, [row, number])).to(INDEX)
-            return place.value, Scalar(kernel, kernel.load(shares, [row, number])).to(kind)
+            return place.value, Scalar(kernel, kernel.load(tap_weights, [row, number])).to(kind)
 
         def write(total: Scalar, at: SSAValue) -> None:
             if how.coordinates == "tf_crop_and_resize":
@@ -440,24 +449,24 @@ def _mix(
             kernel.write(total.value, out, [outer, row, at], elements[1])
 
         numbers = [kernel.index(number) for number in range(count)]
-        if count <= MOST_TAPS:
+        if count <= MAX_UNROLLED_TAPS:
             found = [share(outer, number) for number in numbers]
             known = found[0][1]
             for _, weight in found[1:]:
                 known = known + weight
             with kernel.loops([after]) as (column,):
-                total = Scalar(kernel, kernel.number(0.0, kind))
+                total = Scalar(kernel, kernel.constant(0.0, kind))
                 for place, weight in found:
                     x = Scalar(kernel, kernel.read(read, [outer, place, column], elements[0]))
                     total = total + weight * x
                 write(total, column)
         else:
-            known = Scalar(kernel, kernel.number(1.0, kind))
+            known = Scalar(kernel, kernel.constant(1.0, kind))
             with kernel.loops([after]) as (column,):
-                start = kernel.number(0.0, kind)
+                start = kernel.constant(0.0, kind)
                 with kernel.reducing([count], [start]) as (inner, held, results):
                     place, weight = share(outer, inner[0])
                     x = Scalar(kernel, kernel.read(read, [outer, place, column], elements[0]))
                     results.append((Scalar(kernel, held[0]) + weight * x).value)
                 write(Scalar(kernel, results[0]), column)
-    to.call("resize", kernel, [target], [source, *tables])
+    builder.call("resize", kernel, [target], [source, *tables])

@@ -13,16 +13,21 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.nn import MaxRoiPoolOp
 from xonnc.dialects.onnx.ops.object_detection import RoiAlignOp, RoiAlignV10Op
 from xonnc.lowering.onnx_to_krnl.checks import check_indices, checked, index_in, turns_where
-from xonnc.lowering.onnx_to_krnl.data_dependent_results import tell
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import OPEN, Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.data_dependent_results import store_count
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.strided_copies import Side, copy, loop, plain
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_known, known
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim, identity_map
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, static_sizes
 
-MOST_IMAGES, LEAST_SAMPLES = 4, 64
+MAX_SAMPLES_PER_PIXEL, MIN_SAMPLE_LIMIT = 4, 64
 """Samples that a cell may have along an axis: so many images of them, and for small ones so many."""
 
 
@@ -58,7 +63,7 @@ class _Regions:
     most: int
     """Samples of a cell along an axis."""
 
-    def along(self, kernel: Kernel, held: SSAValue, roi: SSAValue, axis: int) -> _Cells:
+    def along(self, kernel: KernelBuilder, held: SSAValue, roi: SSAValue, axis: int) -> _Cells:
         """The cells of a region along y (0) or x (1); of too many samples one more than the most is told."""
         start, end = (
             read_as(kernel, held, [roi, kernel.index(place)], self.element, self.number) * self.scale
@@ -75,38 +80,38 @@ class _Regions:
         return _Cells(start, size, samples)
 
 
-takes_open(RoiAlignOp, RoiAlignV10Op)
+supports_dynamic_shapes(RoiAlignOp, RoiAlignV10Op)
 
 
 @lowers(RoiAlignOp, RoiAlignV10Op)
-def roi_align(op: RoiAlignOp | RoiAlignV10Op, to: Lowering) -> str | None:
+def roi_align(op: RoiAlignOp | RoiAlignV10Op, builder: LoweringBuilder) -> str | None:
     """The mean, or the largest, of samples between the pixels of each cell of a region."""
-    shape, element = to.sizes(op.X), to.element(op.X)
-    count, *out = to.sizes(op.Y)
-    if not are_known(shape[1:]) or not are_known(out):
-        return OPEN
-    channels, rows, columns = known(out)
+    shape, element = builder.sizes(op.X), builder.element(op.X)
+    count, *out = builder.sizes(op.Y)
+    if not are_static(shape[1:]) or not are_static(out):
+        return NO_DYNAMIC_KERNEL
+    channels, rows, columns = static_sizes(out)
     regions = _Regions(
         count,
-        to.element(op.rois),
-        wide(element),
+        builder.element(op.rois),
+        compute_type(element),
         float(op.spatial_scale.value.data),
         (rows, columns),
         op.sampling_ratio.value.data,
         isinstance(op, RoiAlignOp) and op.coordinate_transformation_mode.data == "half_pixel",
-        max(LEAST_SAMPLES, MOST_IMAGES * max(known(shape[2:]))),
+        max(MIN_SAMPLE_LIMIT, MAX_SAMPLES_PER_PIXEL * max(static_sizes(shape[2:]))),
     )
     operands = op.X, op.rois, op.batch_indices
-    buffers = [to.buffer(value) for value in operands]
-    check_indices(op, op.batch_indices, [shape[0]], 0, to)
-    if regions.samples <= 0 and to.is_checked:
-        _check_samples(op, regions, buffers[1], to)
-    pixels = _channels_last(op.X, to)
+    buffers = [builder.buffer(value) for value in operands]
+    check_indices(op, op.batch_indices, [shape[0]], 0, builder)
+    if regions.samples <= 0 and builder.has_runtime_checks:
+        _check_samples(op, regions, buffers[1], builder)
+    pixels = _channels_last(op.X, builder)
     last = [count, rows, columns, channels]
-    made = to.allocate(last, wide(element))
-    types = [buffer_type(last, wide(element)), buffer_type(_last_of(shape), element)]
-    types += [buffer_type(to.sizes(value), to.element(value)) for value in operands[1:]]
-    kernel = Kernel(types)
+    made = builder.allocate(last, compute_type(element))
+    types = [buffer_type(last, compute_type(element)), buffer_type(_last_of(shape), element)]
+    types += [buffer_type(builder.sizes(value), builder.element(value)) for value in operands[1:]]
+    kernel = KernelBuilder(types)
     target, source, held, images = kernel.buffers
     with kernel.loops([turns_where(count, shape[0])]) as (roi,):
         image = index_in(kernel, kernel.load(images, [roi]), shape[0])
@@ -115,10 +120,10 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, to: Lowering) -> str | None:
         fits = (cells[0].samples <= regions.most) & (cells[1].samples <= regions.most)
         cells = [replace(each, samples=fits.choose(each.samples, 0)) for each in cells]
         with kernel.loops([rows, columns]) as (row, column):
-            cell = _Cell(kernel, (target, [roi, row, column]), (source, element, image), known(shape))
+            cell = _Cell(kernel, (target, [roi, row, column]), (source, element, image), static_sizes(shape))
             cell.pool(cells[0], cells[1], (row, column), op.mode.data == "max")
-    to.call("roialign", kernel, [made], [pixels, *buffers[1:]])
-    _channels_first(op.Y, made, to)
+    builder.call("roialign", kernel, [made], [pixels, *buffers[1:]])
+    _channels_first(op.Y, made, builder)
     return None
 
 
@@ -127,44 +132,46 @@ def _last_of(shape: Sequence[Size]) -> list[Size]:
     return [shape[0], *shape[2:], shape[1]]
 
 
-def _channels_last(value: SSAValue, to: Lowering) -> SSAValue:
+def _channels_last(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
     """Images with all channels of a pixel side by side, which are computed with in vectors."""
-    shape = to.sizes(value)
+    shape = builder.sizes(value)
     sizes = _last_of(shape)
-    made = to.allocate(sizes, to.element(value))
-    source = Side(to.buffer(value), shape, [loop(0), loop(3), loop(1), loop(2)])
-    copy("channelslast", sizes, Side(made, sizes, plain(4)), source, to)
+    made = builder.allocate(sizes, builder.element(value))
+    source = AffineAccess(builder.buffer(value), shape, [dim(0), dim(3), dim(1), dim(2)])
+    copy("channelslast", sizes, AffineAccess(made, sizes, identity_map(4)), source, builder)
     return made
 
 
-def _channels_first(result: SSAValue, made: SSAValue, to: Lowering) -> None:
+def _channels_first(result: SSAValue, made: SSAValue, builder: LoweringBuilder) -> None:
     """Writes a result from numbers with the channels last."""
-    shape, element = to.sizes(result), to.element(result)
+    shape, element = builder.sizes(result), builder.element(result)
     sizes = _last_of(shape)
-    if element != wide(element):
-        narrow = to.allocate(sizes, element)
-        kernel = Kernel([buffer_type(sizes, element), buffer_type(sizes, wide(element))])
+    if element != compute_type(element):
+        narrow = builder.allocate(sizes, element)
+        kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(sizes, compute_type(element))])
         with kernel.loops(sizes) as indices:
             kernel.write(kernel.load(kernel.buffers[1], indices), kernel.buffers[0], indices, element)
-        to.call("rounded", kernel, [narrow], [made])
+        builder.call("rounded", kernel, [narrow], [made])
         made = narrow
-    target = Side(to.result(result), shape, [loop(0), loop(3), loop(1), loop(2)])
-    copy("channelsfirst", sizes, target, Side(made, sizes, plain(4)), to)
+    target = AffineAccess(builder.result(result), shape, [dim(0), dim(3), dim(1), dim(2)])
+    copy("channelsfirst", sizes, target, AffineAccess(made, sizes, identity_map(4)), builder)
 
 
-def _check_samples(op: RoiAlignOp | RoiAlignV10Op, regions: _Regions, rois: SSAValue, to: Lowering) -> None:
+def _check_samples(
+    op: RoiAlignOp | RoiAlignV10Op, regions: _Regions, rois: SSAValue, builder: LoweringBuilder
+) -> None:
     """Has a run fail if a region is so large that its cells have too many samples."""
     message = f"a region has {{}} samples a cell along an axis; at most {regions.most} are taken"
-    cell = checked(op, 0, regions.most, message, to)
-    kernel = Kernel([buffer_type([2], i64), buffer_type([regions.count, 4], regions.element)])
+    cell = checked(op, 0, regions.most, message, builder)
+    kernel = KernelBuilder([buffer_type([2], i64), buffer_type([regions.count, 4], regions.element)])
     out, held = kernel.buffers
-    with kernel.reducing([regions.count], [kernel.number(0, i64)]) as ((roi,), carried, results):
+    with kernel.reducing([regions.count], [kernel.constant(0, i64)]) as ((roi,), carried, results):
         most = Scalar(kernel, carried[0])
         for axis in range(2):
             most = most.at_least(regions.along(kernel, held, roi, axis).samples.to(i64))
         results.append(most.value)
-    tell(kernel, results[0], out)
-    to.call("samples", kernel, [cell], [rois])
+    store_count(kernel, results[0], out)
+    builder.call("samples", kernel, [cell], [rois])
 
 
 @dataclass(frozen=True)
@@ -172,7 +179,7 @@ class _Tap:
     """The pixels on both sides of a place on an axis, how much of each there is, and whether it is inside."""
 
     pixels: tuple[Scalar, Scalar]
-    shares: tuple[Scalar, Scalar]
+    weights: tuple[Scalar, Scalar]
     is_inside: Scalar
 
 
@@ -188,7 +195,7 @@ def _tap(place: Scalar, size: int) -> _Tap:
 class _Cell:
     """All channels of one cell of a region: where they are written, and the image that they are of."""
 
-    kernel: Kernel
+    kernel: KernelBuilder
     target: tuple[SSAValue, Sequence[SSAValue]]
     """A buffer with the channels last, and the indices but the last."""
     source: tuple[SSAValue, Attribute, SSAValue]
@@ -222,19 +229,19 @@ class _Cell:
     def pool(self, rows: _Cells, columns: _Cells, cell: tuple[SSAValue, SSAValue], is_max: bool) -> None:
         """Writes what the samples of a cell are together."""
         kernel, number = self.kernel, rows.size.type
-        self.fill(Scalar(kernel, kernel.number(-inf if is_max else 0.0, number)))
+        self.fill(Scalar(kernel, kernel.constant(-inf if is_max else 0.0, number)))
         with kernel.loops([rows.samples.value]) as (y,):
             row = _tap(rows.place(cell[0], y), self.shape[-2])
             with kernel.loops([columns.samples.value]) as (x,):
                 column = _tap(columns.place(cell[1], x), self.shape[-1])
                 is_inside = row.is_inside & column.is_inside
-                shares = [height * width for height in row.shares for width in column.shares]
+                weights = [height * width for height in row.weights for width in column.weights]
                 places = [(one.value, other.value) for one in row.pixels for other in column.pixels]
 
                 def take(total: Scalar, channel: SSAValue) -> Scalar:
                     parts = [
                         self.pixel(*place, channel) * share
-                        for place, share in zip(places, shares, strict=True)
+                        for place, share in zip(places, weights, strict=True)
                     ]
                     if is_max:
                         largest = parts[0].at_least(parts[1]).at_least(parts[2].at_least(parts[3]))
@@ -251,17 +258,17 @@ class _Cell:
 
 
 @lowers(MaxRoiPoolOp)
-def max_roi_pool(op: MaxRoiPoolOp, to: Lowering) -> str | None:
+def max_roi_pool(op: MaxRoiPoolOp, builder: LoweringBuilder) -> str | None:
     """The largest pixel of each cell of a region, its corners rounded to pixels; 0 where there is none."""
-    shape, out = to.shape(op.X), to.shape(op.Y)
-    element, kind = to.element(op.X), to.element(op.rois)
-    number = wide(element)
+    shape, out = builder.shape(op.X), builder.shape(op.Y)
+    element, kind = builder.element(op.X), builder.element(op.rois)
+    number = compute_type(element)
     scale, cells = float(op.spatial_scale.value.data), values_of(op.pooled_shape) or ()
-    images = to.allocate([out[0]], i64)
-    _check_images(op, images, shape[0], to)
+    images = builder.allocate([out[0]], i64)
+    _check_images(op, images, shape[0], builder)
     last = [out[0], *out[2:], out[1]]
-    made = to.allocate(last, number)
-    kernel = Kernel(
+    made = builder.allocate(last, number)
+    kernel = KernelBuilder(
         [
             buffer_type(last, number),
             buffer_type(_last_of(shape), element),
@@ -288,7 +295,7 @@ def max_roi_pool(op: MaxRoiPoolOp, to: Lowering) -> str | None:
             counts = [(behind - first).at_least(0).to(INDEX) for first, behind in spans]
             cell = _Cell(kernel, (target, [roi, row, column]), (source, element, image), shape)
             has_pixels = (counts[0] > 0) & (counts[1] > 0)
-            nothing = Scalar(kernel, kernel.number(0.0, number))
+            nothing = Scalar(kernel, kernel.constant(0.0, number))
             cell.fill(has_pixels.choose(nothing.like(-inf), nothing))
             with kernel.loops([count.value for count in counts]) as steps:
                 pixel = [
@@ -297,8 +304,10 @@ def max_roi_pool(op: MaxRoiPoolOp, to: Lowering) -> str | None:
                 ]
                 y, x = pixel
                 cell.change(lambda total, channel: total.at_least(cell.pixel(y, x, channel)))
-    to.call("maxroipool", kernel, [made], [_channels_last(op.X, to), to.buffer(op.rois), images])
-    _channels_first(op.Y, made, to)
+    builder.call(
+        "maxroipool", kernel, [made], [_channels_last(op.X, builder), builder.buffer(op.rois), images]
+    )
+    _channels_first(op.Y, made, builder)
     return None
 
 
@@ -308,18 +317,18 @@ def _rounded(number: Scalar) -> Scalar:
     return is_below.choose((number - 0.5).ceil(), (number + 0.5).floor()).to(i64)
 
 
-def _check_images(op: MaxRoiPoolOp, images: SSAValue, count: int, to: Lowering) -> None:
+def _check_images(op: MaxRoiPoolOp, images: SSAValue, count: int, builder: LoweringBuilder) -> None:
     """The images that regions are of, their first numbers; a run fails if there is no such image."""
-    (rows, _), kind = to.shape(op.rois), to.element(op.rois)
-    cell = checked(op, 0, count - 1, f"a region is of image {{}}, of {count} images", to)
-    kernel = Kernel([buffer_type([rows], i64), buffer_type([2], i64), buffer_type([rows, 5], kind)])
+    (rows, _), kind = builder.shape(op.rois), builder.element(op.rois)
+    cell = checked(op, 0, count - 1, f"a region is of image {{}}, of {count} images", builder)
+    kernel = KernelBuilder([buffer_type([rows], i64), buffer_type([2], i64), buffer_type([rows, 5], kind)])
     out, ends, rois = kernel.buffers
-    zero = kernel.number(0, i64)
+    zero = kernel.constant(0, i64)
     with kernel.reducing([rows], [zero, zero]) as ((roi,), held, results):
-        image = read_as(kernel, rois, [roi, kernel.index(0)], kind, wide(kind)).to(i64)
+        image = read_as(kernel, rois, [roi, kernel.index(0)], kind, compute_type(kind)).to(i64)
         kernel.store(image.value, out, [roi])
         results.append(Scalar(kernel, held[0]).at_most(image).value)
         results.append(Scalar(kernel, held[1]).at_least(image).value)
     for place, value in enumerate(results):
         kernel.store(value, ends, [kernel.index(place)])
-    to.call("images", kernel, [images, cell], [to.buffer(op.rois)])
+    builder.call("images", kernel, [images, cell], [builder.buffer(op.rois)])

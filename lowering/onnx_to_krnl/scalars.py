@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.math import ErfOp
 from xonnc.dialects.krnl.types import is_integer
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 
 INDEX = IndexType()
 
@@ -25,7 +25,7 @@ class Scalar:
     is exact for numbers that are not below 0.
     """
 
-    def __init__(self, kernel: Kernel, value: SSAValue) -> None:
+    def __init__(self, kernel: KernelBuilder, value: SSAValue) -> None:
         self.kernel = kernel
         self.value = value
 
@@ -45,7 +45,7 @@ class Scalar:
             return number
         if self.type == INDEX:
             return Scalar(self.kernel, self.kernel.index(int(number)))
-        return Scalar(self.kernel, self.kernel.number(number, self.type))
+        return Scalar(self.kernel, self.kernel.constant(number, self.type))
 
     def _made(self, op: Operation) -> Scalar:
         return Scalar(self.kernel, self.kernel.add(op))

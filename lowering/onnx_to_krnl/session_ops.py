@@ -80,12 +80,12 @@ def operator_of(op: Operation) -> str:
     return op.name.removeprefix("onnx.")
 
 
-def settings_of(op: Operation) -> dict[str, Setting]:
+def attributes_of(op: Operation) -> dict[str, Setting]:
     """The attributes of an op, and as `to` the type of what it makes."""
     held = op.attributes if isinstance(op, CustomOp) else op.properties
     found: dict[str, Setting] = {}
     for name, value in held.items():
-        setting = _setting(value)
+        setting = _attribute(value)
         if setting is not None:
             found[name] = setting
     element = element_type(op.results[0].type) if op.results else None
@@ -94,14 +94,14 @@ def settings_of(op: Operation) -> dict[str, Setting]:
     return found
 
 
-def _setting(value: Attribute) -> Setting:
+def _attribute(value: Attribute) -> Setting:
     match value:
         case IntegerAttr() | FloatAttr():
             return value.value.data
         case StringAttr():
             return value.data
         case ArrayAttr():
-            items = [_setting(each) for each in value]
+            items = [_attribute(each) for each in value]
             return [each for each in items if isinstance(each, int | float | str)]
         case _:
             array = None if isinstance(value, TypeAttribute) else elements_array(value)

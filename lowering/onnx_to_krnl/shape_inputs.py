@@ -57,18 +57,18 @@ FOR_SHAPES: dict[str, tuple[int, ...]] = {
 }
 """Operands that code is made for where the shape of the result is not known without them."""
 
-MOST_NUMBERS = 64
+MAX_ELEMENTS = 64
 """What has more elements is data."""
 
 
-def steering_inputs(module: ModuleOp) -> list[str]:
+def shape_determining_inputs(module: ModuleOp) -> list[str]:
     """The names of inputs that steer an op in the model."""
     function = next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
     if function is None or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
         return []
     block = function.body.block
     names = [held.data.get("onnx.name") for held in function.arg_attrs]
-    waiting = list(_steering(block))
+    waiting = list(_shape_determining(block))
     seen: set[SSAValue] = set()
     while waiting:
         value = waiting.pop()
@@ -81,7 +81,7 @@ def steering_inputs(module: ModuleOp) -> list[str]:
     return sorted(name.data for name in found if isinstance(name, StringAttr))
 
 
-def _steering(block: Block) -> Iterator[SSAValue]:
+def _shape_determining(block: Block) -> Iterator[SSAValue]:
     for op in block.ops:
         if isinstance(op, OnnxOp):
             places = ALWAYS.get(op.OP_TYPE, ())
@@ -100,4 +100,4 @@ def _is_small(value: SSAValue) -> bool:
     count = 1
     for size in shape:
         count *= size
-    return len(shape) <= 1 and count <= MOST_NUMBERS
+    return len(shape) <= 1 and count <= MAX_ELEMENTS

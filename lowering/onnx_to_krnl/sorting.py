@@ -13,25 +13,27 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.along_axis import Rows, is_before
-from xonnc.lowering.onnx_to_krnl.element_types import is_nibble, is_unsigned_element, wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit, is_before
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_sub_byte, is_unsigned_element
+from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 IsBefore: TypeAlias = Callable[[Scalar, Scalar], SSAValue]
 """Writes whether what is at the first of two places, indices, comes before what is at the second."""
 
 
-def sorted_places(source: SSAValue, rows: Rows, element: Attribute, largest: bool, to: Lowering) -> SSAValue:
+def sorted_places(
+    source: SSAValue, rows: AxisSplit, element: Attribute, largest: bool, builder: LoweringBuilder
+) -> SSAValue:
     """
     The places along the axis in the order of their elements, of equal ones the lower first.
 
     A buffer i64[2, before, after, size], whose first half or (the other pass wrote last) second holds them:
     the half is the number of passes modulo 2.
     """
-    places = to.allocate([2, rows.before, rows.after, rows.size], i64)
-    kernel = Kernel(
+    places = builder.allocate([2, rows.before, rows.after, rows.size], i64)
+    kernel = KernelBuilder(
         [buffer_type([2, rows.before, rows.after, rows.size], i64), buffer_type(rows.sizes, element)]
     )
     held, read = kernel.buffers
@@ -45,7 +47,7 @@ def sorted_places(source: SSAValue, rows: Rows, element: Attribute, largest: boo
             start = kernel.add(arith.IndexCastOp(index, i64))
             kernel.store(start, held, [kernel.index(0), *outer, index])
         sort_places(kernel, held, outer, kernel.index(rows.size), rows.size, is_sooner)
-    to.call("sort", kernel, [places], [source])
+    builder.call("sort", kernel, [places], [source])
     return places
 
 
@@ -55,14 +57,19 @@ def passes(size: int) -> int:
 
 
 def sort_places(
-    kernel: Kernel, held: SSAValue, outer: Sequence[SSAValue], size: SSAValue, most: int, is_before: IsBefore
+    kernel: KernelBuilder,
+    held: SSAValue,
+    outer: Sequence[SSAValue],
+    size: SSAValue,
+    most: int,
+    is_before: IsBefore,
 ) -> None:
     """
     Sorts the first `size` of i64[2, *outer, most], of which the first half holds places.
 
     They are in the half `passes(most) % 2` then; what neither comes before the other stays in order.
     """
-    zero, one = Scalar(kernel, kernel.number(0, i64)), Scalar(kernel, kernel.number(1, i64))
+    zero, one = Scalar(kernel, kernel.constant(0, i64)), Scalar(kernel, kernel.constant(1, i64))
     count = Scalar(kernel, size).to(i64)
     with kernel.reducing([passes(most)], [one.value]) as ((turn,), carried, grown):
         width = Scalar(kernel, carried[0])
@@ -97,15 +104,15 @@ DIGITS = 256
 KEY_BITS = 32
 DIGIT_BITS = 8
 
-LEAST_BY_DIGITS = 128
+MIN_RADIX_SORT = 128
 """Elements of a row from which on counting digits pays."""
 
 
 def has_keys(element: Attribute) -> bool:
     """Whether the order of elements is one of keys of 32 bits."""
     if is_integer(element):
-        return element.width.data <= KEY_BITS and not is_nibble(element)
-    return wide(element) == f32
+        return element.width.data <= KEY_BITS and not is_sub_byte(element)
+    return compute_type(element) == f32
 
 
 def key_of(x: Scalar, element: Attribute, largest: bool) -> Scalar:
@@ -117,7 +124,7 @@ def key_of(x: Scalar, element: Attribute, largest: bool) -> Scalar:
     """
     if x.type == f32:
         bits = Scalar(x.kernel, x.kernel.add(arith.BitcastOp((x + 0.0).value, i32)))
-        sign = Scalar(x.kernel, x.kernel.add(arith.ShRSIOp(bits.value, x.kernel.number(31, i32))))
+        sign = Scalar(x.kernel, x.kernel.add(arith.ShRSIOp(bits.value, x.kernel.constant(31, i32))))
         turned = Scalar(
             x.kernel, x.kernel.add(arith.XOrIOp(bits.value, (sign & sign.like(0x7FFFFFFF)).value))
         )
@@ -129,22 +136,24 @@ def key_of(x: Scalar, element: Attribute, largest: bool) -> Scalar:
     return ~key if largest else key
 
 
-def keys_of_rows(source: SSAValue, rows: Rows, element: Attribute, largest: bool, to: Lowering) -> SSAValue:
+def keys_of_rows(
+    source: SSAValue, rows: AxisSplit, element: Attribute, largest: bool, builder: LoweringBuilder
+) -> SSAValue:
     """The keys of elements as `i32[before, after, size]`, those of a row side by side."""
-    keys = to.allocate([rows.before, rows.after, rows.size], i32)
-    kernel = Kernel(
+    keys = builder.allocate([rows.before, rows.after, rows.size], i32)
+    kernel = KernelBuilder(
         [buffer_type([rows.before, rows.after, rows.size], i32), buffer_type(rows.sizes, element)]
     )
     out, read = kernel.buffers
     with kernel.loops([rows.before, rows.after, rows.size]) as (before, after, index):
         x = Scalar(kernel, kernel.read(read, [before, index, after], element))
         kernel.store(key_of(x, element, largest).value, out, [before, after, index])
-    to.call("keys", kernel, [keys], [source])
+    builder.call("keys", kernel, [keys], [source])
     return keys
 
 
 def sort_by_keys(
-    kernel: Kernel,
+    kernel: KernelBuilder,
     held: SSAValue,
     keys: SSAValue,
     counts: SSAValue,
@@ -157,7 +166,7 @@ def sort_by_keys(
     Places are in the first half before and after, those of equal keys stay in order. `counts` is room for
     `i64[*outer, DIGITS]`.
     """
-    zero = kernel.number(0, i64)
+    zero = kernel.constant(0, i64)
     for turn in range(KEY_BITS // DIGIT_BITS):
         source, target = kernel.index(turn % 2), kernel.index(1 - turn % 2)
 
@@ -166,7 +175,7 @@ def sort_by_keys(
         ) -> tuple[SSAValue, Sequence[SSAValue]]:
             place = kernel.load(held, [source, *outer, index])
             key = Scalar(kernel, kernel.load(keys, [*outer, Scalar(kernel, place).to(INDEX).value]))
-            shift = kernel.number(turn * DIGIT_BITS, i32)
+            shift = kernel.constant(turn * DIGIT_BITS, i32)
             digit = Scalar(kernel, kernel.add(arith.ShRUIOp(key.value, shift))) & key.like(DIGITS - 1)
             if turn == KEY_BITS // DIGIT_BITS - 1:
                 # The highest bit is the sign: what has it comes first.
@@ -190,7 +199,7 @@ def sort_by_keys(
 
 
 def _select(
-    kernel: Kernel, held: SSAValue, keys: SSAValue, outer: Sequence[SSAValue], sizes: tuple[int, int]
+    kernel: KernelBuilder, held: SSAValue, keys: SSAValue, outer: Sequence[SSAValue], sizes: tuple[int, int]
 ) -> None:
     """
     Lists the places of the `count` least of `size` keys in the first half of `held`, the first of equal ones.
@@ -198,24 +207,24 @@ def _select(
     The key up to which they go is found bit by bit: as many passes over the keys as they have bits.
     """
     size, count = sizes
-    low = kernel.number(-(1 << 31), i32)
-    half = kernel.number(-(1 << 31), i32)
+    low = kernel.constant(-(1 << 31), i32)
+    half = kernel.constant(-(1 << 31), i32)
     with kernel.reducing([KEY_BITS], [low, half]) as (_, carried, ends):
         least, step = (Scalar(kernel, each) for each in carried)
         middle = least + (step - 1)
-        with kernel.reducing([size], [kernel.number(0, i32)]) as ((index,), below, totals):
+        with kernel.reducing([size], [kernel.constant(0, i32)]) as ((index,), below, totals):
             is_below = Scalar(kernel, kernel.load(keys, [*outer, index])) <= middle
             totals.append((Scalar(kernel, below[0]) + is_below.to(i32)).value)
         is_less = Scalar(kernel, totals[0]) < count
         ends.append(is_less.choose(middle + 1, least).value)
-        ends.append(kernel.add(arith.ShRUIOp(step.value, kernel.number(1, i32))))
+        ends.append(kernel.add(arith.ShRUIOp(step.value, kernel.constant(1, i32))))
     limit = Scalar(kernel, ends[0])
-    with kernel.reducing([size], [kernel.number(0, i32)]) as ((index,), below, totals):
+    with kernel.reducing([size], [kernel.constant(0, i32)]) as ((index,), below, totals):
         is_below = Scalar(kernel, kernel.load(keys, [*outer, index])) < limit
         totals.append((Scalar(kernel, below[0]) + is_below.to(i32)).value)
-    room = kernel.number(count, i32)
+    room = kernel.constant(count, i32)
     equal = (Scalar(kernel, room) - Scalar(kernel, totals[0])).value
-    with kernel.reducing([size], [kernel.number(0, i64), equal]) as ((index,), carried, ends):
+    with kernel.reducing([size], [kernel.constant(0, i64), equal]) as ((index,), carried, ends):
         found, left = (Scalar(kernel, each) for each in carried)
         key = Scalar(kernel, kernel.load(keys, [*outer, index]))
         takes_equal = key.equals(limit) & (left > 0)
@@ -229,13 +238,16 @@ def _select(
 
 
 def _sorted_by_keys(
-    source: SSAValue, rows: Rows, count: int, element: Attribute, largest: bool, to: Lowering
+    source: SSAValue, rows: AxisSplit, count: int, element: Attribute, largest: bool, builder: LoweringBuilder
 ) -> SSAValue:
     """The places of the first `count` along the axis in order, in the first half of what is given."""
-    keys = keys_of_rows(source, rows, element, largest, to)
+    keys = keys_of_rows(source, rows, element, largest, builder)
     outer_sizes = [rows.before, rows.after]
-    places, counts = to.allocate([2, *outer_sizes, count], i64), to.allocate([*outer_sizes, DIGITS], i64)
-    kernel = Kernel(
+    places, counts = (
+        builder.allocate([2, *outer_sizes, count], i64),
+        builder.allocate([*outer_sizes, DIGITS], i64),
+    )
+    kernel = KernelBuilder(
         [
             buffer_type([2, *outer_sizes, count], i64),
             buffer_type([*outer_sizes, DIGITS], i64),
@@ -250,14 +262,14 @@ def _sorted_by_keys(
             with kernel.loops([count]) as (index,):
                 kernel.store(Scalar(kernel, index).to(i64).value, held, [kernel.index(0), *outer, index])
         sort_by_keys(kernel, held, read, digits, outer, kernel.index(count))
-    to.call("sort", kernel, [places, counts], [keys])
+    builder.call("sort", kernel, [places, counts], [keys])
     return places
 
 
-MOST_INSERTED_ROW = 8
+MAX_INSERTION_K = 8
 """Elements that are kept in order while a row is read, where keys could be selected instead."""
 
-MOST_INSERTED = 4
+MAX_INSERTION_RATIO = 4
 """Times the size of a row: the square of a K that is worth to be kept in order while the row is read."""
 
 
@@ -266,20 +278,27 @@ BLOCK = 32
 
 
 def _insert(
-    op: math.TopKOp, source: SSAValue, rows: Rows, count: int, element: Attribute, to: Lowering
+    op: math.TopKOp,
+    source: SSAValue,
+    rows: AxisSplit,
+    count: int,
+    element: Attribute,
+    builder: LoweringBuilder,
 ) -> None:
     """Keeps the best of a row in order while reading it: most elements are compared with the last alone."""
     sizes = [rows.before, rows.after, count]
-    best, places = to.allocate(sizes, wide(element)), to.allocate(sizes, i64)
+    best, places = builder.allocate(sizes, compute_type(element)), builder.allocate(sizes, i64)
     is_largest = bool(op.largest.value.data)
-    kernel = Kernel(
-        [buffer_type(sizes, wide(element)), buffer_type(sizes, i64), buffer_type(rows.sizes, element)]
+    kernel = KernelBuilder(
+        [buffer_type(sizes, compute_type(element)), buffer_type(sizes, i64), buffer_type(rows.sizes, element)]
     )
     best_of = _Best(kernel, kernel.buffers, element, is_largest, count)
     whole = rows.size // BLOCK
     with kernel.loops([rows.before, rows.after]) as outer:
         # What is there before does not count: as many as there is room for are taken anyway.
-        kernel.store(kernel.number(0, wide(element)), kernel.buffers[0], [*outer, kernel.index(count - 1)])
+        kernel.store(
+            kernel.constant(0, compute_type(element)), kernel.buffers[0], [*outer, kernel.index(count - 1)]
+        )
         with kernel.loops([whole]) as (block,):
             first = Scalar(kernel, kernel.scaled(block, BLOCK))
             with kernel.when(((first < count) | best_of.beats_in(outer, first)).value):
@@ -287,13 +306,13 @@ def _insert(
                     best_of.take(outer, first + Scalar(kernel, index))
         with kernel.loops([rows.size - whole * BLOCK]) as (index,):
             best_of.take(outer, Scalar(kernel, kernel.scaled(index, 1, whole * BLOCK)))
-    to.call("best", kernel, [best, places], [source])
+    builder.call("best", kernel, [best, places], [source])
     shape = [rows.before, count, rows.after]
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [
             buffer_type(shape, element),
             buffer_type(shape, i64),
-            buffer_type(sizes, wide(element)),
+            buffer_type(sizes, compute_type(element)),
             buffer_type(sizes, i64),
         ]
     )
@@ -302,14 +321,14 @@ def _insert(
         at = [before, after, index]
         kernel.write(kernel.load(numbers, at), values, [before, index, after], element)
         kernel.store(kernel.load(held, at), indices, [before, index, after])
-    to.call("topk", kernel, _results(op, shape, element, to), [best, places])
+    builder.call("topk", kernel, _results(op, shape, element, builder), [best, places])
 
 
 @dataclass(frozen=True)
 class _Best:
     """The best so far of each row, in order, and where they are; and what rows are read from."""
 
-    kernel: Kernel
+    kernel: KernelBuilder
     buffers: Sequence[SSAValue]
     element: Attribute
     is_largest: bool
@@ -325,7 +344,7 @@ class _Best:
     def beats_in(self, outer: Sequence[SSAValue], first: Scalar) -> Scalar:
         """Whether any of a block comes before the last of the best; in vectors."""
         kernel, last = self.kernel, self.kernel.index(self.count - 1)
-        with kernel.reducing([BLOCK], [kernel.number(0, i32)]) as ((index,), held, results):
+        with kernel.reducing([BLOCK], [kernel.constant(0, i32)]) as ((index,), held, results):
             _, beats = self._beats(outer, first + Scalar(kernel, index), last)
             results.append(kernel.add(arith.MaxSIOp(held[0], beats.to(i32).value)))
         return Scalar(kernel, results[0]).differs(0)
@@ -354,34 +373,36 @@ class _Best:
             kernel.store(place.to(i64).value, held, [*outer, slot.value])
 
 
-def _results(op: math.TopKOp, sizes: Sequence[int], element: Attribute, to: Lowering) -> list[SSAValue]:
+def _results(
+    op: math.TopKOp, sizes: Sequence[int], element: Attribute, builder: LoweringBuilder
+) -> list[SSAValue]:
     """Buffers of both results, of which either may be left out."""
     return [
-        to.allocate(sizes, kind) if result.type == NONE else to.result(result)
+        builder.allocate(sizes, kind) if result.type == NONE else builder.result(result)
         for result, kind in ((op.Values, element), (op.Indices, i64))
     ]
 
 
 @lowers(math.TopKOp)
-def top_k(op: math.TopKOp, to: Lowering) -> str | None:
+def top_k(op: math.TopKOp, builder: LoweringBuilder) -> str | None:
     """The K largest (or smallest) along `axis`, in order, and where they were."""
-    if to.constant(op.K) is None:
+    if builder.constant(op.K) is None:
         return "a K that is no constant"
-    rows, element = Rows.of(to.shape(op.X), op.axis.value.data), to.element(op.X)
+    rows, element = AxisSplit.of(builder.shape(op.X), op.axis.value.data), builder.element(op.X)
     known = op.Indices if op.Values.type == NONE else op.Values
-    count = Rows.of(to.shape(known), op.axis.value.data).size
-    source, is_largest = to.buffer(op.X), bool(op.largest.value.data)
+    count = AxisSplit.of(builder.shape(known), op.axis.value.data).size
+    source, is_largest = builder.buffer(op.X), bool(op.largest.value.data)
     sizes = [rows.before, count, rows.after]
-    by_keys = has_keys(element) and rows.size >= LEAST_BY_DIGITS and count > MOST_INSERTED_ROW
-    if not by_keys and 0 < count * count <= MOST_INSERTED * rows.size:
-        _insert(op, source, rows, count, element, to)
+    by_keys = has_keys(element) and rows.size >= MIN_RADIX_SORT and count > MAX_INSERTION_K
+    if not by_keys and 0 < count * count <= MAX_INSERTION_RATIO * rows.size:
+        _insert(op, source, rows, count, element, builder)
         return None
     if by_keys:
-        places, most, half_of = _sorted_by_keys(source, rows, count, element, is_largest, to), count, 0
+        places, most, half_of = _sorted_by_keys(source, rows, count, element, is_largest, builder), count, 0
     else:
-        places = sorted_places(source, rows, element, is_largest, to)
+        places = sorted_places(source, rows, element, is_largest, builder)
         most, half_of = rows.size, passes(rows.size) % 2
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [
             buffer_type(sizes, element),
             buffer_type(sizes, i64),
@@ -396,5 +417,5 @@ def top_k(op: math.TopKOp, to: Lowering) -> str | None:
         at = kernel.add(arith.IndexCastOp(place, INDEX))
         kernel.store(kernel.load(read, [before, at, after]), values, [before, index, after])
         kernel.store(place, indices, [before, index, after])
-    to.call("topk", kernel, _results(op, sizes, element, to), [source, places])
+    builder.call("topk", kernel, _results(op, sizes, element, builder), [source, places])
     return None

@@ -10,47 +10,47 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.memory import TransposeOp, element_of
 from xonnc.dialects.krnl.types import size_of
-from xonnc.lowering.onnx_to_krnl.kernel_builder import BufferType, Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_known, is_known
+from xonnc.lowering.onnx_to_krnl.kernel_builder import BufferType, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static
 
 
 @dataclass(frozen=True)
-class Along:
+class IndexExpr:
     """A place on an axis: `offset`, and the indices of some loops, each times a factor."""
 
     terms: tuple[tuple[int, Size], ...] = ()
     """Loops by number, with their factors."""
     offset: Size = 0
 
-    def emit(self, kernel: Kernel, loops: Sequence[SSAValue]) -> SSAValue:
+    def emit(self, kernel: KernelBuilder, loops: Sequence[SSAValue]) -> SSAValue:
         """The index."""
         total: SSAValue | None = None
-        for loop, factor in self.terms:
-            part = kernel.scaled(loops[loop], factor)
+        for dim, factor in self.terms:
+            part = kernel.scaled(loops[dim], factor)
             total = part if total is None else kernel.plus(total, part)
         if total is None:
             return kernel.size(self.offset)
         return kernel.scaled(total, 1, self.offset)
 
 
-def loop(number: int, factor: Size = 1, offset: Size = 0) -> Along:
+def dim(number: int, factor: Size = 1, offset: Size = 0) -> IndexExpr:
     """The index of one loop, times `factor`, plus `offset`."""
-    return Along(((number, factor),), offset)
+    return IndexExpr(((number, factor),), offset)
 
 
-def plain(rank: int) -> list[Along]:
+def identity_map(rank: int) -> list[IndexExpr]:
     """Each axis along its own loop."""
-    return [loop(axis) for axis in range(rank)]
+    return [dim(axis) for axis in range(rank)]
 
 
 @dataclass(frozen=True)
-class Side:
+class AffineAccess:
     """A buffer, the shape it is read or written as, and a place on each axis of it."""
 
     buffer: SSAValue
     shape: Sequence[Size]
-    places: Sequence[Along]
+    places: Sequence[IndexExpr]
 
     def type_like(self) -> BufferType:
         """The buffer's type in the shape."""
@@ -66,26 +66,28 @@ class Side:
             step *= size
         return found
 
-    def part(self, starts: Mapping[int, Size], steps: Mapping[int, int]) -> Side:
+    def part(self, starts: Mapping[int, Size], steps: Mapping[int, int]) -> AffineAccess:
         """The side where some loops begin later, or move in steps."""
-        places: list[Along] = []
+        places: list[IndexExpr] = []
         for place in self.places:
             offset = place.offset
             for number, factor in place.terms:
                 offset = offset + factor * starts.get(number, 0)
             places.append(
-                Along(
+                IndexExpr(
                     tuple((number, factor * steps.get(number, 1)) for number, factor in place.terms), offset
                 )
             )
-        return Side(self.buffer, self.shape, places)
+        return AffineAccess(self.buffer, self.shape, places)
 
 
-LEAST_TURNED = 4
+MIN_TRANSPOSE_TILE = 4
 """Elements in a row of a square that is turned in registers, at least."""
 
 
-def copy(name: str, sizes: Sequence[Size], target: Side, source: Side, to: Lowering) -> None:
+def copy(
+    name: str, sizes: Sequence[Size], target: AffineAccess, source: AffineAccess, builder: LoweringBuilder
+) -> None:
     """
     Copies one element an iteration of the loops `sizes`.
 
@@ -96,29 +98,29 @@ def copy(name: str, sizes: Sequence[Size], target: Side, source: Side, to: Lower
     rows = [number for number, size in enumerate(sizes) if after[number] == 1 and size != 1]
     columns = [number for number, size in enumerate(sizes) if before[number] == 1 and size != 1]
     if len(rows) == len(columns) == 1 and rows != columns:
-        size = to.tiles.square(size_of(element_of(source.buffer)))
-        _copy_turned(name, sizes, (target, source), (rows[0], columns[0]), size, to)
+        size = builder.tiles.square(size_of(element_of(source.buffer)))
+        _copy_turned(name, sizes, (target, source), (rows[0], columns[0]), size, builder)
     else:
-        _copy(name, sizes, target, source, to)
+        _copy(name, sizes, target, source, builder)
 
 
 def _copy_turned(
     name: str,
     sizes: Sequence[Size],
-    sides: tuple[Side, Side],
+    sides: tuple[AffineAccess, AffineAccess],
     loops: tuple[int, int],
     size: int,
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """In squares of `size` along two loops, what is left behind the last in smaller ones."""
-    if size < LEAST_TURNED:
-        _copy(name, sizes, *sides, to)
+    if size < MIN_TRANSPOSE_TILE:
+        _copy(name, sizes, *sides, builder)
         return
     whole = {number: sizes[number] // size for number in loops}
     if 0 in whole.values():
-        _copy_turned(name, sizes, sides, loops, size // 2, to)
+        _copy_turned(name, sizes, sides, loops, size // 2, builder)
         return
-    _turn(name, [whole.get(number, count) for number, count in enumerate(sizes)], sides, loops, size, to)
+    _turn(name, [whole.get(number, count) for number, count in enumerate(sizes)], sides, loops, size, builder)
     counts = list(sizes)
     for number, count in whole.items():
         done = count * size
@@ -128,48 +130,50 @@ def _copy_turned(
             rest[number] = left
             target, source = (side.part({number: done}, {}) for side in sides)
             # Of how many are left only a run tells, one by one is as good as any.
-            if are_known(rest):
-                _copy_turned(name, rest, (target, source), loops, size // 2, to)
+            if are_static(rest):
+                _copy_turned(name, rest, (target, source), loops, size // 2, builder)
             else:
-                _copy(name, rest, target, source, to)
+                _copy(name, rest, target, source, builder)
         counts[number] = done
 
 
 def _turn(
     name: str,
     counts: Sequence[Size],
-    sides: tuple[Side, Side],
+    sides: tuple[AffineAccess, AffineAccess],
     loops: tuple[int, int],
     size: int,
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """Squares of elements along two loops."""
     row, column = loops
     target, source = (side.part({}, {row: size, column: size}) for side in sides)
     strides = sides[0].strides(len(counts))[column], sides[1].strides(len(counts))[row]
-    kernel = Kernel([target.type_like(), source.type_like()])
+    kernel = KernelBuilder([target.type_like(), source.type_like()])
     out, read = kernel.buffers
     with kernel.loops(counts) as indices:
         places = [[place.emit(kernel, indices) for place in side.places] for side in (target, source)]
-        given = [stride if is_known(stride) else DYNAMIC_INDEX for stride in strides]
-        open_strides = [kernel.size(stride) for stride in strides if not is_known(stride)]
+        given = [stride if is_static(stride) else DYNAMIC_INDEX for stride in strides]
+        open_strides = [kernel.size(stride) for stride in strides if not is_static(stride)]
         properties = {"size": IntegerAttr(size, i64), "strides": DenseArrayBase.from_list(i64, given)}
         kernel.block.add_op(TransposeOp(operands=[out, read, *places, open_strides], properties=properties))
-    to.call(name, kernel, [target.buffer], [source.buffer])
+    builder.call(name, kernel, [target.buffer], [source.buffer])
 
 
-def _copy(name: str, sizes: Sequence[Size], target: Side, source: Side, to: Lowering) -> None:
-    kernel = Kernel([target.type_like(), source.type_like()])
+def _copy(
+    name: str, sizes: Sequence[Size], target: AffineAccess, source: AffineAccess, builder: LoweringBuilder
+) -> None:
+    kernel = KernelBuilder([target.type_like(), source.type_like()])
     out, read = kernel.buffers
     with kernel.loops(sizes) as loops:
         value = kernel.load(read, [place.emit(kernel, loops) for place in source.places])
         kernel.store(value, out, [place.emit(kernel, loops) for place in target.places])
-    to.call(name, kernel, [target.buffer], [source.buffer])
+    builder.call(name, kernel, [target.buffer], [source.buffer])
 
 
-def fill(buffer: SSAValue, count: Size, value: float, to: Lowering) -> None:
+def fill(buffer: SSAValue, count: Size, value: float, builder: LoweringBuilder) -> None:
     """Sets all `count` elements of a buffer."""
-    kernel = Kernel([Side(buffer, [count], plain(1)).type_like()])
+    kernel = KernelBuilder([AffineAccess(buffer, [count], identity_map(1)).type_like()])
     with kernel.loops([count]) as loops:
-        kernel.store(kernel.number(value, element_of(kernel.buffers[0])), kernel.buffers[0], loops)
-    to.call("fill", kernel, [buffer], [])
+        kernel.store(kernel.constant(value, element_of(kernel.buffers[0])), kernel.buffers[0], loops)
+    builder.call("fill", kernel, [buffer], [])

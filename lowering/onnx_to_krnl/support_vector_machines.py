@@ -13,10 +13,10 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.onnx.attributes import numbers_of, values_of
 from xonnc.dialects.onnx.ops.ml import SVMClassifierOp, SVMRegressorOp
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.linear_models import Linear, linear, linear_scores
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.post_transforms import highest, transform
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
@@ -33,11 +33,11 @@ class _Similarity:
     degree: int
 
     def of(
-        self, kernel: Kernel, plan: Linear, source: SSAValue, matrix: SSAValue, at: Sequence[SSAValue]
+        self, kernel: KernelBuilder, plan: Linear, source: SSAValue, matrix: SSAValue, at: Sequence[SSAValue]
     ) -> Scalar:
         """What the row and the support vector `at` have in common."""
         row, vector = at
-        zero = kernel.number(0.0, plan.kind)
+        zero = kernel.constant(0.0, plan.kind)
         with kernel.reducing([plan.columns], [zero]) as ((column,), carried, results):
             x = read_as(kernel, source, [row, column], plan.element, plan.kind)
             y = Scalar(kernel, kernel.load(matrix, [vector, column]))
@@ -70,25 +70,25 @@ def _power(x: Scalar, exponent: int) -> Scalar:
 
 
 @lowers(SVMRegressorOp)
-def svm_regressor(op: SVMRegressorOp, to: Lowering) -> str | None:
+def svm_regressor(op: SVMRegressorOp, builder: LoweringBuilder) -> str | None:
     """What each support vector has in common with the features, added up; of one class the sign of that."""
     count = op.n_supports.value.data
     vectors, coefficients, rho, parameters = (
         numbers_of(each) for each in (op.support_vectors, op.coefficients, op.rho, op.kernel_params)
     )
     name = op.kernel_type.data if count else "LINEAR"
-    plan = linear(op.X, vectors if count else coefficients, None, to)
+    plan = linear(op.X, vectors if count else coefficients, None, builder)
     if plan is None or coefficients is None or rho is None or not rho.size:
         return "vectors that are not as long as rows of features"
-    shares = coefficients if count else np.ones(1)
-    if plan.count != len(shares) or to.shape(op.Y) != (plan.rows, 1):
+    dual_coefficients = coefficients if count else np.ones(1)
+    if plan.count != len(dual_coefficients) or builder.shape(op.Y) != (plan.rows, 1):
         return "as many coefficients as support vectors"
     similarity = _similarity(name, parameters)
     kind, columns = plan.kind, plan.columns
     dtype = plan.coefficients.dtype
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [
-            buffer_type([plan.rows, 1], to.element(op.Y)),
+            buffer_type([plan.rows, 1], builder.element(op.Y)),
             buffer_type([plan.rows, 1], kind),
             buffer_type([plan.rows, columns], plan.element),
             buffer_type([plan.count, columns], kind),
@@ -96,7 +96,7 @@ def svm_regressor(op: SVMRegressorOp, to: Lowering) -> str | None:
         ]
     )
     out, sums, source, matrix, weights = kernel.buffers
-    zero = kernel.number(0.0, kind)
+    zero = kernel.constant(0.0, kind)
     with kernel.loops([plan.rows]) as (row,):
         with kernel.reducing([plan.count], [zero]) as ((vector,), total, totals):
             near = similarity.of(kernel, plan, source, matrix, [row, vector])
@@ -108,11 +108,14 @@ def svm_regressor(op: SVMRegressorOp, to: Lowering) -> str | None:
         at = [row, kernel.index(0)]
         kernel.store(made.value, sums, at)
         transform(kernel, sums, row, 1, op.post_transform.data)
-        made = Scalar(kernel, kernel.load(sums, at)).to(wide(to.element(op.Y)))
-        kernel.write(made.value, out, at, to.element(op.Y))
-    scratch = to.allocate([plan.rows, 1], kind)
-    tables = [to.packed(plan.coefficients), to.packed(shares.astype(dtype))]
-    to.call("supportvectors", kernel, [to.result(op.Y), scratch], [to.buffer(op.X), *tables])
+        made = Scalar(kernel, kernel.load(sums, at)).to(compute_type(builder.element(op.Y)))
+        kernel.write(made.value, out, at, builder.element(op.Y))
+    scratch = builder.allocate([plan.rows, 1], kind)
+    tables = [
+        builder.constant_buffer(plan.coefficients),
+        builder.constant_buffer(dual_coefficients.astype(dtype)),
+    ]
+    builder.call("supportvectors", kernel, [builder.result(op.Y), scratch], [builder.buffer(op.X), *tables])
     return None
 
 
@@ -126,7 +129,7 @@ class _Machine:
     classes: int
     begins: Sequence[int]
     """The first support vector of each class, and behind the last."""
-    shares: Array
+    dual_coefficients: Array
     """[classes - 1, support vectors]: as libsvm has them."""
     rho: Array
     """[pairs of classes]"""
@@ -140,46 +143,51 @@ class _Machine:
 
 
 @lowers(SVMClassifierOp)
-def svm_classifier(op: SVMClassifierOp, to: Lowering) -> str | None:
+def svm_classifier(op: SVMClassifierOp, builder: LoweringBuilder) -> str | None:
     """The class that wins most pairs; scores of pairs, or probabilities of classes as in libsvm."""
     labels = values_of(op.classlabels_ints)
     if labels is None or len(labels) < 2:
         return "classes that are called by strings, or one alone"
     counts = values_of(op.vectors_per_class) or ()
     if not sum(counts):
-        return _linear_classifier(op, labels, to)
-    machine = _machine(op, len(labels), counts, to)
+        return _linear_classifier(op, labels, builder)
+    machine = _machine(op, len(labels), counts, builder)
     if isinstance(machine, str):
         return machine
     after, rows = op.post_transform.data, machine.plan.rows
     count = len(machine.pairs)
     has_one = machine.sigmoids is None and count == 1
     wanted = 2 if has_one else count if machine.sigmoids is None else len(labels)
-    if to.shape(op.Z) != (rows, wanted):
-        return f"scores of shape {list(to.shape(op.Z))}, not {[rows, wanted]}"
+    if builder.shape(op.Z) != (rows, wanted):
+        return f"scores of shape {list(builder.shape(op.Z))}, not {[rows, wanted]}"
     if has_one and after == "PROBIT":
         return "PROBIT of one score for two classes"
-    scores, votes = to.allocate([rows, count], machine.plan.kind), to.allocate([rows, len(labels)], i64)
-    _decide(machine, op.X, scores, votes, to)
+    scores, votes = (
+        builder.allocate([rows, count], machine.plan.kind),
+        builder.allocate([rows, len(labels)], i64),
+    )
+    _decide(machine, op.X, scores, votes, builder)
     if machine.sigmoids is not None:
-        scores = _probabilities(machine, scores, to)
+        scores = _probabilities(machine, scores, builder)
     elif has_one:
-        scores = _both(scores, rows, machine.plan, to)
-    _name(votes, len(labels), i64, op, labels, to)
-    _write(scores, (rows, wanted), machine.plan, after, op, to)
+        scores = _both(scores, rows, machine.plan, builder)
+    _name(votes, len(labels), i64, op, labels, builder)
+    _write(scores, (rows, wanted), machine.plan, after, op, builder)
     return None
 
 
-def _machine(op: SVMClassifierOp, classes: int, counts: Sequence[int], to: Lowering) -> _Machine | str:
-    vectors, shares, rho, parameters, slopes, offsets = (
+def _machine(
+    op: SVMClassifierOp, classes: int, counts: Sequence[int], builder: LoweringBuilder
+) -> _Machine | str:
+    vectors, dual_coefficients, rho, parameters, slopes, offsets = (
         numbers_of(each)
         for each in (op.support_vectors, op.coefficients, op.rho, op.kernel_params, op.prob_a, op.prob_b)
     )
-    plan = linear(op.X, vectors, None, to)
+    plan = linear(op.X, vectors, None, builder)
     pairs = classes * (classes - 1) // 2
     if plan is None or plan.count != sum(counts) or len(counts) != classes or min(counts) < 0:
         return "support vectors that are not as long as rows of features, or not as many as the classes have"
-    if shares is None or shares.size != (classes - 1) * plan.count:
+    if dual_coefficients is None or dual_coefficients.size != (classes - 1) * plan.count:
         return "as many coefficients as support vectors, for each class but one"
     if rho is None or rho.size != pairs:
         return "as many values of rho as pairs of classes"
@@ -191,11 +199,13 @@ def _machine(op: SVMClassifierOp, classes: int, counts: Sequence[int], to: Lower
     dtype = plan.coefficients.dtype
     begins = [0, *accumulate(counts)]
     similarity = _similarity(op.kernel_type.data, parameters)
-    matrix = shares.reshape(classes - 1, plan.count).astype(dtype)
+    matrix = dual_coefficients.reshape(classes - 1, plan.count).astype(dtype)
     return _Machine(plan, similarity, classes, begins, matrix, rho.astype(dtype), sigmoids)
 
 
-def _decide(machine: _Machine, x: SSAValue, scores: SSAValue, votes: SSAValue, to: Lowering) -> None:
+def _decide(
+    machine: _Machine, x: SSAValue, scores: SSAValue, votes: SSAValue, builder: LoweringBuilder
+) -> None:
     """
     The score of each pair of classes, and how many pairs each class wins.
 
@@ -203,8 +213,8 @@ def _decide(machine: _Machine, x: SSAValue, scores: SSAValue, votes: SSAValue, t
     `shares[i]`, times what they have in common with the row, and rho; above 0 the first class wins.
     """
     plan, kind, count = machine.plan, machine.plan.kind, len(machine.pairs)
-    near = to.allocate([plan.rows, plan.count], kind)
-    kernel = Kernel(
+    near = builder.allocate([plan.rows, plan.count], kind)
+    kernel = KernelBuilder(
         [
             buffer_type([plan.rows, plan.count], kind),
             buffer_type([plan.rows, plan.columns], plan.element),
@@ -215,8 +225,10 @@ def _decide(machine: _Machine, x: SSAValue, scores: SSAValue, votes: SSAValue, t
     with kernel.loops([plan.rows, plan.count]) as (row, vector):
         made = machine.similarity.of(kernel, plan, source, matrix, [row, vector])
         kernel.store(made.value, out, [row, vector])
-    to.call("similarities", kernel, [near], [to.buffer(x), to.packed(plan.coefficients)])
-    kernel = Kernel(
+    builder.call(
+        "similarities", kernel, [near], [builder.buffer(x), builder.constant_buffer(plan.coefficients)]
+    )
+    kernel = KernelBuilder(
         [
             buffer_type([plan.rows, count], kind),
             buffer_type([plan.rows, machine.classes], i64),
@@ -227,10 +239,10 @@ def _decide(machine: _Machine, x: SSAValue, scores: SSAValue, votes: SSAValue, t
             buffer_type([machine.classes + 1], i64),
         ]
     )
-    out, won, source, shares, rho, pairs, begins = kernel.buffers
+    out, won, source, dual_coefficients, rho, pairs, begins = kernel.buffers
     with kernel.loops([plan.rows]) as (row,):
         with kernel.loops([machine.classes]) as (place,):
-            kernel.store(kernel.number(0, i64), won, [row, place])
+            kernel.store(kernel.constant(0, i64), won, [row, place])
         with kernel.loops([count]) as (pair,):
             first, second = (
                 Scalar(kernel, kernel.load(pairs, [pair, kernel.index(place)])).to(INDEX) for place in (0, 1)
@@ -242,7 +254,7 @@ def _decide(machine: _Machine, x: SSAValue, scores: SSAValue, votes: SSAValue, t
                 )
                 with kernel.reducing([(end - begin).value], [total.value]) as ((turn,), held, results):
                     vector = (begin + Scalar(kernel, turn)).value
-                    share = Scalar(kernel, kernel.load(shares, [line.value, vector]))
+                    share = Scalar(kernel, kernel.load(dual_coefficients, [line.value, vector]))
                     term = share * Scalar(kernel, kernel.load(source, [row, vector]))
                     results.append((Scalar(kernel, held[0]) + term).value)
                 total = Scalar(kernel, results[0])
@@ -251,22 +263,22 @@ def _decide(machine: _Machine, x: SSAValue, scores: SSAValue, votes: SSAValue, t
             count_ = Scalar(kernel, kernel.load(won, [row, winner])) + 1
             kernel.store(count_.value, won, [row, winner])
     tables = [
-        machine.shares,
+        machine.dual_coefficients,
         machine.rho,
         np.array(machine.pairs, np.int64),
         np.array(machine.begins, np.int64),
     ]
-    to.call("decisions", kernel, [scores, votes], [near, *map(to.packed, tables)])
+    builder.call("decisions", kernel, [scores, votes], [near, *map(builder.constant_buffer, tables)])
 
 
-MOST_ROUNDS = 100
+MAX_COUPLING_ITERATIONS = 100
 """How often probabilities are made more exact at least before they are taken as they are."""
 
 NEARLY_NONE = 1e-7
 """Probabilities of pairs are kept so far from 0 and 1."""
 
 
-def _probabilities(machine: _Machine, scores: SSAValue, to: Lowering) -> SSAValue:
+def _probabilities(machine: _Machine, scores: SSAValue, builder: LoweringBuilder) -> SSAValue:
     """
     Probabilities of classes from those of pairs, in f64 as libsvm has them.
 
@@ -278,10 +290,10 @@ def _probabilities(machine: _Machine, scores: SSAValue, to: Lowering) -> SSAValu
     assert machine.sigmoids is not None
     plan, k, count = machine.plan, machine.classes, len(machine.pairs)
     chances, squares, current, made = (
-        to.allocate(shape, f64)
+        builder.allocate(shape, f64)
         for shape in ([plan.rows, k, k], [plan.rows, k, k], [plan.rows, k], [plan.rows, k])
     )
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [
             *(buffer_type([plan.rows, k, k], f64) for _ in range(2)),
             *(buffer_type([plan.rows, k], f64) for _ in range(2)),
@@ -307,12 +319,12 @@ def _probabilities(machine: _Machine, scores: SSAValue, to: Lowering) -> SSAValu
         _couple(kernel, row, (r, q, qp, p), k)
     tables = [machine.sigmoids, np.array(machine.pairs, np.int64)]
     outputs = [chances, squares, current, made]
-    to.call("probabilities", kernel, outputs, [scores, *map(to.packed, tables)])
+    builder.call("probabilities", kernel, outputs, [scores, *map(builder.constant_buffer, tables)])
     return made
 
 
 def _couple(
-    kernel: Kernel, row: SSAValue, buffers: tuple[SSAValue, SSAValue, SSAValue, SSAValue], k: int
+    kernel: KernelBuilder, row: SSAValue, buffers: tuple[SSAValue, SSAValue, SSAValue, SSAValue], k: int
 ) -> None:
     """The iteration, for one row."""
     r, q, qp, p = buffers
@@ -320,9 +332,9 @@ def _couple(
     def load(buffer: SSAValue, *at: SSAValue) -> Scalar:
         return Scalar(kernel, kernel.load(buffer, [row, *at]))
 
-    zero = kernel.number(0.0, f64)
+    zero = kernel.constant(0.0, f64)
     with kernel.loops([k]) as (t,):
-        kernel.store(kernel.number(1 / k, f64), p, [row, t])
+        kernel.store(kernel.constant(1 / k, f64), p, [row, t])
         with kernel.reducing([k], [zero]) as ((j,), held, sums):
             is_self = Scalar(kernel, j).equals(Scalar(kernel, t))
             # Nothing is written on the diagonal of the chances.
@@ -330,7 +342,7 @@ def _couple(
             kernel.store((-back * is_self.choose(Scalar(kernel, zero), load(r, t, j))).value, q, [row, t, j])
             sums.append((Scalar(kernel, held[0]) + back * back).value)
         kernel.store(sums[0], q, [row, t, t])
-    with kernel.reducing([max(MOST_ROUNDS, k)], [kernel.number(1, i1)]) as (_, held, goes):
+    with kernel.reducing([max(MAX_COUPLING_ITERATIONS, k)], [kernel.constant(1, i1)]) as (_, held, goes):
         # Once it is exact enough, nothing changes.
         turns = Scalar(kernel, held[0]).to(i64).to(INDEX).value
         with kernel.reducing([turns, k], [zero]) as ((_, t), carried, totals):
@@ -357,56 +369,73 @@ def _couple(
         goes.append(is_far.value)
 
 
-def _both(scores: SSAValue, rows: int, plan: Linear, to: Lowering) -> SSAValue:
+def _both(scores: SSAValue, rows: int, plan: Linear, builder: LoweringBuilder) -> SSAValue:
     """Of two classes the score of the first, turned over, and the score."""
-    made = to.allocate([rows, 2], plan.kind)
-    kernel = Kernel([buffer_type([rows, 2], plan.kind), buffer_type([rows, 1], plan.kind)])
+    made = builder.allocate([rows, 2], plan.kind)
+    kernel = KernelBuilder([buffer_type([rows, 2], plan.kind), buffer_type([rows, 1], plan.kind)])
     out, source = kernel.buffers
     with kernel.loops([rows]) as (row,):
         score = Scalar(kernel, kernel.load(source, [row, kernel.index(0)]))
         kernel.store((-score).value, out, [row, kernel.index(0)])
         kernel.store(score.value, out, [row, kernel.index(1)])
-    to.call("scores", kernel, [made], [scores])
+    builder.call("scores", kernel, [made], [scores])
     return made
 
 
 def _name(
-    scores: SSAValue, count: int, kind: Attribute, op: SVMClassifierOp, labels: Sequence[int], to: Lowering
+    scores: SSAValue,
+    count: int,
+    kind: Attribute,
+    op: SVMClassifierOp,
+    labels: Sequence[int],
+    builder: LoweringBuilder,
 ) -> None:
     """The label of the highest score or number of votes of each row, of equal ones the first."""
-    rows = to.shape(op.Y)[0]
-    kernel = Kernel([buffer_type([rows], i64), buffer_type([rows, count], kind), buffer_type([count], i64)])
+    rows = builder.shape(op.Y)[0]
+    kernel = KernelBuilder(
+        [buffer_type([rows], i64), buffer_type([rows, count], kind), buffer_type([count], i64)]
+    )
     out, source, names = kernel.buffers
     with kernel.loops([rows]) as (row,):
         kernel.store(kernel.load(names, [highest(kernel, source, row, count)]), out, [row])
-    to.call("labels", kernel, [to.result(op.Y)], [scores, to.packed(np.array(labels, np.int64))])
+    builder.call(
+        "labels",
+        kernel,
+        [builder.result(op.Y)],
+        [scores, builder.constant_buffer(np.array(labels, np.int64))],
+    )
 
 
 def _write(
-    scores: SSAValue, shape: tuple[int, int], plan: Linear, after: str, op: SVMClassifierOp, to: Lowering
+    scores: SSAValue,
+    shape: tuple[int, int],
+    plan: Linear,
+    after: str,
+    op: SVMClassifierOp,
+    builder: LoweringBuilder,
 ) -> None:
     """What `post_transform` makes of all scores of a row."""
     rows, count = shape
     kind = element_of(scores)
-    kernel = Kernel([buffer_type([rows, count], f32), buffer_type([rows, count], kind)])
+    kernel = KernelBuilder([buffer_type([rows, count], f32), buffer_type([rows, count], kind)])
     out, source = kernel.buffers
     with kernel.loops([rows]) as (row,):
         transform(kernel, source, row, count, after)
         with kernel.loops([count]) as (column,):
             kernel.store(Scalar(kernel, kernel.load(source, [row, column])).to(f32).value, out, [row, column])
-    to.call("scores", kernel, [to.result(op.Z), scores], [])
+    builder.call("scores", kernel, [builder.result(op.Z), scores], [])
 
 
-def _linear_classifier(op: SVMClassifierOp, labels: Sequence[int], to: Lowering) -> str | None:
+def _linear_classifier(op: SVMClassifierOp, labels: Sequence[int], builder: LoweringBuilder) -> str | None:
     """Without support vectors: one product a class, and the first value of rho."""
     rho = numbers_of(op.rho)
     if rho is None or not rho.size:
         return "no value of rho"
-    plan = linear(op.X, numbers_of(op.coefficients), rho[:1], to)
-    if plan is None or plan.count != len(labels) or to.shape(op.Z) != (plan.rows, plan.count):
+    plan = linear(op.X, numbers_of(op.coefficients), rho[:1], builder)
+    if plan is None or plan.count != len(labels) or builder.shape(op.Z) != (plan.rows, plan.count):
         return "coefficients that are not as many as there are features and classes"
-    scores = to.allocate([plan.rows, plan.count], plan.kind)
-    linear_scores(plan, op.X, scores, to)
-    _name(scores, plan.count, plan.kind, op, labels, to)
-    _write(scores, (plan.rows, plan.count), plan, op.post_transform.data, op, to)
+    scores = builder.allocate([plan.rows, plan.count], plan.kind)
+    linear_scores(plan, op.X, scores, builder)
+    _name(scores, plan.count, plan.kind, op, labels, builder)
+    _write(scores, (plan.rows, plan.count), plan, op.post_transform.data, op, builder)
     return None

@@ -52,17 +52,17 @@ def size_of_form(form: Form, symbols: Symbols) -> Size:
     return Extent(form, symbols) if form.number is None else form.number
 
 
-def is_known(size: Size) -> TypeGuard[int]:
+def is_static(size: Size) -> TypeGuard[int]:
     """Whether a size is a number now."""
     return isinstance(size, int)
 
 
-def are_known(sizes: Iterable[Size]) -> bool:
+def are_static(sizes: Iterable[Size]) -> bool:
     """Whether all sizes are numbers now."""
     return all(isinstance(size, int) for size in sizes)
 
 
-def known(sizes: Iterable[Size]) -> list[int]:
+def static_sizes(sizes: Iterable[Size]) -> list[int]:
     """Sizes that are numbers now."""
     return [size for size in sizes if isinstance(size, int)]
 
@@ -79,7 +79,7 @@ def volume(sizes: Iterable[Size]) -> Size:
     return total
 
 
-def least(a: Size, b: Size) -> Size:
+def min_size(a: Size, b: Size) -> Size:
     """The smaller of two sizes."""
     match a, b:
         case int(), int():
@@ -87,10 +87,10 @@ def least(a: Size, b: Size) -> Size:
         case Extent(form, symbols), _:
             return size_of_form(symbols.minimum(form, _form_of(b)), symbols)
         case _, Extent():
-            return least(b, a)
+            return min_size(b, a)
 
 
-def greatest(a: Size, b: Size) -> Size:
+def max_size(a: Size, b: Size) -> Size:
     """The larger of two sizes."""
     match a, b:
         case int(), int():
@@ -98,7 +98,7 @@ def greatest(a: Size, b: Size) -> Size:
         case Extent(form, symbols), _:
             return size_of_form(symbols.maximum(form, _form_of(b)), symbols)
         case _, Extent():
-            return greatest(b, a)
+            return max_size(b, a)
 
 
 def _form_of(size: Size) -> Form:

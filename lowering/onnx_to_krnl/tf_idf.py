@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.attributes import numbers_of, values_of
 from xonnc.dialects.onnx.ops.nn import TfIdfVectorizerOp
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
@@ -23,22 +23,22 @@ Integers = npt.NDArray[np.int64]
 
 
 @lowers(TfIdfVectorizerOp)
-def tf_idf_vectorizer(op: TfIdfVectorizerOp, to: Lowering) -> str | None:
+def tf_idf_vectorizer(op: TfIdfVectorizerOp, builder: LoweringBuilder) -> str | None:
     """How often each n-gram of numbers is in a row, by halves of the pool; or whether; times a weight."""
-    shape = to.shape(op.X)
+    shape = builder.shape(op.X)
     rows, columns = (1, *shape)[-2:] if shape else (1, 1)
     targets = values_of(op.ngram_indexes) or ()
     size = max(targets, default=-1) + 1
     weights = numbers_of(op.weights)
-    if op.pool_int64s is None or prod(to.shape(op.Y)) != rows * size or min(targets, default=-1) < 0:
+    if op.pool_int64s is None or prod(builder.shape(op.Y)) != rows * size or min(targets, default=-1) < 0:
         return "of strings, or of places that the result has not"
     if weights is not None and len(weights) not in (0, size):
         return "not as many weights as the result has places"
     grams = _grams(op, targets)
     if grams is None:
         return "n-grams that are not as many as their places"
-    counts = to.allocate([rows, size], i64)
-    fill(counts, rows * size, 0, to)
+    counts = builder.allocate([rows, size], i64)
+    fill(counts, rows * size, 0, builder)
     least, most = op.min_gram_length.value.data, op.max_gram_length.value.data
     for apart in range(1, op.max_skip_count.value.data + 2):
         # How far apart they are says nothing of single numbers, which are counted once.
@@ -46,8 +46,8 @@ def tf_idf_vectorizer(op: TfIdfVectorizerOp, to: Lowering) -> str | None:
             reach = (length - 1) * apart
             if length in grams and reach < columns:
                 sizes = rows, columns, size
-                _count(op.X, counts, grams[length], apart, sizes, to)
-    _weigh(op, counts, (rows, size), weights, to)
+                _count(op.X, counts, grams[length], apart, sizes, builder)
+    _weigh(op, counts, (rows, size), weights, builder)
     return None
 
 
@@ -76,14 +76,14 @@ def _count(
     grams: tuple[Integers, Integers],
     apart: int,
     sizes: tuple[int, int, int],
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     """Counts n-grams of one length, the numbers of a row so far apart."""
     table, places = grams
     rows, columns, size = sizes
     known, length = table.shape
-    element = to.element(x)
-    kernel = Kernel(
+    element = builder.element(x)
+    kernel = KernelBuilder(
         [
             buffer_type([rows, size], i64),
             buffer_type([rows, columns], element),
@@ -97,7 +97,7 @@ def _count(
             read_as(kernel, source, [row, kernel.scaled(first, 1, place * apart)], element, i64)
             for place in range(length)
         ]
-        ends = [kernel.number(0, i64), kernel.number(known, i64)]
+        ends = [kernel.constant(0, i64), kernel.constant(known, i64)]
         with kernel.reducing([known.bit_length()], ends) as (_, carried, results):
             low, high = (Scalar(kernel, each) for each in carried)
             middle = (low + high) // 2
@@ -110,14 +110,19 @@ def _count(
         target = Scalar(kernel, kernel.load(targets, [place.to(INDEX).value])).to(INDEX).value
         total = Scalar(kernel, kernel.load(out, [row, target])) + is_same.to(i64)
         kernel.store(total.value, out, [row, target])
-    to.call("grams", kernel, [counts], [to.buffer(x), to.packed(table), to.packed(places)])
+    builder.call(
+        "grams",
+        kernel,
+        [counts],
+        [builder.buffer(x), builder.constant_buffer(table), builder.constant_buffer(places)],
+    )
 
 
 def _compared(
-    kernel: Kernel, table: SSAValue, place: Scalar, numbers: Sequence[Scalar]
+    kernel: KernelBuilder, table: SSAValue, place: Scalar, numbers: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar]:
     """Whether a row of a table comes before numbers, and whether it is the same."""
-    is_less, is_same = (Scalar(kernel, kernel.number(number, i1)) for number in (0, 1))
+    is_less, is_same = (Scalar(kernel, kernel.constant(number, i1)) for number in (0, 1))
     for column, number in enumerate(numbers):
         key = Scalar(kernel, kernel.load(table, [place.to(INDEX).value, kernel.index(column)]))
         is_less = is_less | (is_same & (key < number))
@@ -130,12 +135,12 @@ def _weigh(
     counts: SSAValue,
     sizes: tuple[int, int],
     weights: npt.NDArray[np.float32] | Integers | None,
-    to: Lowering,
+    builder: LoweringBuilder,
 ) -> None:
     mode = op.mode.data
     is_weighed = mode != "TF" and weights is not None and len(weights) > 0
     types: list[Attribute] = [f32, i64]
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [
             *[buffer_type(sizes, each) for each in types],
             *[buffer_type(sizes[1:], f32)] * is_weighed,
@@ -148,5 +153,7 @@ def _weigh(
         for each in held:
             made = made * Scalar(kernel, kernel.load(each, [column]))
         kernel.store(made.value, out, [row, column])
-    tables = [to.packed(weights.astype(np.float32))] if is_weighed and weights is not None else []
-    to.call("weighed", kernel, [to.result(op.Y)], [counts, *tables])
+    tables = (
+        [builder.constant_buffer(weights.astype(np.float32))] if is_weighed and weights is not None else []
+    )
+    builder.call("weighed", kernel, [builder.result(op.Y)], [counts, *tables])

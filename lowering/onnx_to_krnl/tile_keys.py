@@ -15,12 +15,12 @@ from xdsl.ir import Attribute
 from xonnc.dialects.krnl.int8_tiles import ByteConvOp
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 
 
 def gemm_key(sizes: tuple[Size, Size, Size], element: Attribute) -> str:
     """`gemm 128x768x3072 f32`: rows, terms and columns, `?` for those that only a run tells."""
-    m, n, k = (str(size) if is_known(size) else "?" for size in sizes)
+    m, n, k = (str(size) if is_static(size) else "?" for size in sizes)
     return f"gemm {m}x{k}x{n} {'f64' if element == f64 else 'f32'}"
 
 
@@ -36,7 +36,7 @@ def conv_key(
     `windows` are the sizes of the window, its strides and its dilations.
     """
     kernel, strides, dilations = ("x".join(map(str, sizes)) for sizes in windows)
-    pixels = "x".join(str(size) if is_known(size) and size != DYNAMIC_INDEX else "?" for size in out)
+    pixels = "x".join(str(size) if is_static(size) and size != DYNAMIC_INDEX else "?" for size in out)
     name, _, element = kind.partition(" ")
     stepped = "" if set(windows[1]) == {1} else f" stride {strides}"
     spread = "" if set(windows[2]) == {1} else f" dilation {dilations}"

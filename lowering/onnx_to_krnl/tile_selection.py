@@ -23,7 +23,7 @@ from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import size_of
 from xonnc.errors import XonncError
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import on_core
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known, volume
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 from xonnc.targets.cpu import CpuTarget, load_cpu, portable
 
 Tile: TypeAlias = tuple[int, int]
@@ -89,7 +89,7 @@ class Tiles:
         prefetches between its loads.
         """
         m, n, k = sizes
-        if not (is_known(m) and is_known(n) and is_known(k)) or m > tile[0]:
+        if not (is_static(m) and is_static(n) and is_static(k)) or m > tile[0]:
             return 0
         return self.target.core.prefetch_bytes if n * k * size >= large_bytes(self.target) else 0
 
@@ -103,7 +103,7 @@ class Tiles:
         """
         core, (_, *sizes) = self.target.core, image
         size = 4 * volume(sizes)
-        is_far = len(sizes) == 4 and is_known(size) and size > core.l1_bytes
+        is_far = len(sizes) == 4 and is_static(size) and size > core.l1_bytes
         return core.line_bytes if is_far and prod(kernel) == 1 else 0
 
     def _measured(self, key: str) -> Tile | None:
@@ -193,10 +193,10 @@ def depthwise_tiles(columns: int, target: CpuTarget) -> list[Tile]:
     return [(count, 1) for count in dict.fromkeys([first, *others])]
 
 
-FEW_ROWS_SUMS = 12
+SMALL_M_ACCUMULATORS = 12
 """Vectors of sums of a product with few rows: as many as hide how long a multiplication takes."""
 
-LEAST_SUMS = 4
+MIN_ACCUMULATORS = 4
 """Vectors of sums that are enough where B comes from the second cache, which gives one in a cycle."""
 
 ADDRESSES = 6
@@ -208,7 +208,7 @@ def gemm_tiles(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> 
     lanes = target.vector_bytes // size
     m, n, k = sizes
     first = _gemm_tile(size, sizes, target)
-    if not is_known(m) or not is_known(n) or not is_known(k):
+    if not is_static(m) or not is_static(n) or not is_static(k):
         return [first]
     panels = -(-n // lanes)
     fitting = _fitting(min(m, target.registers), panels, target.registers)
@@ -219,16 +219,16 @@ def gemm_tiles(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> 
 def _gemm_tile(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> Tile:
     lanes = target.vector_bytes // size
     m, n, k = sizes
-    rows, vectors = _full_tile(m, -(-n // lanes) if is_known(n) else 0, target)
-    if not is_known(k) and rows > ADDRESSES:
+    rows, vectors = _full_tile(m, -(-n // lanes) if is_static(n) else 0, target)
+    if not is_static(k) and rows > ADDRESSES:
         # So many sums as leave a register for each vector of B, and one for the number of A.
         rows, vectors = ADDRESSES, max(vectors, (target.registers - 1) // (ADDRESSES + 1))
-    needed = -(-n // lanes) if is_known(n) else vectors
-    if is_known(m) and m * vectors < min(FEW_ROWS_SUMS, rows * vectors):
-        most = min(FEW_ROWS_SUMS // m, target.registers // 2, needed)
+    needed = -(-n // lanes) if is_static(n) else vectors
+    if is_static(m) and m * vectors < min(SMALL_M_ACCUMULATORS, rows * vectors):
+        most = min(SMALL_M_ACCUMULATORS // m, target.registers // 2, needed)
         panels = -(-needed // most)
-        is_large = is_known(n) and is_known(k) and n * k * size >= large_bytes(target)
-        is_shared = is_large and needed >= 2 * LEAST_SUMS
+        is_large = is_static(n) and is_static(k) and n * k * size >= large_bytes(target)
+        is_shared = is_large and needed >= 2 * MIN_ACCUMULATORS
         # An even number of panels of one width, so that two threads have the same to do.
         return m, -(-needed // (panels + panels % 2)) * lanes if is_shared else most * lanes
     wanted = min(vectors, needed)
@@ -249,7 +249,7 @@ def _full_tile(m: Size, panels: int, target: CpuTarget) -> Tile:
     """Rows and vectors that fill the registers; another width where that leaves less for narrow tiles."""
     registers = target.registers
     first, *others = [(min(MAX_ROWS, (registers - 1 - width) // width), width) for width in FULL_WIDTHS]
-    if not is_known(m) or not panels:
+    if not is_static(m) or not panels:
         return first
     costs = {tile: _cost(tile, m, panels, target) for tile in (first, *others)}
     best = min(costs, key=costs.__getitem__)

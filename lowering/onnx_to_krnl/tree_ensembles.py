@@ -13,9 +13,9 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.onnx.attributes import numbers_of, texts_of, values_of
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops.ml import TreeEnsembleClassifierOp, TreeEnsembleOp, TreeEnsembleRegressorOp
-from xonnc.lowering.onnx_to_krnl.element_types import wide
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.post_transforms import highest, transform
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
@@ -56,7 +56,7 @@ class _Plan:
 
 
 @lowers(TreeEnsembleOp)
-def tree_ensemble(op: TreeEnsembleOp, to: Lowering) -> str | None:
+def tree_ensemble(op: TreeEnsembleOp, builder: LoweringBuilder) -> str | None:
     """What the leaves say to which trees lead, together for each target."""
     count = 1 if op.n_targets is None else op.n_targets.value.data
     how, after = op.aggregate_function.value.data, op.post_transform.value.data
@@ -66,12 +66,12 @@ def tree_ensemble(op: TreeEnsembleOp, to: Lowering) -> str | None:
         trees = forest(op)
     except NoForestError as error:
         return str(error)
-    plan = _plan(op.X, trees, count, AGGREGATES[how], np.zeros(0), to, differs_if_none=True)
-    return _regressed(plan, op.X, op.Y, TRANSFORMS[after], to)
+    plan = _plan(op.X, trees, count, AGGREGATES[how], np.zeros(0), builder, differs_if_none=True)
+    return _regressed(plan, op.X, op.Y, TRANSFORMS[after], builder)
 
 
 @lowers(TreeEnsembleRegressorOp)
-def tree_ensemble_regressor(op: TreeEnsembleRegressorOp, to: Lowering) -> str | None:
+def tree_ensemble_regressor(op: TreeEnsembleRegressorOp, builder: LoweringBuilder) -> str | None:
     """What the leaves say to which trees lead, together for each target."""
     count = 1 if op.n_targets is None else op.n_targets.value.data
     base = _base(op)
@@ -79,8 +79,8 @@ def tree_ensemble_regressor(op: TreeEnsembleRegressorOp, to: Lowering) -> str | 
         trees = older_forest(op)
     except NoForestError as error:
         return str(error)
-    plan = _plan(op.X, trees, count, op.aggregate_function.data, base, to)
-    return _regressed(plan, op.X, op.Y, op.post_transform.data, to)
+    plan = _plan(op.X, trees, count, op.aggregate_function.data, base, builder)
+    return _regressed(plan, op.X, op.Y, op.post_transform.data, builder)
 
 
 def _base(op: TreeEnsembleRegressorOp | TreeEnsembleClassifierOp) -> Array:
@@ -95,19 +95,19 @@ def _plan(
     count: int,
     how: str,
     base: Array,
-    to: Lowering,
+    builder: LoweringBuilder,
     differs_if_none: bool = False,
 ) -> _Plan:
-    shape, element = to.shape(x), to.element(x)
+    shape, element = builder.shape(x), builder.element(x)
     rows, columns = (1, *shape)[-2:] if shape else (1, 1)
-    kind = f32 if wide(element) == f32 else f64
+    kind = f32 if compute_type(element) == f32 else f64
     return _Plan(trees, rows, columns, element, kind, count, how, base, differs_if_none)
 
 
-def _misfit(plan: _Plan, x: SSAValue, scores: Sequence[int], to: Lowering) -> str | None:
+def _misfit(plan: _Plan, x: SSAValue, scores: Sequence[int], builder: LoweringBuilder) -> str | None:
     """Why trees do not fit what they are given or give; `None` if they do."""
     trees = plan.trees
-    if len(to.shape(x)) not in (1, 2) or tuple(scores) != (plan.rows, plan.count):
+    if len(builder.shape(x)) not in (1, 2) or tuple(scores) != (plan.rows, plan.count):
         return "not rows of features, or scores of another shape"
     if trees.features.min() < 0 or trees.features.max() >= plan.columns:
         return f"trees ask for feature {trees.features.max()} of {plan.columns}"
@@ -117,26 +117,28 @@ def _misfit(plan: _Plan, x: SSAValue, scores: Sequence[int], to: Lowering) -> st
     return None if len(plan.base) in (0, 1, plan.count) else "as many base values as there are scores, or one"
 
 
-def _regressed(plan: _Plan, x: SSAValue, result: SSAValue, after: str, to: Lowering) -> str | None:
-    reason = _misfit(plan, x, to.shape(result), to)
+def _regressed(
+    plan: _Plan, x: SSAValue, result: SSAValue, after: str, builder: LoweringBuilder
+) -> str | None:
+    reason = _misfit(plan, x, builder.shape(result), builder)
     if reason is not None:
         return reason
-    element = to.element(result)
-    sums = to.allocate([plan.rows, plan.count], plan.kind)
-    _vote(plan, x, sums, to)
-    kernel = Kernel([buffer_type([plan.rows, plan.count], each) for each in (element, plan.kind)])
+    element = builder.element(result)
+    sums = builder.allocate([plan.rows, plan.count], plan.kind)
+    _vote(plan, x, sums, builder)
+    kernel = KernelBuilder([buffer_type([plan.rows, plan.count], each) for each in (element, plan.kind)])
     out, scores = kernel.buffers
     with kernel.loops([plan.rows]) as (row,):
         transform(kernel, scores, row, plan.count, after)
         with kernel.loops([plan.count]) as (column,):
             score = Scalar(kernel, kernel.load(scores, [row, column]))
-            kernel.write(score.to(wide(element)).value, out, [row, column], element)
-    to.call("scores", kernel, [to.result(result), sums], [])
+            kernel.write(score.to(compute_type(element)).value, out, [row, column], element)
+    builder.call("scores", kernel, [builder.result(result), sums], [])
     return None
 
 
 @lowers(TreeEnsembleClassifierOp)
-def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, to: Lowering) -> str | None:
+def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, builder: LoweringBuilder) -> str | None:
     """The class that leaves say most for, and all scores; of one class also those against it."""
     labels = values_of(op.classlabels_int64s)
     if labels is None or texts_of(op.classlabels_strings):
@@ -149,20 +151,20 @@ def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, to: Lowering) -> str 
     is_binary = len(np.unique(targets)) == 1 and len(labels) <= 2
     if (len(labels) == 1 and labels != (1,)) or (is_binary and targets[0] != 0) or not labels:
         return "one class that is not the first, or is not called 1"
-    plan = _plan(op.X, trees, max(2, len(labels)), "SUM", _base(op), to)
-    if wide(plan.element) != f64:
+    plan = _plan(op.X, trees, max(2, len(labels)), "SUM", _base(op), builder)
+    if compute_type(plan.element) != f64:
         plan = replace(plan, kind=f32)
-    reason = _misfit(plan, op.X, to.shape(op.Z), to)
+    reason = _misfit(plan, op.X, builder.shape(op.Z), builder)
     if reason is not None:
         return reason
-    sums = to.allocate([plan.rows, plan.count], plan.kind)
-    _vote(plan, op.X, sums, to)
-    named = to.packed(np.array((0, 1) if len(labels) == 1 else labels, np.int64))
+    sums = builder.allocate([plan.rows, plan.count], plan.kind)
+    _vote(plan, op.X, sums, builder)
+    named = builder.constant_buffer(np.array((0, 1) if len(labels) == 1 else labels, np.int64))
     sizes = [plan.rows, plan.count]
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [
             buffer_type([plan.rows], i64),
-            buffer_type(sizes, to.element(op.Z)),
+            buffer_type(sizes, builder.element(op.Z)),
             buffer_type(sizes, plan.kind),
             buffer_type([plan.count], i64),
         ]
@@ -180,7 +182,7 @@ def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, to: Lowering) -> str 
         with kernel.loops([plan.count]) as (column,):
             made = Scalar(kernel, kernel.load(scores, [row, column])).to(f32)
             kernel.store(made.value, out, [row, column])
-    to.call("classes", kernel, [to.result(op.Y), to.result(op.Z), sums], [named])
+    builder.call("classes", kernel, [builder.result(op.Y), builder.result(op.Z), sums], [named])
     return None
 
 
@@ -191,7 +193,7 @@ MAX_CARRIED = 8
 """Targets whose sums are carried in registers from tree to tree."""
 
 
-def _vote(plan: _Plan, x: SSAValue, sums: SSAValue, to: Lowering) -> None:
+def _vote(plan: _Plan, x: SSAValue, sums: SSAValue, builder: LoweringBuilder) -> None:
     """Leads each row through all trees, and brings together what the leaves say."""
     trees, kind = plan.trees, plan.kind
     votes = trees.votes
@@ -217,7 +219,7 @@ def _vote(plan: _Plan, x: SSAValue, sums: SSAValue, to: Lowering) -> None:
     else:
         tables["weights"] = dense.astype(number), kind
     types = [buffer_type(table.shape, element) for table, element in tables.values()]
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [
             buffer_type([plan.rows, plan.count], kind),
             buffer_type([plan.rows, plan.columns], plan.element),
@@ -236,14 +238,19 @@ def _vote(plan: _Plan, x: SSAValue, sums: SSAValue, to: Lowering) -> None:
             for leaf in walk.leaves(row, kernel.index(groups), rest):
                 _add_votes(walk, out, row, leaf)
         else:
-            zeros = [kernel.number(0.0, kind)] * plan.count
+            zeros = [kernel.constant(0.0, kind)] * plan.count
             with kernel.reducing([groups], zeros) as ((group,), totals, results):
                 results += _summed(walk, totals, walk.leaves(row, group, IN_FLIGHT))
             totals = _summed(walk, results, walk.leaves(row, kernel.index(groups), rest))
             for column, total in enumerate(totals):
                 kernel.store(total, out, [row, kernel.index(column)])
         _end(kernel, plan, out, row)
-    to.call("trees", kernel, [sums], [to.buffer(x), *(to.packed(table) for table, _ in tables.values())])
+    builder.call(
+        "trees",
+        kernel,
+        [sums],
+        [builder.buffer(x), *(builder.constant_buffer(table) for table, _ in tables.values())],
+    )
 
 
 def _dense_weights(plan: _Plan) -> Array | None:
@@ -301,16 +308,16 @@ def _together(total: Scalar, weight: Scalar, how: str) -> Scalar:
             return total + weight
 
 
-def _start(kernel: Kernel, plan: _Plan, out: SSAValue, row: SSAValue) -> None:
+def _start(kernel: KernelBuilder, plan: _Plan, out: SSAValue, row: SSAValue) -> None:
     """Where no leaf says anything, extremes are the farthest numbers, as in the reference."""
     dtype = np.float16 if plan.element == f16 else np.float32 if plan.kind == f32 else np.float64
     most = float(np.finfo(dtype).max)
     first = {"MIN": most, "MAX": -most}.get(plan.how, 0.0)
     with kernel.loops([plan.count]) as (column,):
-        kernel.store(kernel.number(first, plan.kind), out, [row, column])
+        kernel.store(kernel.constant(first, plan.kind), out, [row, column])
 
 
-def _end(kernel: Kernel, plan: _Plan, out: SSAValue, row: SSAValue) -> None:
+def _end(kernel: KernelBuilder, plan: _Plan, out: SSAValue, row: SSAValue) -> None:
     """Means, and what is there without trees."""
     base = plan.base
     for column in range(plan.count):
@@ -326,7 +333,7 @@ def _end(kernel: Kernel, plan: _Plan, out: SSAValue, row: SSAValue) -> None:
 class _Walk:
     """Leads rows of `source` from roots to leaves, by tables of nodes."""
 
-    kernel: Kernel
+    kernel: KernelBuilder
     plan: _Plan
     source: SSAValue
     tables: dict[str, SSAValue]

@@ -11,30 +11,30 @@ from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.tensor import UniqueOp
-from xonnc.lowering.onnx_to_krnl.along_axis import Rows
-from xonnc.lowering.onnx_to_krnl.data_dependent_results import Found, tell
+from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit
+from xonnc.lowering.onnx_to_krnl.data_dependent_results import DataDependentResults, store_count
 from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element
-from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import FINDS, Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import DATA_DEPENDENT, LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.sorting import passes, sort_places
 
-FINDS.add(UniqueOp)
+DATA_DEPENDENT.add(UniqueOp)
 
 
 @dataclass(frozen=True)
 class _Slices:
     """Slices of a buffer along an axis, which are ordered by their elements from the first on."""
 
-    kernel: Kernel
+    kernel: KernelBuilder
     source: SSAValue
-    rows: Rows
+    rows: AxisSplit
     element: Attribute
 
     def order(self, a: Scalar, b: Scalar) -> Scalar:
         """Below 0 if slice a comes before slice b, above if it comes after; 0 if they are the same."""
         kernel, sizes = self.kernel, [self.rows.before, self.rows.after]
-        with kernel.reducing(sizes, [kernel.number(0, i64)]) as ((before, after), held, results):
+        with kernel.reducing(sizes, [kernel.constant(0, i64)]) as ((before, after), held, results):
             numbers = [
                 kernel.read(self.source, [before, place.value, after], self.element) for place in (a, b)
             ]
@@ -57,18 +57,18 @@ class _Slices:
 
 
 @lowers(UniqueOp)
-def unique(op: UniqueOp, to: Lowering) -> str | None:
+def unique(op: UniqueOp, builder: LoweringBuilder) -> str | None:
     """Each element or slice once, in order or as they come first, with where it is first and how often."""
-    shape, element = to.shape(op.X), to.element(op.X)
+    shape, element = builder.shape(op.X), builder.element(op.X)
     axis = 0 if op.axis is None else op.axis.value.data % len(shape)
-    rows = Rows(1, prod(shape), 1) if op.axis is None else Rows.of(shape, axis)
+    rows = AxisSplit(1, prod(shape), 1) if op.axis is None else AxisSplit.of(shape, axis)
     results = (op.Y, axis), (op.indices, 0), (op.counts, 0)
-    found = Found(op, results, rows.size, to)
+    found = DataDependentResults(op, results, rows.size, builder)
     # As many as there are slices, which the model may not say.
-    mapped = Found(op, [(op.inverse_indices, 0)], rows.size, to)
-    groups, firsts = _grouped(to.buffer(op.X), rows, element, found, to)
+    mapped = DataDependentResults(op, [(op.inverse_indices, 0)], rows.size, builder)
+    groups, firsts = _grouped(builder.buffer(op.X), rows, element, found, builder)
     if not op.sorted.value.data:
-        _number_anew(groups, firsts, rows.size, to)
+        _number_anew(groups, firsts, rows.size, builder)
     sizes = [found.size] if op.axis is None else [*shape[:axis], found.size, *shape[axis + 1 :]]
     made = [
         found.result(op.Y, sizes, axis),
@@ -77,7 +77,7 @@ def unique(op: UniqueOp, to: Lowering) -> str | None:
         found.result(op.counts, [found.size], 0),
         mapped.cell,
     ]
-    kernel = Kernel(
+    kernel = KernelBuilder(
         [
             buffer_type([rows.before, found.size, rows.after], element),
             buffer_type([found.size], i64),
@@ -90,8 +90,8 @@ def unique(op: UniqueOp, to: Lowering) -> str | None:
         ]
     )
     out, indices, inverse, counts, cell, source, held, first = kernel.buffers
-    tell(kernel, kernel.number(rows.size, i64), cell)
-    zero = kernel.number(0, i64)
+    store_count(kernel, kernel.constant(rows.size, i64), cell)
+    zero = kernel.constant(0, i64)
     with kernel.loops([found.size]) as (slot,):
         kernel.store(zero, counts, [slot])
     with kernel.loops([rows.size]) as (place,):
@@ -106,19 +106,23 @@ def unique(op: UniqueOp, to: Lowering) -> str | None:
             with kernel.loops([rows.before, rows.after]) as (before, after):
                 value = kernel.load(source, [before, place, after])
                 kernel.store(value, out, [before, slot, after])
-    to.call("unique", kernel, made, [to.buffer(op.X), groups, firsts])
+    builder.call("unique", kernel, made, [builder.buffer(op.X), groups, firsts])
     found.cut()
     mapped.cut()
     return None
 
 
 def _grouped(
-    source: SSAValue, rows: Rows, element: Attribute, found: Found, to: Lowering
+    source: SSAValue,
+    rows: AxisSplit,
+    element: Attribute,
+    found: DataDependentResults,
+    builder: LoweringBuilder,
 ) -> tuple[SSAValue, SSAValue]:
     """For each slice the number of its group, in order of the groups, and whether it is the first of that."""
     size = rows.size
-    places, groups, firsts = (to.allocate(sizes, i64) for sizes in ([2, size], [size], [size]))
-    kernel = Kernel(
+    places, groups, firsts = (builder.allocate(sizes, i64) for sizes in ([2, size], [size], [size]))
+    kernel = KernelBuilder(
         [
             buffer_type([2, size], i64),
             buffer_type([size], i64),
@@ -133,7 +137,7 @@ def _grouped(
         kernel.store(Scalar(kernel, index).to(i64).value, held, [kernel.index(0), index])
     sort_places(kernel, held, [], kernel.index(size), size, lambda a, b: (slices.order(a, b) < 0).value)
     half = kernel.index(passes(size) % 2)
-    with kernel.reducing([size], [kernel.number(0, i64)]) as ((turn,), carried, results):
+    with kernel.reducing([size], [kernel.constant(0, i64)]) as ((turn,), carried, results):
         index = Scalar(kernel, turn)
         place = Scalar(kernel, kernel.load(held, [half, turn])).to(INDEX)
         before = Scalar(kernel, kernel.load(held, [half, (index - 1).at_least(0).value])).to(INDEX)
@@ -142,17 +146,17 @@ def _grouped(
         kernel.store((count - 1).value, group_of, [place.value])
         kernel.store(is_new.value, is_first, [place.value])
         results.append(count.value)
-    tell(kernel, results[0], cell)
-    to.call("groups", kernel, [places, groups, firsts, found.cell], [source])
+    store_count(kernel, results[0], cell)
+    builder.call("groups", kernel, [places, groups, firsts, found.cell], [source])
     return groups, firsts
 
 
-def _number_anew(groups: SSAValue, firsts: SSAValue, size: int, to: Lowering) -> None:
+def _number_anew(groups: SSAValue, firsts: SSAValue, size: int, builder: LoweringBuilder) -> None:
     """Numbers groups in the order in which their first slices come."""
-    numbers = to.allocate([size], i64)
-    kernel = Kernel([buffer_type([size], i64)] * 3)
+    numbers = builder.allocate([size], i64)
+    kernel = KernelBuilder([buffer_type([size], i64)] * 3)
     group_of, anew, is_first = kernel.buffers
-    with kernel.reducing([size], [kernel.number(0, i64)]) as ((place,), carried, results):
+    with kernel.reducing([size], [kernel.constant(0, i64)]) as ((place,), carried, results):
         count = Scalar(kernel, carried[0])
         group = Scalar(kernel, kernel.load(group_of, [place])).to(INDEX).value
         first = Scalar(kernel, kernel.load(is_first, [place]))
@@ -160,4 +164,4 @@ def _number_anew(groups: SSAValue, firsts: SSAValue, size: int, to: Lowering) ->
             kernel.store(count.value, anew, [group])
         kernel.store(kernel.load(anew, [group]), group_of, [place])
         results.append((count + first).value)
-    to.call("renumbered", kernel, [groups, numbers], [firsts])
+    builder.call("renumbered", kernel, [groups, numbers], [firsts])

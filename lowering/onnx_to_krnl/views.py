@@ -5,7 +5,11 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.ops import nn, tensor
-from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, moves, takes_open
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    LoweringBuilder,
+    lowers_data_movement,
+    supports_dynamic_shapes,
+)
 
 VIEWS = (
     nn.FlattenOp,
@@ -18,11 +22,11 @@ VIEWS = (
 )
 """Kinds of op that change a shape."""
 
-takes_open(*VIEWS)
+supports_dynamic_shapes(*VIEWS)
 
 
-@moves(*VIEWS)
-def view(op: Operation, to: Lowering) -> str | None:
+@lowers_data_movement(*VIEWS)
+def view(op: Operation, builder: LoweringBuilder) -> str | None:
     """The operand's elements in rows, in the result's shape."""
-    to.alias(op.results[0], op.operands[0])
+    builder.alias(op.results[0], op.operands[0])
     return None

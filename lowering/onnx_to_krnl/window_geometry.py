@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.windows import WindowOp
 
-MOST_PLACES = 64
+MAX_UNROLLED_WINDOW = 64
 """Places of a window that are written out one by one."""
 
 

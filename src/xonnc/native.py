@@ -40,9 +40,9 @@ from xonnc.lowering.native.profiling import one_by_one
 from xonnc.lowering.native.read_program import Steps, read_program
 from xonnc.lowering.native.tensor_size_limit import require_sizes
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
-from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
+from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attach_core
-from xonnc.lowering.onnx_to_krnl.shape_inputs import steering_inputs
+from xonnc.lowering.onnx_to_krnl.shape_inputs import shape_determining_inputs
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
 from xonnc.runtime.native.host import host_core
@@ -354,7 +354,7 @@ def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> 
 
 def _compiled(module: ModuleOp, options: CompileOptions, context: Context) -> Stored:
     prepare_for_lowering(module, context, options.passes)
-    steering = steering_inputs(module)
+    steering = shape_determining_inputs(module)
     processor, threads = options.processor, options.threads
     options.attach(module)
     program, steps, kernels = lower_to_program(module, options, context)
@@ -423,5 +423,5 @@ def lower_to_program(
                 step.apply(context, module)
             on_stage(stage, module)
     program, steps = read_program(module)
-    kernels = [op for op in module.ops if isinstance(op, FuncOp) and not is_later(op)]
+    kernels = [op for op in module.ops if isinstance(op, FuncOp) and not is_outlined(op)]
     return program, steps, kernels[1:]

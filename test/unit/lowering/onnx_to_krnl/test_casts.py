@@ -30,7 +30,9 @@ FLOATS: Sequence[np.dtype[np.generic]] = [np.dtype(each) for each in (np.float16
 INTEGERS: Sequence[np.dtype[np.generic]] = [
     np.dtype(f"{sign}{width}") for sign in ("int", "uint") for width in (8, 16, 32, 64)
 ]
-NIBBLES: Sequence[np.dtype[np.generic]] = [np.dtype(each) for each in (ml_dtypes.int4, ml_dtypes.uint4)]
+SUB_BYTE_WIDTHS: Sequence[np.dtype[np.generic]] = [
+    np.dtype(each) for each in (ml_dtypes.int4, ml_dtypes.uint4)
+]
 
 
 def cast(x: Array, to: np.dtype[np.generic], saturate: int = 1) -> Node:
@@ -76,7 +78,7 @@ def test_powers_of_two_are_rounded_as_is_said(saturate: int, mode: str):
     check(Node("Cast", [np.concatenate([x, small])], attributes, opset=25))
 
 
-@pytest.mark.parametrize("to", [*INTEGERS, *NIBBLES, *FLOATS, np.dtype(np.bool_)], ids=str)
+@pytest.mark.parametrize("to", [*INTEGERS, *SUB_BYTE_WIDTHS, *FLOATS, np.dtype(np.bool_)], ids=str)
 @pytest.mark.parametrize("source", [*INTEGERS, np.dtype(np.bool_)], ids=str)
 def test_integers_wrap_and_are_rounded(source: np.dtype[np.generic], to: np.dtype[np.generic]):
     numbers = [
@@ -102,7 +104,7 @@ def test_integers_wrap_and_are_rounded(source: np.dtype[np.generic], to: np.dtyp
     check(cast(np.concatenate([x, x[::-1], x]), to))
 
 
-@pytest.mark.parametrize("source", NIBBLES, ids=str)
+@pytest.mark.parametrize("source", SUB_BYTE_WIDTHS, ids=str)
 @pytest.mark.parametrize("to", [np.dtype(np.int8), np.dtype(np.uint8), np.dtype(np.float32)], ids=str)
 def test_integers_of_four_bits_are_read(source: np.dtype[np.generic], to: np.dtype[np.generic]):
     low = -8 if source == ml_dtypes.int4 else 0

@@ -17,7 +17,7 @@ Array = npt.NDArray[np.generic]
 
 RANDOM = np.random.default_rng(11)
 INTEGERS = [np.dtype(each) for each in ("int8", "uint8", "int16", "uint16")]
-NIBBLES = [np.dtype(each) for each in (ml_dtypes.int4, ml_dtypes.uint4)]
+SUB_BYTE_WIDTHS = [np.dtype(each) for each in (ml_dtypes.int4, ml_dtypes.uint4)]
 
 
 def numbers(*shape: int) -> npt.NDArray[np.float32]:
@@ -27,7 +27,7 @@ def numbers(*shape: int) -> npt.NDArray[np.float32]:
     return found
 
 
-@pytest.mark.parametrize("dtype", [*INTEGERS, *NIBBLES], ids=str)
+@pytest.mark.parametrize("dtype", [*INTEGERS, *SUB_BYTE_WIDTHS], ids=str)
 @pytest.mark.parametrize("real", [np.float32, np.float16])
 def test_real_numbers_become_integers(dtype: np.dtype[np.generic], real: type[np.generic]):
     x = np.concatenate([numbers(37), np.array([2e4, -2e4], np.float32)]).astype(real)
@@ -47,7 +47,7 @@ def test_what_is_no_number_becomes_the_least_and_what_is_beyond_the_ends_an_end(
     check(node)
 
 
-@pytest.mark.parametrize("dtype", [*INTEGERS, *NIBBLES, np.dtype(np.int32)], ids=str)
+@pytest.mark.parametrize("dtype", [*INTEGERS, *SUB_BYTE_WIDTHS, np.dtype(np.int32)], ids=str)
 def test_integers_become_real_numbers(dtype: np.dtype[np.generic]):
     x = RANDOM.integers(0, 8, (3, 5)).astype(dtype)
     check(Node("DequantizeLinear", [x, np.array(0.3, np.float32), np.array(2).astype(dtype)]))
