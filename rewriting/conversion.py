@@ -20,6 +20,7 @@ from xonnc.errors import XonncError
 from xonnc.rewriting.building import Builder, Plan
 from xonnc.rewriting.driver import Dispatch
 from xonnc.rewriting.editing import erase, insert_before, replace_uses
+from xonnc.rewriting.extensions import rules_joining
 from xonnc.rewriting.matcher import Match, Matcher
 from xonnc.rewriting.patterns import Edit, MatchFailure
 from xonnc.rewriting.rules import RuleSet
@@ -35,7 +36,7 @@ def convert(root: Operation, context: Context, rules: RuleSet, *, pass_name: str
 
     What fired is told to `statistics`. Rules that go in a circle are an error that names the op.
     """
-    conversion = _Conversion(DisposablePool.of(context), Dispatch(rules))
+    conversion = _Conversion(DisposablePool.of(context), Dispatch(rules, rules_joining(pass_name)))
     conversion.run(root)
     record(pass_name, conversion.fired)
     return conversion.fired

@@ -27,6 +27,7 @@ from xonnc.errors import XonncError
 from xonnc.rewriting.building import Builder, Plan
 from xonnc.rewriting.constants import hoist_constants
 from xonnc.rewriting.editing import erase, insert_before, replace_uses, retype_function, take_over
+from xonnc.rewriting.extensions import rules_joining
 from xonnc.rewriting.matcher import Match, Matcher, compile_rule
 from xonnc.rewriting.patterns import Edit, MatchFailure
 from xonnc.rewriting.rules import RuleSet
@@ -43,13 +44,18 @@ WIDE = 64
 class Dispatch:
     """The matchers of rules by the class of their root, highest benefit first."""
 
-    def __init__(self, rules: RuleSet) -> None:
+    def __init__(self, rules: RuleSet, joined: RuleSet | None = None) -> None:
+        """`joined` are rules from outside of the pass, tried after its own."""
         self.rules = rules
+        self.joined = joined
         self.matchers: dict[type[Operation], tuple[Matcher, ...]] = {}
 
     def find(self, kind: type[Operation]) -> tuple[Matcher, ...]:
         """The matchers for ops of this class, in the order in which they are tried."""
-        found = self.matchers[kind] = tuple(compile_rule(rule) for rule in self.rules.by_root.get(kind, ()))
+        rules = [*self.rules.by_root.get(kind, ())]
+        if self.joined is not None:
+            rules += self.joined.by_root.get(kind, ())
+        found = self.matchers[kind] = tuple(compile_rule(rule) for rule in rules)
         return found
 
 
@@ -87,7 +93,7 @@ def apply_rules(
     `most_rewrites` rewrites (by default a multiple of the number of ops) are an error that names the rules at
     work. What fired is told to `statistics`.
     """
-    driver = _Driver(root, DisposablePool.of(context), Dispatch(rules))
+    driver = _Driver(root, DisposablePool.of(context), Dispatch(rules, rules_joining(pass_name)))
     driver.run(most_rewrites)
     record(pass_name, driver.report.fired)
     return driver.report
@@ -106,7 +112,7 @@ def apply_rules_within(
     `visit` sees each op before the rules do. That rewrites were left over is no error: the report names the
     rules at work (`unfinished`).
     """
-    driver = _Driver(root, DisposablePool.of(context), Dispatch(rules), visit=visit)
+    driver = _Driver(root, DisposablePool.of(context), Dispatch(rules, rules_joining(pass_name)), visit=visit)
     driver.run(most_rewrites)
     record(pass_name, driver.report.fired)
     return driver.report

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.ops.builtin import NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.registry import op_classes
+from xonnc.dialects.onnx.registry import added_classes, op_classes
 from xonnc.dialects.onnx.types import (
     AnyTensor,
     element_type,
@@ -34,7 +34,12 @@ NONE = NoneType()
 
 @cache
 def _classes() -> dict[str, type[Operation]]:
-    return {op.name.removeprefix("onnx."): op for op in op_classes()}
+    return {op.name.removeprefix("onnx."): op for op in (*op_classes(), *added_classes())}
+
+
+def forget_classes() -> None:
+    """Looks op classes up anew: a plug-in has added some."""
+    _classes.cache_clear()
 
 
 def op_class(name: str) -> type[Operation] | None:

@@ -22,6 +22,7 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.tensor import UpsampleOp
 from xonnc.rewriting.conversion import convert
+from xonnc.rewriting.extensions import rules_joining
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.rules.legalize_versions import RULES
 from xonnc.transforms.shape_inference_onnx import infer_shapes
@@ -42,7 +43,10 @@ class LegalizeVersions(ModulePass):
 
 def legalize_versions(module: ModuleOp, context: Context) -> bool:
     """Replaces old forms in `module`; whether there were any."""
-    if not any(kind in RULES.by_root for kind in map(type, module.walk())):
+    roots = [RULES.by_root]
+    if (joined := rules_joining(LegalizeVersions.name)) is not None:
+        roots.append(joined.by_root)
+    if not any(kind in table for kind in map(type, module.walk()) for table in roots):
         return False
     # What stays is known only after trying: rules decline by shapes and properties.
     trial = module.clone()

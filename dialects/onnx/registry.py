@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 
@@ -33,6 +33,34 @@ MODULES = (
 """The modules of `xonnc.dialects.onnx.ops`; each lists its classes as `OPS`."""
 
 
+_ADDED: list[type[OnnxOp]] = []
+"""Op classes of plug-ins, whose names have prefixes of their own."""
+
+
+def register(kinds: Sequence[type[OnnxOp]]) -> Sequence[type[OnnxOp]]:
+    """Adds op classes from outside; those of the same operator and version that they take the place of."""
+    new = {(kind.DOMAIN, kind.OP_TYPE, kind.SINCE) for kind in kinds}
+    replaced = [kind for kind in _ADDED if (kind.DOMAIN, kind.OP_TYPE, kind.SINCE) in new]
+    _ADDED[:] = [*kinds, *(kind for kind in _ADDED if kind not in replaced)]
+    _versions.cache_clear()
+    return replaced
+
+
+def added_classes() -> Sequence[type[OnnxOp]]:
+    """The op classes of plug-ins."""
+    return _ADDED
+
+
+def versions_of(domain: str, op_type: str) -> Sequence[type[OnnxOp]]:
+    """The classes of an operator, of every version."""
+    return _versions().get(("" if domain == "ai.onnx" else domain, op_type), ())
+
+
+def op_class_since(domain: str, op_type: str, since: int) -> type[OnnxOp] | None:
+    """The class of an operator that came with exactly that version."""
+    return next((kind for kind in versions_of(domain, op_type) if kind.SINCE == since), None)
+
+
 @cache
 def op_classes() -> tuple[type[OnnxOp], ...]:
     """Every op of the dialect, those included that are no ONNX operators."""
@@ -55,7 +83,8 @@ def op_class(domain: str, op_type: str, opset: int) -> type[OnnxOp] | None:
 @cache
 def _versions() -> dict[tuple[str, str], list[type[OnnxOp]]]:
     versions: dict[tuple[str, str], list[type[OnnxOp]]] = {}
-    for found in op_classes():
+    # Those of plug-ins first: one that overrides an operator wins.
+    for found in (*_ADDED, *op_classes()):
         if found.OP_TYPE:
             versions.setdefault((found.DOMAIN, found.OP_TYPE), []).append(found)
     return versions

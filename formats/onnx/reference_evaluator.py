@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from typing import Protocol, TypeAlias, TypeGuard
+from typing import Any, Protocol, TypeAlias, TypeGuard, cast
 
 import numpy as np
 import onnx
+import onnx.helper
+import onnx.numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.errors import XonncError
@@ -29,6 +33,24 @@ FAILURES = (
     ValueError,
 )
 """What operators of the reference raise: it checks nothing, so whatever Python and numpy raise."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator from outside of the onnx package."""
+
+    domain: str
+    name: str
+    compute: Callable[[Sequence[AnyArray | None], dict[str, object], int], Sequence[AnyArray]]
+    """From operands, attributes and the number of outputs to the outputs."""
+
+
+_ADDED: dict[tuple[str, str], Operator] = {}
+
+
+def register_operator(operator: Operator) -> None:
+    """Lets the evaluator compute an operator that the onnx package does not have."""
+    _ADDED[operator.domain, operator.name] = operator
 
 
 class _ReferenceEvaluator(Protocol):
@@ -63,10 +85,41 @@ def _program_of(model: onnx.ModelProto) -> Callable[[Sequence[RuntimeValue]], Se
     return run
 
 
+@cache
+def _implementation(operator: Operator) -> type:
+    """The class by which the reference evaluator knows an operator."""
+    base = import_module("onnx.reference.op_run").OpRun
+
+    def run(self: Any, *arrays: AnyArray | None, **attributes: object) -> tuple[AnyArray, ...]:
+        node: onnx.NodeProto = self.onnx_node
+        given = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+        return tuple(operator.compute(arrays, {**attributes, **_plain(given)}, len(node.output)))
+
+    return type(operator.name, (base,), {"op_domain": operator.domain, "_run": run})
+
+
+def _plain(attributes: Mapping[str, Any]) -> dict[str, object]:
+    """Attributes of a node as Python values."""
+    found: dict[str, object] = {}
+    for name, value in attributes.items():
+        if isinstance(value, bytes):
+            found[name] = value.decode()
+        elif isinstance(value, onnx.TensorProto):
+            found[name] = onnx.numpy_helper.to_array(value)
+        elif isinstance(value, Sequence):
+            items = cast("Sequence[object]", value)
+            found[name] = [each.decode() if isinstance(each, bytes) else each for each in items]
+        else:
+            found[name] = value
+    return found
+
+
 def reference_of(model: onnx.ModelProto) -> Callable[[Mapping[str, object]], list[object]]:
     """The model as a function of its inputs by name; both raise `XonncError` as `program_of` says."""
     try:
-        reference: _ReferenceEvaluator = import_module("onnx.reference").ReferenceEvaluator(model)
+        reference: _ReferenceEvaluator = import_module("onnx.reference").ReferenceEvaluator(
+            model, new_ops=[_implementation(each) for each in _ADDED.values()]
+        )
     except FAILURES as error:
         raise _failed(error) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import onnx
@@ -18,9 +19,27 @@ def opsets_of(imports: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
     return {canonical_domain(entry.domain): entry.version for entry in imports.opset_import}
 
 
+_ADDED: dict[tuple[str, str], list[onnx.defs.OpSchema]] = {}
+"""Schemas of plug-ins' operators, the newest version first."""
+
+
+def register(added: Sequence[onnx.defs.OpSchema]) -> None:
+    """Adds schemas of operators that the onnx package does not have."""
+    for schema in added:
+        known = _ADDED.setdefault((schema.domain, schema.name), [])
+        known[:] = [each for each in known if each.since_version != schema.since_version]
+        known.append(schema)
+        known.sort(key=lambda each: -each.since_version)
+    for cached in (schema_of, default_of, newest_opset):
+        cached.cache_clear()
+
+
 @cache
 def schema_of(domain: str, op_type: str, opset: int) -> onnx.defs.OpSchema | None:
     """The schema in force for an operator at `opset`; `None` if there is none."""
+    for added in _ADDED.get((domain, op_type), ()):
+        if added.since_version <= opset:
+            return added
     try:
         return onnx.defs.get_schema(op_type, opset, domain)
     except onnx.defs.SchemaError:
@@ -41,4 +60,5 @@ def default_of(domain: str, op_type: str, opset: int, attribute: str) -> onnx.At
 def newest_opset(domain: str) -> int | None:
     """The newest opset of a domain that the installed `onnx` knows; `None` for a domain it does not know."""
     versions = [schema.since_version for schema in onnx.defs.get_all_schemas() if schema.domain == domain]
+    versions += [each[0].since_version for (its_domain, _), each in _ADDED.items() if its_domain == domain]
     return max(versions, default=None)

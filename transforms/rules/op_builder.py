@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.elements.dense import stored_form
 from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type_of, tensor_type
@@ -58,6 +59,26 @@ class Writer:
         if not types:
             infer(op)
         return op.results
+
+    def op(
+        self,
+        kind: type[OnnxOp],
+        operands: Sequence[SSAValue],
+        properties: Mapping[str, Attribute],
+        results: int,
+    ) -> Operation:
+        """A new op of a class with this many results; their types are inferred."""
+        types: Sequence[Attribute] = ONNX.result_types(kind, operands, dict(properties))
+        types = [*types, *(types[-1:] * max(0, results - len(types)))][:results]
+        op = kind.create(
+            operands=operands,
+            result_types=types,
+            properties=dict(properties),
+            location=derived(self.root.location),
+        )
+        insert_before(self.root, [op])
+        infer(op)
+        return op
 
     def last(
         self, template: Template, *operands: SSAValue, **properties: Literal | Attribute | None

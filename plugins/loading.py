@@ -1,0 +1,134 @@
+"""
+Where plug-ins come from: files that are named, the environment, installed packages.
+
+A plug-in is code that runs with the user's rights, so none is ever loaded because a model, or the folder of a
+model, says so.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from xonnc.plugins.operators import Plugin, PluginError
+from xonnc.plugins.registration import register
+
+GROUP = "xonnc.plugins"
+"""The entry point group of installed plug-ins."""
+
+ENVIRONMENT = "XONNC_PLUGINS"
+"""Files of plug-ins, separated as in PATH."""
+
+_loaded: dict[Path, Sequence[Plugin]] = {}
+_state = {"installed": False, "disabled": False}
+
+
+def load_file(path: str | Path) -> Sequence[Plugin]:
+    """
+    Loads the plug-ins in a Python file and registers them; a file that was loaded changes nothing.
+
+    Raises `PluginError` for a file that is missing, fails or has no plug-in.
+    """
+    file = Path(path).resolve()
+    if file in _loaded:
+        return _loaded[file]
+    if not file.is_file():
+        raise PluginError(f"{path}: no such file; --plugin takes a Python file")
+    plugins = plugins_in(_imported(file), str(path))
+    for plugin in plugins:
+        plugin.source = plugin.source or str(path)
+        register(plugin)
+    _loaded[file] = plugins
+    return plugins
+
+
+def load_installed() -> None:
+    """
+    Registers the plug-ins of the environment and of installed packages, once.
+
+    A package whose plug-in fails is left out with a warning: it must not stop models that do not need it.
+    """
+    if _state["installed"] or _state["disabled"]:
+        return
+    _state["installed"] = True
+    for path in os.environ.get(ENVIRONMENT, "").split(os.pathsep):
+        if path:
+            load_file(path)
+    for entry in installed():
+        try:
+            for plugin in _plugins_of(entry):
+                plugin.source = plugin.source or _origin(entry)
+                register(plugin)
+        except Exception as error:
+            warnings.warn(f"plug-in '{entry.name}' of {_origin(entry)} is left out: {error}", stacklevel=2)
+
+
+def installed() -> Iterator[EntryPoint]:
+    """The entry points of installed plug-ins, in the order of their names."""
+    yield from sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+
+
+def disable() -> None:
+    """Loads no plug-in but those that are named from here on (`--no-plugins`)."""
+    _state["disabled"] = True
+
+
+def plugins_in(module: ModuleType, source: str) -> Sequence[Plugin]:
+    """The plug-ins that a module defines."""
+    found = list({id(held): held for held in vars(module).values() if isinstance(held, Plugin)}.values())
+    if not found:
+        raise PluginError(f"{source}: no plug-in in it; it needs a Plugin('name')")
+    return found
+
+
+def _plugins_of(entry: EntryPoint) -> Sequence[Plugin]:
+    held: object = entry.load()
+    if isinstance(held, Plugin):
+        return [held]
+    if isinstance(held, ModuleType):
+        return plugins_in(held, entry.value)
+    raise PluginError(f"entry point {entry.value} is neither a Plugin nor a module")
+
+
+def _origin(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
+
+
+def _imported(file: Path) -> ModuleType:
+    # A name of its own: two files called ops.py are two modules.
+    name = f"xonnc_plugin_{file.stem}_{sha256(str(file).encode()).hexdigest()[:8]}"
+    spec = spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise PluginError(f"{file}: not a Python file")
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except PluginError:
+        del sys.modules[name]
+        raise
+    except Exception as error:
+        del sys.modules[name]
+        line = _line_of(error, file)
+        raise PluginError(f"{file}{line}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _line_of(error: BaseException, file: Path) -> str:
+    """Where in the file an error came from, as `:12`."""
+    if isinstance(error, SyntaxError):
+        return f":{error.lineno}"
+    lines: list[int] = []
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(file):
+            lines.append(trace.tb_lineno)
+        trace = trace.tb_next
+    return f":{lines[-1]}" if lines else ""

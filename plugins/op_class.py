@@ -1,0 +1,162 @@
+"""Op classes of the `onnx` kind, made from the declarations of a plug-in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute as IrAttribute
+from xdsl.irdl import (
+    AttrConstraint,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.onnx.attributes import integer, integers, real, reals, text, texts
+from xonnc.dialects.onnx.constraints import ELEMENTS, INT, INTS, REAL, REALS, TENSOR, TEXT, TEXTS, Types, types
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.types import element_type_of
+from xonnc.errors import XonncError
+from xonnc.plugins.ports import Attribute, ElementTypes, Port
+from xonnc.rewriting.literals import decode
+
+CONSTRAINTS: Mapping[str, AttrConstraint[Any]] = {
+    "INT": INT,
+    "FLOAT": REAL,
+    "STRING": TEXT,
+    "INTS": INTS,
+    "FLOATS": REALS,
+    "STRINGS": TEXTS,
+    "TENSOR": ELEMENTS,
+}
+"""What an attribute of each of ONNX's kinds is in IR."""
+
+
+class PluginOp(OnnxOp):
+    """An operator of a plug-in."""
+
+    def verify_(self) -> None:
+        from xonnc.plugins.operators import spec_of
+
+        spec = spec_of(type(self))
+        if not spec.takes_any_attribute:
+            super().verify_()
+        count = len(self.operands) - (len(spec.inputs) - 1 if spec.inputs else 0)
+        last = spec.inputs[-1] if spec.inputs else None
+        if last is not None and last.count == "variadic":
+            most = last.at_most
+            if count < last.at_least or (most is not None and count > most):
+                bounds = f"at least {last.at_least}" if most is None else f"{last.at_least} to {most}"
+                raise VerifyException(
+                    f"'{self.name}' op has {count} operands '{last.name}'; plug-in {spec.plugin.name} takes {bounds}"
+                )
+        for declared in spec.attributes:
+            value = decode(self.properties.get(declared.onnx_name))
+            if declared.choices and value is not None and value not in declared.choices:
+                allowed = ", ".join(map(repr, declared.choices))
+                raise VerifyException(
+                    f"'{self.name}' op attribute '{declared.onnx_name}' is {value!r}; "
+                    f"plug-in {spec.plugin.name} takes {allowed}"
+                )
+
+
+def op_class(
+    name: str,
+    identity: tuple[str, str, int, int | None],
+    ports: tuple[Sequence[Port], Sequence[Port]],
+    attributes: Sequence[Attribute[Any]],
+    variables: Mapping[str, ElementTypes],
+    doc: str,
+) -> type[PluginOp]:
+    """The class of an operator; `identity` is its domain, name, first version and the version that ends it."""
+    domain, op_type, since, until = identity
+    inputs, outputs = ports
+    members: dict[str, Any] = {
+        "__doc__": doc,
+        "__module__": __name__,
+        "name": name,
+        "traits": traits_def(Pure()),
+    }
+    for port in inputs:
+        constraint = _constraint(port, variables)
+        # Trailing operands that a node leaves out are `none`, as in the onnx dialect.
+        members[port.name] = var_operand_def(constraint) if port.count == "variadic" else operand_def(constraint)
+    for port in outputs:
+        constraint = _constraint(port, variables)
+        members[port.name] = var_result_def(constraint) if port.count == "variadic" else result_def(constraint)
+    for declared in attributes:
+        members[declared.onnx_name] = _property(declared)
+    made = irdl_op_definition(type(f"{op_type}Op", (PluginOp,), members))
+    # After the definition: IRDL takes every member of the class for a field.
+    made.DOMAIN, made.OP_TYPE, made.SINCE, made.UNTIL = domain, op_type, since, until
+    return made
+
+
+def encoded(kind: str, value: Any) -> IrAttribute:
+    """A Python value as an attribute of one of ONNX's kinds."""
+    match kind:
+        case "INT":
+            return integer(int(value))
+        case "FLOAT":
+            return real(float(value))
+        case "STRING":
+            return text(str(value))
+        case "INTS":
+            return integers(*value)
+        case "FLOATS":
+            return reals(*value)
+        case "STRINGS":
+            return texts(*value)
+        case _:
+            raise XonncError(f"an attribute of kind {kind} has no default")
+
+
+def _property(declared: Attribute[Any]) -> Any:
+    constraint = CONSTRAINTS[declared.kind]
+    if declared.is_required:
+        return prop_def(constraint)
+    if declared.default is None:
+        return opt_prop_def(constraint)
+    return prop_def(constraint, default_value=encoded(declared.kind, declared.default))
+
+
+def _constraint(port: Port, variables: Mapping[str, ElementTypes]) -> Types:
+    allowed: ElementTypes = port.types
+    variable = ""
+    if isinstance(allowed, str):
+        variable, allowed = allowed, variables.get(allowed, ())
+    words = TENSOR.words if isinstance(allowed, str) or not _listed(allowed) else _words(_listed(allowed))
+    made = types(variable, words)
+    return made.optional if port.count == "optional" else made
+
+
+def _listed(allowed: ElementTypes) -> Sequence[type[np.generic]]:
+    return [allowed] if isinstance(allowed, type) else [each for each in allowed if isinstance(each, type)]
+
+
+def _words(allowed: Sequence[type[np.generic]]) -> str:
+    return " ".join(str(element_type_of(np.dtype(each))) for each in allowed)
+
+
+def python_value(attribute: IrAttribute | None) -> Any:
+    """An attribute as a Python value: lists for ONNX's lists, an array for a tensor."""
+    from xonnc.dialects.onnx.elements import elements_array
+
+    if attribute is None:
+        return None
+    if isinstance(attribute, ArrayAttr):
+        return [python_value(each) for each in attribute.data]
+    array = elements_array(attribute)
+    return decode(attribute) if array is None else array
+
+

@@ -1,0 +1,224 @@
+"""Plug-ins and the operators that they declare."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy.typing as npt
+
+from xonnc.errors import XonncError
+from xonnc.plugins.ports import Attribute, ElementTypes, Port, Ports
+from xonnc.plugins.types import TensorType
+
+if TYPE_CHECKING:
+    from xdsl.ir import Operation
+    from xdsl.passes import ModulePass
+
+    from xonnc.plugins.op_class import PluginOp
+    from xonnc.rewriting.rules import RuleSet
+
+Array = npt.NDArray[Any]
+ClassT = TypeVar("ClassT", bound=type)
+
+
+class PluginError(XonncError):
+    """A plug-in that contradicts itself, the product or another plug-in."""
+
+
+@dataclass
+class Plugin:
+    """
+    A named set of operators, rules, passes and targets.
+
+    The name is the prefix of its ops in IR (`acme.AddN`). With `override` it may replace what others
+    registered under the same domain, name and version.
+    """
+
+    name: str
+    version: str = "0"
+    override: bool = False
+    operators: list[OperatorSpec] = field(default_factory=list["OperatorSpec"])
+    rules: list[tuple[str, RuleSet]] = field(default_factory=list["tuple[str, RuleSet]"])
+    """Rules by the pass that they join."""
+    passes: dict[str, type[ModulePass]] = field(default_factory=dict["str, type[ModulePass]"])
+    targets: list[str] = field(default_factory=list[str])
+    source: str = ""
+    """Where it was found: a file, or a package."""
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise PluginError(f"plug-in '{self.name}': the name must be an identifier, as acme")
+
+
+@dataclass(eq=False)
+class OperatorSpec:
+    """One version of an operator."""
+
+    plugin: Plugin
+    domain: str
+    name: str
+    since: int
+    body: type
+    """The class that declares it."""
+    inputs: Sequence[Port]
+    outputs: Sequence[Port]
+    attributes: Sequence[Attribute[Any]]
+    takes_any_attribute: bool
+    variables: Mapping[str, ElementTypes]
+    doc: str
+    kind: type[PluginOp] | None = None
+    """The op class, once the plug-in is registered."""
+
+    def function(self, name: str) -> Callable[..., Any] | None:
+        """A body of the class, `None` if it has none."""
+        found = inspect.getattr_static(self.body, name, None)
+        if isinstance(found, staticmethod):
+            found = found.__func__
+        return found if callable(found) else None
+
+    def __str__(self) -> str:
+        return f"{self.domain or 'ai.onnx'}.{self.name} since version {self.since}"
+
+
+def operator(
+    plugin: Plugin, *, name: str, domain: str = "", since: int = 1
+) -> Callable[[ClassT], ClassT]:
+    """
+    Declares a class as an operator of `plugin`.
+
+    The class has `inputs` and `outputs` (`one`, `optional`, `variadic`, or a tuple of them), attributes, and
+    any of the functions `infer(op)`, `reference(op, *arrays)`, `decompose(op, b)`, `kernel(op, e, *scalars)`.
+    `attributes = "auto"` takes a node's attributes by their names. `types` restricts type variables:
+    `types = {"T": [np.float32]}`.
+    """
+
+    def declare(body: ClassT) -> ClassT:
+        where = f"plug-in {plugin.name}: {name}"
+        if since < 1:
+            raise PluginError(f"{where}: since={since}; versions are counted from 1")
+        inputs = _ports(getattr(body, "inputs", ()), "input", where)
+        outputs = _ports(getattr(body, "outputs", ()), "output", where)
+        if not outputs:
+            raise PluginError(f"{where}: no outputs; write outputs = one('T')")
+        declared = [value for value in vars(body).values() if isinstance(value, Attribute)]
+        spec = OperatorSpec(
+            plugin,
+            "" if domain == "ai.onnx" else domain,
+            name,
+            since,
+            body,
+            inputs,
+            outputs,
+            declared,
+            vars(body).get("attributes") == "auto",
+            vars(body).get("types", {}),
+            inspect.getdoc(body) or "",
+        )
+        same = [each for each in plugin.operators if (each.domain, each.name, each.since) == (spec.domain, name, since)]
+        if same:
+            raise PluginError(f"{where}: declared twice for version {since}")
+        plugin.operators.append(spec)
+        return body
+
+    return declare
+
+
+def _ports(given: Ports | Any, default: str, where: str) -> Sequence[Port]:
+    ports = (given,) if isinstance(given, Port) else tuple(given)
+    named: list[Port] = []
+    for index, port in enumerate(ports):
+        if port.count == "variadic" and index < len(ports) - 1:
+            raise PluginError(f"{where}: a variadic group is the last of the {default}s")
+        name = port.name or (default if len(ports) == 1 else f"{default}{index}")
+        named.append(Port(port.types, name, port.count, port.at_least, port.at_most))
+    return named
+
+
+class BoundOperator:
+    """What the bodies of an operator see of a node: `inputs`, its attributes, `outputs`, its name."""
+
+    inputs: Any
+    outputs: Sequence[TensorType | None]
+    """The types of the results as far as they are known."""
+    node: str
+    """How messages call the node."""
+
+    def constant(self, index: int) -> Array | None:
+        """The elements of an operand, `None` if no constant makes it."""
+        constants: Callable[[int], Array | None] = vars(self)["constants_"]
+        return constants(index)
+
+    def integers(self, index: int) -> list[int | None] | None:
+        """The integers of an operand of rank 0 or 1 as far as they are known at compile time."""
+        integers: Callable[[int], list[int | None] | None] = vars(self)["integers_"]
+        return integers(index)
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute by its name in the model, of an operator with `attributes = "auto"`."""
+        return vars(self)["attributes_"].get(name, default)
+
+    def fail(self, problem: str) -> XonncError:
+        """The error for a node that contradicts its operator: `raise op.fail("…")`."""
+        return XonncError(f"{self.node}: {problem}")
+
+
+_BOUND: dict[type, type] = {}
+
+
+def bind(
+    spec: OperatorSpec,
+    node: str,
+    inputs: Sequence[Any],
+    attributes: Mapping[str, Any],
+    outputs: Sequence[TensorType | None] = (),
+    constants: Callable[[int], Array | None] = lambda index: None,
+    integers: Callable[[int], list[int | None] | None] = lambda index: None,
+) -> Any:
+    """An instance of the declaring class for one node; `attributes` are by their names in the model."""
+    bound = _BOUND.get(spec.body)
+    if bound is None:
+        bound = _BOUND[spec.body] = type(spec.body.__name__, (spec.body, BoundOperator), {})
+    made = object.__new__(bound)
+    values = {declared.name: attributes.get(declared.onnx_name, declared.default) for declared in spec.attributes}
+    held = vars(made)
+    held.update(
+        attributes_={**attributes, **values},
+        constants_=constants,
+        integers_=integers,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        node=node,
+    )
+    for port, value in zip(spec.inputs, inputs, strict=False):
+        if port.count != "variadic" and port.name not in values:
+            held[port.name] = value
+    return made
+
+
+_SPECS: dict[type, OperatorSpec] = {}
+
+
+def remember(spec: OperatorSpec) -> None:
+    """Makes the declaration behind an op class findable."""
+    assert spec.kind is not None
+    _SPECS[spec.kind] = spec
+
+
+def spec_of(kind: type) -> OperatorSpec:
+    """The declaration behind an op class of a plug-in."""
+    return _SPECS[kind]
+
+
+def specs() -> Mapping[type, OperatorSpec]:
+    """The declarations of all registered operators by op class."""
+    return _SPECS
+
+
+def is_plugin_op(op: Operation) -> bool:
+    """Whether an op is an operator of a plug-in."""
+    return type(op) in _SPECS
+
+

@@ -1,0 +1,118 @@
+"""What a plug-in's operator declares: operands, results and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar, overload
+
+import numpy as np
+
+from xonnc.errors import XonncError
+
+ElementTypes = str | type[np.generic] | Sequence[type[np.generic]]
+"""A type variable by name, an element type, or several that are allowed."""
+
+ValueT = TypeVar("ValueT")
+
+KINDS: dict[object, str] = {
+    int: "INT",
+    float: "FLOAT",
+    str: "STRING",
+    list[int]: "INTS",
+    list[float]: "FLOATS",
+    list[str]: "STRINGS",
+    np.ndarray: "TENSOR",
+}
+"""The Python types of attributes and ONNX's names for them."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """An operand or result, or a variadic group of them."""
+
+    types: ElementTypes
+    name: str = ""
+    count: Literal["one", "optional", "variadic"] = "one"
+    at_least: int = 0
+    at_most: int | None = None
+
+    def __get__(self, instance: object, owner: object = None) -> Any:
+        # Without an instance: the declaration. Bodies get values in its place (`operators.Bound`).
+        return self
+
+
+Ports = Port | tuple[Port, ...]
+
+
+def one(types: ElementTypes = "T", name: str = "") -> Port:
+    """An operand or result that is always there."""
+    return Port(types, name)
+
+
+def optional(types: ElementTypes = "T", name: str = "") -> Port:
+    """An operand that a node may leave out; it is `None` then."""
+    return Port(types, name, "optional")
+
+
+def variadic(types: ElementTypes = "T", name: str = "", at_least: int = 0, at_most: int | None = None) -> Port:
+    """Any number of operands or results, the last of an operator."""
+    return Port(types, name, "variadic", at_least, at_most)
+
+
+@dataclass
+class Attribute(Generic[ValueT]):
+    """An attribute of an operator: its type, its default, and its name in the model."""
+
+    kind: str
+    default: ValueT | None
+    is_required: bool
+    source: str = ""
+    choices: tuple[ValueT, ...] = ()
+    name: str = field(default="", init=False)
+    """The name in the class."""
+
+    def __set_name__(self, owner: object, name: str) -> None:
+        self.name = name
+
+    @property
+    def onnx_name(self) -> str:
+        """The name in the model."""
+        return self.source or self.name
+
+    @overload
+    def __get__(self, instance: None, owner: object) -> Attribute[ValueT]: ...
+    @overload
+    def __get__(self, instance: object, owner: object) -> ValueT: ...
+    def __get__(self, instance: object | None, owner: object) -> Attribute[ValueT] | ValueT:
+        if instance is None:
+            return self
+        value: Any = vars(instance)["attributes_"][self.name]
+        return value
+
+
+class _Required:
+    """No default: a node must have the attribute."""
+
+
+REQUIRED: Any = _Required()
+
+
+def attribute(
+    type_: type[ValueT],
+    *,
+    default: ValueT | None = REQUIRED,
+    source: str = "",
+    choices: Sequence[ValueT] = (),
+) -> Attribute[ValueT]:
+    """
+    An attribute of `int`, `float`, `str`, a `list[…]` of them, or `np.ndarray` (a tensor).
+
+    It is required unless it has a default; `None` is a default for an attribute that may be absent. `source`
+    is its name in the model if that is another one. `choices` are the values allowed.
+    """
+    if type_ not in KINDS:
+        allowed = "int, float, str, list[int], list[float], list[str] and np.ndarray"
+        raise XonncError(f"attributes are of {allowed}, not of {type_!r}")
+    is_required = default is REQUIRED
+    return Attribute(KINDS[type_], None if is_required else default, is_required, source, tuple(choices))

@@ -1,0 +1,334 @@
+"""What a plug-in declares becomes part of the product: op classes, schemas, inference, folding, rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.ir import Attribute, Dialect, Operation, OpResult, SSAValue
+from xdsl.irdl import VarOperandDef
+
+from xonnc import passes
+from xonnc.dialects.onnx import registry
+from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import (
+    element_type,
+    element_type_of,
+    is_ranked,
+    is_tensor,
+    numpy_dtype,
+    static_shape,
+    tensor_type,
+    unranked,
+)
+from xonnc.errors import XonncError
+from xonnc.formats.onnx import evaluate, schemas
+from xonnc.formats.onnx.op_forms import attribute_kinds
+from xonnc.plugins.builder import Builder, Value
+from xonnc.plugins.op_class import PluginOp, op_class, python_value
+from xonnc.plugins.operators import Array, OperatorSpec, Plugin, PluginError, bind, remember, spec_of
+from xonnc.plugins.schema import schema_of_operator
+from xonnc.plugins.types import Dim, Size, TensorType, form_of as form_of_size
+from xonnc.rewriting import extensions
+from xonnc.rewriting.onnx import ONNX, forget_classes
+from xonnc.rewriting.patterns import Edit, MatchFailure, Node, Outcome, Template, rest, value
+from xonnc.rewriting.rules import RuleSet, rule
+from xonnc.transforms.dims.forms import Form, Symbols
+from xonnc.transforms.dims.node import SIZES, Partly
+from xonnc.transforms.dims.node import Node as DimNode
+from xonnc.transforms.evaluation import known, result_parts
+from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, UNKNOWN, Site
+
+DECOMPOSING = ("decompose-onnx", "legalize-versions-onnx", "legalize-onnx")
+"""The passes that expand operators of plug-ins into ONNX's."""
+
+FOLDING = ("constprop-onnx", "simplify-onnx", "onnx-hybrid-transform")
+"""The passes that fold operators of plug-ins whose operands are constants."""
+
+MAX_FOLDED_BYTES = 1 << 26
+"""Larger results stay computed at run time: a model must not grow by folding."""
+
+_registered: dict[str, Plugin] = {}
+
+
+def registered() -> Sequence[Plugin]:
+    """The plug-ins in use, in the order of their registration."""
+    return list(_registered.values())
+
+
+def register(plugin: Plugin) -> Plugin:
+    """
+    Makes everything that a plug-in declares part of the product.
+
+    Raises `PluginError` where it contradicts what is there; then nothing of it is registered. The same
+    plug-in registered again changes nothing.
+    """
+    earlier = _registered.get(plugin.name)
+    if earlier is plugin:
+        return plugin
+    if earlier is not None:
+        raise PluginError(
+            f"two plug-ins are called '{plugin.name}': {earlier.source or 'one'} and {plugin.source or 'another'}"
+        )
+    _require_new_operators(plugin)
+    kinds = [_define(spec, plugin) for spec in plugin.operators]
+    replaced = registry.register(kinds)
+    for kind in replaced:
+        SHAPE_FUNCTIONS.pop(kind.name, None)
+    forget_classes()
+    schemas.register([schema_of_operator(spec) for spec in plugin.operators])
+    attribute_kinds.cache_clear()
+    for spec in plugin.operators:
+        _install(spec)
+    for pass_name, rules in plugin.rules:
+        extensions.extend(pass_name, rules)
+    for name, kind in plugin.passes.items():
+        passes.add_pass(name, kind)
+    if kinds:
+        passes.add_dialect(plugin.name, lambda: Dialect(plugin.name, list(kinds)))
+    _registered[plugin.name] = plugin
+    return plugin
+
+
+def _require_new_operators(plugin: Plugin) -> None:
+    for spec in plugin.operators:
+        found = registry.op_class_since(spec.domain, spec.name, spec.since)
+        if found is None or plugin.override:
+            continue
+        owner = f"plug-in {spec_of(found).plugin.name}" if issubclass(found, PluginOp) else "xonnc"
+        raise PluginError(
+            f"plug-in {plugin.name}: {spec} is registered by {owner} already; "
+            f"with Plugin('{plugin.name}', override=True) yours takes its place"
+        )
+
+
+def _define(spec: OperatorSpec, plugin: Plugin) -> type[PluginOp]:
+    versions = sorted(
+        each.since for each in plugin.operators if (each.domain, each.name) == (spec.domain, spec.name)
+    )
+    later = [since for since in versions if since > spec.since]
+    # As in the onnx dialect, the newest version has the plain name.
+    name = f"{plugin.name}.{spec.name}{f'V{spec.since}' if later else ''}"
+    identity = spec.domain, spec.name, spec.since, min(later, default=None)
+    spec.kind = op_class(name, identity, (spec.inputs, spec.outputs), spec.attributes, spec.variables, spec.doc)
+    remember(spec)
+    return spec.kind
+
+
+def _install(spec: OperatorSpec) -> None:
+    kind = spec.kind
+    assert kind is not None
+    name = kind.name
+    if spec.function("infer") is not None:
+        SHAPE_FUNCTIONS[name] = _static_shapes
+        SIZES[name] = _symbolic_sizes
+    root = _root(kind)
+    if spec.function("reference") is not None:
+        evaluate.register_operator(_evaluated(spec))
+        folding = RuleSet({f"{name}:fold": _named(rule(root)(_fold), f"{name}:fold")})
+        for pass_name in FOLDING:
+            extensions.extend(pass_name, folding)
+    if spec.function("decompose") is not None:
+        table = RuleSet({f"{name}:decompose": _named(rule(root)(_decompose), f"{name}:decompose")})
+        for pass_name in DECOMPOSING:
+            extensions.extend(pass_name, table)
+
+
+def _named(made: Any, name: str) -> Any:
+    from dataclasses import replace
+
+    return replace(made, name=name)
+
+
+def _root(kind: type[PluginOp]) -> Node:
+    """A pattern of the op alone."""
+    operands = [
+        rest.operands if isinstance(found, VarOperandDef) else getattr(value, name)
+        for name, found in kind.get_irdl_definition().operands
+    ]
+    return Template(ONNX, kind.name)(*operands)
+
+
+def _bound(op: Operation, inputs: Sequence[Any], symbols: Symbols, integers: Callable[[int], Any] | None = None) -> Any:
+    spec = spec_of(type(op))
+    # Of an operator with attributes="auto" they are attributes of the op, beside its properties.
+    attributes = {
+        name: python_value(held) for name, held in {**op.attributes, **op.properties}.items() if "." not in name
+    }
+    site = Site(op)
+    return bind(
+        spec,
+        f"{describe(op)} ({spec.name} of plug-in {spec.plugin.name})",
+        inputs,
+        attributes,
+        [_tensor_type(result, symbols) for result in op.results],
+        site.constant,
+        integers or (lambda index: _integers(site.partly(index))),
+    )
+
+
+def _integers(found: Sequence[int] | None) -> list[int | None] | None:
+    return None if found is None else [None if each == UNKNOWN else each for each in found]
+
+
+def _tensor_type(ssa: SSAValue, symbols: Symbols) -> TensorType | None:
+    """The type of a value; each dynamic dimension is a symbol of its own."""
+    type_ = ssa.type
+    if not is_tensor(type_):
+        return None
+    dtype = numpy_dtype(type_.element_type)
+    if not is_ranked(type_):
+        return TensorType(dtype, None)
+    sizes = [
+        Dim(symbols.symbol((ssa, axis)), symbols) if size == UNKNOWN else size
+        for axis, size in enumerate(type_.get_shape())
+    ]
+    return TensorType(dtype, tuple(sizes))
+
+
+def _inferred(op: Operation, bound: Any) -> Sequence[TensorType | None]:
+    infer = spec_of(type(op)).function("infer")
+    assert infer is not None
+    try:
+        found = infer(bound)
+    except XonncError as error:
+        raise error if str(error).startswith(bound.node) else bound.fail(str(error)) from error
+    except Exception as error:
+        raise bound.fail(f"infer raised {type(error).__name__}: {error}") from error
+    types = [found] if isinstance(found, TensorType) or found is None else list(found)
+    if len(types) != len(op.results):
+        raise bound.fail(f"infer gave {len(types)} types for {len(op.results)} results")
+    return types
+
+
+def _static_shapes(site: Site) -> Sequence[Attribute | None]:
+    symbols = Symbols()
+    op = site.op
+    bound = _bound(
+        op,
+        [_tensor_type(operand, symbols) for operand in op.operands],
+        symbols,
+        lambda index: _integers(site.partly(index)),
+    )
+    return [None if each is None else _ir_type(each) for each in _inferred(op, bound)]
+
+
+def _ir_type(type_: TensorType) -> Attribute:
+    element = element_type_of(np.dtype(type_.dtype))
+    if type_.shape is None:
+        return unranked(element)
+    shape = tuple(UNKNOWN if isinstance(size, Dim) else int(size) for size in type_.shape)
+    return tensor_type(shape, element)
+
+
+def _symbolic_sizes(node: DimNode) -> Sequence[Partly | None]:
+    """Runs `infer` with the sizes that the dimension analysis knows, so that equal sizes stay equal."""
+    op = node.op
+
+    def sized(index: int) -> TensorType | None:
+        plain = _tensor_type(op.operands[index], node.symbols)
+        sizes = node.sizes(index)
+        if plain is None or sizes is None:
+            return plain
+        return plain.with_shape([_size(form, node.symbols) for form in sizes])
+
+    bound = _bound(op, [sized(index) for index in range(len(op.operands))], node.symbols)
+    return [
+        None if each is None or each.shape is None else [form_of_size(size) for size in each.shape]
+        for each in _inferred(op, bound)
+    ]
+
+
+def _size(form: Form, symbols: Symbols) -> Size:
+    return form.constant if not form.terms else Dim(form, symbols)
+
+
+def _fold(root: Operation) -> Outcome:
+    """The results of an operator of constants, by the plug-in's `reference`."""
+    operands = [known(operand) for operand in root.operands]
+    if any(operand is None for operand in operands):
+        return MatchFailure("an operand is not constant")
+    shapes = [static_shape(result.type) for result in root.results]
+    for shape, result in zip(shapes, root.results, strict=True):
+        element = element_type(result.type)
+        if shape is not None and element is not None:
+            if int(np.prod(shape, dtype=np.int64)) * numpy_dtype(element).itemsize > MAX_FOLDED_BYTES:
+                return MatchFailure("the result is larger than what is folded")
+    arrays = [cast("Array | None", operand.held) for operand in operands if operand is not None]
+    parts = result_parts(root, _computed(root, arrays))
+    return parts if isinstance(parts, MatchFailure) else tuple(parts)
+
+
+def _computed(op: Operation, arrays: Sequence[Array | None]) -> Sequence[Array]:
+    spec = spec_of(type(op))
+    bound = _bound(op, arrays, Symbols())
+    return run_reference(spec, bound, arrays, len(op.results))
+
+
+def run_reference(spec: OperatorSpec, bound: Any, arrays: Sequence[Array | None], count: int) -> Sequence[Array]:
+    """The arrays that `reference` gives, one for each result."""
+    reference = spec.function("reference")
+    assert reference is not None
+    try:
+        with np.errstate(all="ignore"):
+            found = reference(bound, *arrays)
+    except XonncError:
+        raise
+    except Exception as error:
+        raise bound.fail(f"reference raised {type(error).__name__}: {error}") from error
+    results = list(found) if isinstance(found, tuple | list) else [found]
+    if len(results) < count:
+        raise bound.fail(f"reference gave {len(results)} arrays for {count} results")
+    return [np.asarray(each) for each in results]
+
+
+def _decompose(root: Operation) -> Outcome:
+    """The operator by the ONNX operators that the plug-in's `decompose` writes."""
+    spec = spec_of(type(root))
+    decompose = spec.function("decompose")
+    assert decompose is not None
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        symbols = Symbols()
+
+        def described(ssa: SSAValue) -> TensorType | None:
+            return _tensor_type(ssa, symbols)
+
+        inputs = [
+            None if _tensor_type(operand, symbols) is None else Value(operand, described) for operand in op.operands
+        ]
+        bound = _bound(op, inputs, symbols)
+        try:
+            found = decompose(bound, Builder(op, described))
+        except XonncError as error:
+            raise bound.fail(str(error).removeprefix(f"{bound.node}: ")) from error
+        except Exception as error:
+            raise bound.fail(f"decompose raised {type(error).__name__}: {error}") from error
+        results = list(found) if isinstance(found, tuple | list) else [found]
+        if len(results) != len(op.results) or not all(isinstance(each, Value) for each in results):
+            raise bound.fail(f"decompose gave {len(results)} values for {len(op.results)} results")
+        _keep_location(op, results)
+        return [each.ssa for each in results]
+
+    return Edit(write)
+
+
+def _keep_location(op: Operation, results: Sequence[Value]) -> None:
+    """The op that makes the only result takes over the node's name and the names of its outputs."""
+    last = results[0].ssa
+    if len(results) == 1 and isinstance(last, OpResult) and not isinstance(last.op, ConstantOp):
+        last.op.location = op.location
+
+
+def _evaluated(spec: OperatorSpec) -> evaluate.Operator:
+    """The operator for the evaluator that computes what has no kernel."""
+
+    def compute(arrays: Sequence[Array | None], attributes: dict[str, Any], count: int) -> Sequence[Array]:
+        bound = bind(spec, spec.name, arrays, attributes)
+        return run_reference(spec, bound, arrays, count)
+
+    return evaluate.Operator(spec.domain, spec.name, compute)
+
+

@@ -1,0 +1,119 @@
+"""Tensor types as plug-ins see them: a numpy element type, and sizes that may be symbolic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from xonnc.errors import XonncError
+from xonnc.transforms.dims.forms import Form, Symbols, number
+
+
+class Dim:
+    """
+    A dimension whose size is not known at compile time.
+
+    Dimensions add, subtract and multiply with each other and with integers; `//` takes a positive integer.
+    Two are equal if they are so for every input of the model.
+    """
+
+    def __init__(self, form: Form, symbols: Symbols) -> None:
+        self.form = form
+        self._symbols = symbols
+
+    def __add__(self, other: Size) -> Size:
+        return self._sized(self.form + form_of(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Size) -> Size:
+        return self._sized(self.form - form_of(other))
+
+    def __rsub__(self, other: Size) -> Size:
+        return self._sized(form_of(other) - self.form)
+
+    def __mul__(self, other: Size) -> Size:
+        return self._sized(self._symbols.product([self.form, form_of(other)]))
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, divisor: int) -> Size:
+        if divisor < 1:
+            raise ValueError(f"a dimension is divided by positive integers, not by {divisor}")
+        return self._sized(self._symbols.floor(self.form, divisor))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dim | int) and self.form == form_of(other)
+
+    def __hash__(self) -> int:
+        return hash(self.form)
+
+    def __repr__(self) -> str:
+        return "?"
+
+    def broadcast(self, other: Size) -> Size:
+        """The size of two axes that broadcast together."""
+        return self._sized(self._symbols.broadcast([self.form, form_of(other)]))
+
+    def _sized(self, form: Form) -> Size:
+        return form.constant if not form.terms else Dim(form, self._symbols)
+
+
+Size: TypeAlias = "int | Dim"
+"""The size of an axis."""
+
+
+def form_of(size: Size) -> Form:
+    """A size as a symbolic expression."""
+    return size.form if isinstance(size, Dim) else number(int(size))
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """The type of a tensor: its element type, and its shape, `None` where the rank is not known."""
+
+    dtype: np.dtype[np.generic]
+    shape: tuple[Size, ...] | None
+
+    @property
+    def rank(self) -> int | None:
+        """The number of axes."""
+        return None if self.shape is None else len(self.shape)
+
+    def with_shape(self, shape: Sequence[Size] | None) -> TensorType:
+        """A tensor of the same element type and another shape."""
+        return TensorType(self.dtype, None if shape is None else tuple(shape))
+
+    def with_dtype(self, dtype: type[np.generic] | np.dtype[np.generic]) -> TensorType:
+        """A tensor of the same shape and another element type."""
+        return TensorType(np.dtype(dtype), self.shape)
+
+
+def broadcast(*types: TensorType) -> TensorType:
+    """
+    The type of tensors that broadcast together as NumPy does; the element type is the first one's.
+
+    Raises `XonncError` where two sizes contradict each other.
+    """
+    shapes = [type_.shape for type_ in types]
+    ranked = [shape for shape in shapes if shape is not None]
+    if not types or len(ranked) < len(shapes):
+        return types[0].with_shape(None)
+    rank = max(map(len, ranked))
+    return types[0].with_shape([_together([s[axis] for s in ranked if len(s) >= -axis]) for axis in range(-rank, 0)])
+
+
+def _together(sizes: Sequence[Size]) -> Size:
+    fixed = {size for size in sizes if isinstance(size, int) and size != 1}
+    if len(fixed) > 1:
+        raise XonncError(f"sizes {' and '.join(map(str, sorted(fixed)))} do not broadcast")
+    if fixed:
+        return fixed.pop()
+    result: Size = 1
+    for size in sizes:
+        if isinstance(size, Dim):
+            result = size.broadcast(result)
+    return result

@@ -1,0 +1,45 @@
+"""
+Plug-ins: operators, rules and passes in a file or package of your own.
+
+    from xonnc.plugin import Plugin, attribute, broadcast, one, operator, variadic
+
+    plugin = Plugin("acme", version="1.0")
+
+    @operator(plugin, domain="com.acme", name="AddN")
+    class AddN:
+        inputs = variadic("T", at_least=1)
+        outputs = one("T")
+        scale = attribute(float, default=1.0)
+
+        def infer(op): return broadcast(*op.inputs)
+        def reference(op, *arrays): return op.scale * sum(arrays)
+        def decompose(op, b): return b.Mul(b.Add(*op.inputs), op.scale)
+
+`xonnc compile model.onnx -o model.so --plugin addn.py` compiles models with it; `xonnc plugins check addn.py`
+holds `infer`, `decompose` and `reference` against each other.
+"""
+
+from __future__ import annotations
+
+from xonnc.plugins.builder import Builder, Value
+from xonnc.plugins.operators import Plugin, PluginError, operator
+from xonnc.plugins.ports import attribute, one, optional, variadic
+from xonnc.plugins.registration import register, registered
+from xonnc.plugins.types import Dim, TensorType, broadcast
+
+__all__ = [
+    "Builder",
+    "Dim",
+    "Plugin",
+    "PluginError",
+    "TensorType",
+    "Value",
+    "attribute",
+    "broadcast",
+    "one",
+    "operator",
+    "optional",
+    "register",
+    "registered",
+    "variadic",
+]
