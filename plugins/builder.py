@@ -11,12 +11,14 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.registry import op_class
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.op_forms import attribute_kinds, form_of
+from xonnc.formats.onnx.op_signatures import attribute_kinds, form_of
 from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.plugins.types import Size, TensorType
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
-Given: TypeAlias = "Value | npt.NDArray[Any] | np.generic | float | int | bool | Sequence[int] | Sequence[float] | None"
+Given: TypeAlias = (
+    "Value | npt.NDArray[Any] | np.generic | float | int | bool | Sequence[int] | Sequence[float] | None"
+)
 """An operand: a value, what becomes a constant, or `None` for one that is absent."""
 
 N_ARY = frozenset({"Add", "And", "Mul", "Or", "Xor"})
@@ -54,8 +56,8 @@ class Builder:
     Writes operators of the newest opset: `b.Mul(x, 2.0)`, `b.Softmax(x, axis=-1)`.
 
     Operands are values, `None` for an absent one, or numbers and arrays, which become constants; a plain
-    number takes the element type of the first value among the operands. An operator with several results gives
-    a tuple of them. `outputs=n` says how many a variadic operator has.
+    number takes the element type of the first value among the operands. An operator with several results
+    gives a tuple of them. `outputs=n` says how many a variadic operator has.
     """
 
     def __init__(self, root: Operation, describe: Callable[[SSAValue], TensorType | None]) -> None:
@@ -129,7 +131,11 @@ class Builder:
                 found.append(self.constant(each, like).ssa)
             else:
                 listed = np.asarray(each)
-                found.append(self.constant(listed.astype(np.int64) if listed.dtype.kind in "iu" or not listed.size else listed).ssa)
+                found.append(
+                    self.constant(
+                        listed.astype(np.int64) if listed.dtype.kind in "iu" or not listed.size else listed
+                    ).ssa
+                )
         return found
 
     def _property(self, kinds: Any, type_properties: frozenset[str], key: str, value: Any) -> Any:
@@ -150,5 +156,3 @@ def _onnx_kinds() -> dict[str, Any]:
     from xonnc.formats.onnx.node_attributes import KINDS
 
     return dict(KINDS)
-
-

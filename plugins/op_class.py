@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute as IrAttribute
 from xdsl.irdl import (
     AttrConstraint,
@@ -22,13 +21,28 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import integer, integers, real, reals, text, texts
-from xonnc.dialects.onnx.constraints import ELEMENTS, INT, INTS, REAL, REALS, TENSOR, TEXT, TEXTS, Types, types
+from xonnc.dialects.onnx.attributes import integer, integers, is_array, real, reals, text, texts
+from xonnc.dialects.onnx.constraints import (
+    ELEMENTS,
+    INT,
+    INTS,
+    REAL,
+    REALS,
+    TENSOR,
+    TEXT,
+    TEXTS,
+    Types,
+    types,
+)
+from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type_of
 from xonnc.errors import XonncError
 from xonnc.plugins.ports import Attribute, ElementTypes, Port
 from xonnc.rewriting.literals import decode
+
+if TYPE_CHECKING:
+    from xonnc.plugins.operators import OperatorSpec
 
 CONSTRAINTS: Mapping[str, AttrConstraint[Any]] = {
     "INT": INT,
@@ -45,10 +59,10 @@ CONSTRAINTS: Mapping[str, AttrConstraint[Any]] = {
 class PluginOp(OnnxOp):
     """An operator of a plug-in."""
 
-    def verify_(self) -> None:
-        from xonnc.plugins.operators import spec_of
+    DECLARATION: ClassVar[OperatorSpec]
 
-        spec = spec_of(type(self))
+    def verify_(self) -> None:
+        spec = self.DECLARATION
         if not spec.takes_any_attribute:
             super().verify_()
         count = len(self.operands) - (len(spec.inputs) - 1 if spec.inputs else 0)
@@ -58,7 +72,8 @@ class PluginOp(OnnxOp):
             if count < last.at_least or (most is not None and count > most):
                 bounds = f"at least {last.at_least}" if most is None else f"{last.at_least} to {most}"
                 raise VerifyException(
-                    f"'{self.name}' op has {count} operands '{last.name}'; plug-in {spec.plugin.name} takes {bounds}"
+                    f"'{self.name}' op has {count} operands '{last.name}'; "
+                    f"plug-in {spec.plugin.name} takes {bounds}"
                 )
         for declared in spec.attributes:
             value = decode(self.properties.get(declared.onnx_name))
@@ -70,35 +85,31 @@ class PluginOp(OnnxOp):
                 )
 
 
-def op_class(
-    name: str,
-    identity: tuple[str, str, int, int | None],
-    ports: tuple[Sequence[Port], Sequence[Port]],
-    attributes: Sequence[Attribute[Any]],
-    variables: Mapping[str, ElementTypes],
-    doc: str,
-) -> type[PluginOp]:
-    """The class of an operator; `identity` is its domain, name, first version and the version that ends it."""
-    domain, op_type, since, until = identity
-    inputs, outputs = ports
+def op_class(spec: OperatorSpec, name: str, until: int | None) -> type[PluginOp]:
+    """The class of an operator, called `name` in IR; `until` is the first version of the next class."""
     members: dict[str, Any] = {
-        "__doc__": doc,
+        "__doc__": spec.doc,
         "__module__": __name__,
         "name": name,
         "traits": traits_def(Pure()),
     }
-    for port in inputs:
-        constraint = _constraint(port, variables)
+    for port in spec.inputs:
+        constraint = _constraint(port, spec.variables)
         # Trailing operands that a node leaves out are `none`, as in the onnx dialect.
-        members[port.name] = var_operand_def(constraint) if port.count == "variadic" else operand_def(constraint)
-    for port in outputs:
-        constraint = _constraint(port, variables)
-        members[port.name] = var_result_def(constraint) if port.count == "variadic" else result_def(constraint)
-    for declared in attributes:
+        members[port.name] = (
+            var_operand_def(constraint) if port.count == "variadic" else operand_def(constraint)
+        )
+    for port in spec.outputs:
+        constraint = _constraint(port, spec.variables)
+        members[port.name] = (
+            var_result_def(constraint) if port.count == "variadic" else result_def(constraint)
+        )
+    for declared in spec.attributes:
         members[declared.onnx_name] = _property(declared)
-    made = irdl_op_definition(type(f"{op_type}Op", (PluginOp,), members))
+    made = irdl_op_definition(type(f"{spec.name}Op", (PluginOp,), members))
     # After the definition: IRDL takes every member of the class for a field.
-    made.DOMAIN, made.OP_TYPE, made.SINCE, made.UNTIL = domain, op_type, since, until
+    made.DOMAIN, made.OP_TYPE, made.SINCE, made.UNTIL = spec.domain, spec.name, spec.since, until
+    made.DECLARATION = spec
     return made
 
 
@@ -150,13 +161,9 @@ def _words(allowed: Sequence[type[np.generic]]) -> str:
 
 def python_value(attribute: IrAttribute | None) -> Any:
     """An attribute as a Python value: lists for ONNX's lists, an array for a tensor."""
-    from xonnc.dialects.onnx.elements import elements_array
-
     if attribute is None:
         return None
-    if isinstance(attribute, ArrayAttr):
+    if is_array(attribute):
         return [python_value(each) for each in attribute.data]
     array = elements_array(attribute)
     return decode(attribute) if array is None else array
-
-

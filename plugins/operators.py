@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy.typing as npt
 
@@ -14,7 +14,6 @@ from xonnc.plugins.ports import Attribute, ElementTypes, Port, Ports
 from xonnc.plugins.types import TensorType
 
 if TYPE_CHECKING:
-    from xdsl.ir import Operation
     from xdsl.passes import ModulePass
 
     from xonnc.plugins.op_class import PluginOp
@@ -43,7 +42,7 @@ class Plugin:
     operators: list[OperatorSpec] = field(default_factory=list["OperatorSpec"])
     rules: list[tuple[str, RuleSet]] = field(default_factory=list["tuple[str, RuleSet]"])
     """Rules by the pass that they join."""
-    passes: dict[str, type[ModulePass]] = field(default_factory=dict["str, type[ModulePass]"])
+    passes: dict[str, type[ModulePass]] = field(default_factory=lambda: {})
     targets: list[str] = field(default_factory=list[str])
     source: str = ""
     """Where it was found: a file, or a package."""
@@ -83,9 +82,7 @@ class OperatorSpec:
         return f"{self.domain or 'ai.onnx'}.{self.name} since version {self.since}"
 
 
-def operator(
-    plugin: Plugin, *, name: str, domain: str = "", since: int = 1
-) -> Callable[[ClassT], ClassT]:
+def operator(plugin: Plugin, *, name: str, domain: str = "", since: int = 1) -> Callable[[ClassT], ClassT]:
     """
     Declares a class as an operator of `plugin`.
 
@@ -103,7 +100,9 @@ def operator(
         outputs = _ports(getattr(body, "outputs", ()), "output", where)
         if not outputs:
             raise PluginError(f"{where}: no outputs; write outputs = one('T')")
-        declared = [value for value in vars(body).values() if isinstance(value, Attribute)]
+        declared: list[Attribute[Any]] = [
+            cast("Attribute[Any]", value) for value in vars(body).values() if isinstance(value, Attribute)
+        ]
         spec = OperatorSpec(
             plugin,
             "" if domain == "ai.onnx" else domain,
@@ -117,7 +116,11 @@ def operator(
             vars(body).get("types", {}),
             inspect.getdoc(body) or "",
         )
-        same = [each for each in plugin.operators if (each.domain, each.name, each.since) == (spec.domain, name, since)]
+        same = [
+            each
+            for each in plugin.operators
+            if (each.domain, each.name, each.since) == (spec.domain, name, since)
+        ]
         if same:
             raise PluginError(f"{where}: declared twice for version {since}")
         plugin.operators.append(spec)
@@ -181,8 +184,10 @@ def bind(
     bound = _BOUND.get(spec.body)
     if bound is None:
         bound = _BOUND[spec.body] = type(spec.body.__name__, (spec.body, BoundOperator), {})
-    made = object.__new__(bound)
-    values = {declared.name: attributes.get(declared.onnx_name, declared.default) for declared in spec.attributes}
+    made = cast("object", object.__new__(bound))
+    values = {
+        declared.name: attributes.get(declared.onnx_name, declared.default) for declared in spec.attributes
+    }
     held = vars(made)
     held.update(
         attributes_={**attributes, **values},
@@ -196,29 +201,3 @@ def bind(
         if port.count != "variadic" and port.name not in values:
             held[port.name] = value
     return made
-
-
-_SPECS: dict[type, OperatorSpec] = {}
-
-
-def remember(spec: OperatorSpec) -> None:
-    """Makes the declaration behind an op class findable."""
-    assert spec.kind is not None
-    _SPECS[spec.kind] = spec
-
-
-def spec_of(kind: type) -> OperatorSpec:
-    """The declaration behind an op class of a plug-in."""
-    return _SPECS[kind]
-
-
-def specs() -> Mapping[type, OperatorSpec]:
-    """The declarations of all registered operators by op class."""
-    return _SPECS
-
-
-def is_plugin_op(op: Operation) -> bool:
-    """Whether an op is an operator of a plug-in."""
-    return type(op) in _SPECS
-
-

@@ -55,7 +55,9 @@ def optional(types: ElementTypes = "T", name: str = "") -> Port:
     return Port(types, name, "optional")
 
 
-def variadic(types: ElementTypes = "T", name: str = "", at_least: int = 0, at_most: int | None = None) -> Port:
+def variadic(
+    types: ElementTypes = "T", name: str = "", at_least: int = 0, at_most: int | None = None
+) -> Port:
     """Any number of operands or results, the last of an operator."""
     return Port(types, name, "variadic", at_least, at_most)
 

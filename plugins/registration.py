@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
 from typing import Any, cast
 
 import numpy as np
@@ -24,22 +29,23 @@ from xonnc.dialects.onnx.types import (
     unranked,
 )
 from xonnc.errors import XonncError
-from xonnc.formats.onnx import evaluate, schemas
-from xonnc.formats.onnx.op_forms import attribute_kinds
+from xonnc.formats.onnx import reference_evaluator, schemas
+from xonnc.formats.onnx.op_signatures import attribute_kinds
 from xonnc.plugins.builder import Builder, Value
 from xonnc.plugins.op_class import PluginOp, op_class, python_value
-from xonnc.plugins.operators import Array, OperatorSpec, Plugin, PluginError, bind, remember, spec_of
+from xonnc.plugins.operators import Array, OperatorSpec, Plugin, PluginError, bind
 from xonnc.plugins.schema import schema_of_operator
-from xonnc.plugins.types import Dim, Size, TensorType, form_of as form_of_size
+from xonnc.plugins.types import Dim, Size, TensorType
+from xonnc.plugins.types import form_of as form_of_size
 from xonnc.rewriting import extensions
 from xonnc.rewriting.onnx import ONNX, forget_classes
 from xonnc.rewriting.patterns import Edit, MatchFailure, Node, Outcome, Template, rest, value
 from xonnc.rewriting.rules import RuleSet, rule
-from xonnc.transforms.dims.forms import Form, Symbols
-from xonnc.transforms.dims.node import SIZES, Partly
-from xonnc.transforms.dims.node import Node as DimNode
+from xonnc.transforms.dims.expressions import Form, Symbols
+from xonnc.transforms.dims.dim_context import SIZES, Partly
+from xonnc.transforms.dims.dim_context import Node as DimNode
 from xonnc.transforms.evaluation import known, result_parts
-from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, UNKNOWN, Site
+from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, UNKNOWN, Site
 
 DECOMPOSING = ("decompose-onnx", "legalize-versions-onnx", "legalize-onnx")
 """The passes that expand operators of plug-ins into ONNX's."""
@@ -70,7 +76,8 @@ def register(plugin: Plugin) -> Plugin:
         return plugin
     if earlier is not None:
         raise PluginError(
-            f"two plug-ins are called '{plugin.name}': {earlier.source or 'one'} and {plugin.source or 'another'}"
+            f"two plug-ins are called '{plugin.name}': "
+            f"{earlier.source or 'one'} and {plugin.source or 'another'}"
         )
     _require_new_operators(plugin)
     kinds = [_define(spec, plugin) for spec in plugin.operators]
@@ -88,16 +95,30 @@ def register(plugin: Plugin) -> Plugin:
         passes.add_pass(name, kind)
     if kinds:
         passes.add_dialect(plugin.name, lambda: Dialect(plugin.name, list(kinds)))
+    passes.add_identity(_identity(plugin))
     _registered[plugin.name] = plugin
     return plugin
 
 
+def _identity(plugin: Plugin) -> str:
+    """Name, version and source text: programs compiled with another state of a plug-in are not reused."""
+    digest = sha256()
+    for spec in plugin.operators:
+        module = sys.modules.get(spec.body.__module__)
+        with suppress(OSError, TypeError):
+            digest.update(inspect.getsource(module or spec.body).encode())
+    return f"{plugin.name} {plugin.version} {digest.hexdigest()}"
+
+
 def _require_new_operators(plugin: Plugin) -> None:
     for spec in plugin.operators:
-        found = registry.op_class_since(spec.domain, spec.name, spec.since)
+        found = registry.op_class(spec.domain, spec.name, spec.since)
         if found is None or plugin.override:
             continue
-        owner = f"plug-in {spec_of(found).plugin.name}" if issubclass(found, PluginOp) else "xonnc"
+        is_other = issubclass(found, PluginOp)
+        if is_other and found.SINCE != spec.since:
+            continue
+        owner = f"plug-in {found.DECLARATION.plugin.name}" if is_other else "xonnc"
         raise PluginError(
             f"plug-in {plugin.name}: {spec} is registered by {owner} already; "
             f"with Plugin('{plugin.name}', override=True) yours takes its place"
@@ -111,9 +132,7 @@ def _define(spec: OperatorSpec, plugin: Plugin) -> type[PluginOp]:
     later = [since for since in versions if since > spec.since]
     # As in the onnx dialect, the newest version has the plain name.
     name = f"{plugin.name}.{spec.name}{f'V{spec.since}' if later else ''}"
-    identity = spec.domain, spec.name, spec.since, min(later, default=None)
-    spec.kind = op_class(name, identity, (spec.inputs, spec.outputs), spec.attributes, spec.variables, spec.doc)
-    remember(spec)
+    spec.kind = op_class(spec, name, min(later, default=None))
     return spec.kind
 
 
@@ -126,20 +145,24 @@ def _install(spec: OperatorSpec) -> None:
         SIZES[name] = _symbolic_sizes
     root = _root(kind)
     if spec.function("reference") is not None:
-        evaluate.register_operator(_evaluated(spec))
-        folding = RuleSet({f"{name}:fold": _named(rule(root)(_fold), f"{name}:fold")})
+        reference_evaluator.register_operator(_evaluated(spec))
+        folding = _table(root, _fold, f"{name}:fold")
         for pass_name in FOLDING:
             extensions.extend(pass_name, folding)
     if spec.function("decompose") is not None:
-        table = RuleSet({f"{name}:decompose": _named(rule(root)(_decompose), f"{name}:decompose")})
+        table = _table(root, _decompose, f"{name}:decompose")
         for pass_name in DECOMPOSING:
             extensions.extend(pass_name, table)
 
 
-def _named(made: Any, name: str) -> Any:
-    from dataclasses import replace
+def _table(pattern: Node, result: Callable[[Operation], Outcome], name: str) -> RuleSet:
+    """A table with one rule."""
+    return RuleSet({name: replace(rule(pattern)(result), name=name)})
 
-    return replace(made, name=name)
+
+def _listed(found: Any) -> list[Any]:
+    """What a body gave for the results, one or several."""
+    return [*cast("Sequence[Any]", found)] if isinstance(found, tuple | list) else [found]
 
 
 def _root(kind: type[PluginOp]) -> Node:
@@ -151,11 +174,21 @@ def _root(kind: type[PluginOp]) -> Node:
     return Template(ONNX, kind.name)(*operands)
 
 
-def _bound(op: Operation, inputs: Sequence[Any], symbols: Symbols, integers: Callable[[int], Any] | None = None) -> Any:
-    spec = spec_of(type(op))
+def spec_of(op: Operation) -> OperatorSpec:
+    """The declaration behind an op of a plug-in."""
+    assert isinstance(op, PluginOp)
+    return op.DECLARATION
+
+
+def _bound(
+    op: Operation, inputs: Sequence[Any], symbols: Symbols, integers: Callable[[int], Any] | None = None
+) -> Any:
+    spec = spec_of(op)
     # Of an operator with attributes="auto" they are attributes of the op, beside its properties.
     attributes = {
-        name: python_value(held) for name, held in {**op.attributes, **op.properties}.items() if "." not in name
+        name: python_value(held)
+        for name, held in {**op.attributes, **op.properties}.items()
+        if "." not in name
     }
     site = Site(op)
     return bind(
@@ -189,7 +222,7 @@ def _tensor_type(ssa: SSAValue, symbols: Symbols) -> TensorType | None:
 
 
 def _inferred(op: Operation, bound: Any) -> Sequence[TensorType | None]:
-    infer = spec_of(type(op)).function("infer")
+    infer = spec_of(op).function("infer")
     assert infer is not None
     try:
         found = infer(bound)
@@ -262,12 +295,14 @@ def _fold(root: Operation) -> Outcome:
 
 
 def _computed(op: Operation, arrays: Sequence[Array | None]) -> Sequence[Array]:
-    spec = spec_of(type(op))
+    spec = spec_of(op)
     bound = _bound(op, arrays, Symbols())
     return run_reference(spec, bound, arrays, len(op.results))
 
 
-def run_reference(spec: OperatorSpec, bound: Any, arrays: Sequence[Array | None], count: int) -> Sequence[Array]:
+def run_reference(
+    spec: OperatorSpec, bound: Any, arrays: Sequence[Array | None], count: int
+) -> Sequence[Array]:
     """The arrays that `reference` gives, one for each result."""
     reference = spec.function("reference")
     assert reference is not None
@@ -278,7 +313,7 @@ def run_reference(spec: OperatorSpec, bound: Any, arrays: Sequence[Array | None]
         raise
     except Exception as error:
         raise bound.fail(f"reference raised {type(error).__name__}: {error}") from error
-    results = list(found) if isinstance(found, tuple | list) else [found]
+    results = _listed(found)
     if len(results) < count:
         raise bound.fail(f"reference gave {len(results)} arrays for {count} results")
     return [np.asarray(each) for each in results]
@@ -286,7 +321,7 @@ def run_reference(spec: OperatorSpec, bound: Any, arrays: Sequence[Array | None]
 
 def _decompose(root: Operation) -> Outcome:
     """The operator by the ONNX operators that the plug-in's `decompose` writes."""
-    spec = spec_of(type(root))
+    spec = spec_of(root)
     decompose = spec.function("decompose")
     assert decompose is not None
 
@@ -297,7 +332,8 @@ def _decompose(root: Operation) -> Outcome:
             return _tensor_type(ssa, symbols)
 
         inputs = [
-            None if _tensor_type(operand, symbols) is None else Value(operand, described) for operand in op.operands
+            None if _tensor_type(operand, symbols) is None else Value(operand, described)
+            for operand in op.operands
         ]
         bound = _bound(op, inputs, symbols)
         try:
@@ -306,7 +342,7 @@ def _decompose(root: Operation) -> Outcome:
             raise bound.fail(str(error).removeprefix(f"{bound.node}: ")) from error
         except Exception as error:
             raise bound.fail(f"decompose raised {type(error).__name__}: {error}") from error
-        results = list(found) if isinstance(found, tuple | list) else [found]
+        results = _listed(found)
         if len(results) != len(op.results) or not all(isinstance(each, Value) for each in results):
             raise bound.fail(f"decompose gave {len(results)} values for {len(op.results)} results")
         _keep_location(op, results)
@@ -322,13 +358,12 @@ def _keep_location(op: Operation, results: Sequence[Value]) -> None:
         last.op.location = op.location
 
 
-def _evaluated(spec: OperatorSpec) -> evaluate.Operator:
+def _evaluated(spec: OperatorSpec) -> reference_evaluator.Operator:
     """The operator for the evaluator that computes what has no kernel."""
 
     def compute(arrays: Sequence[Array | None], attributes: dict[str, Any], count: int) -> Sequence[Array]:
-        bound = bind(spec, spec.name, arrays, attributes)
-        return run_reference(spec, bound, arrays, count)
+        fixed = sum(port.count != "variadic" for port in spec.inputs)
+        given = [*arrays, *[None] * (fixed - len(arrays))]
+        return run_reference(spec, bind(spec, spec.name, given, attributes), given, count)
 
-    return evaluate.Operator(spec.domain, spec.name, compute)
-
-
+    return reference_evaluator.Operator(spec.domain, spec.name, compute)

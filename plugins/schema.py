@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import onnx.defs
 import onnx.helper
+import onnx.numpy_helper
 
 from xonnc.plugins.operators import OperatorSpec
 from xonnc.plugins.ports import Port
@@ -29,7 +31,8 @@ def schema_of_operator(spec: OperatorSpec) -> onnx.defs.OpSchema:
         type_constraints=[],
         attributes=[
             onnx.defs.OpSchema.Attribute(
-                each.onnx_name, onnx.helper.make_attribute(each.onnx_name, _plain(each.default), attr_type=_type(each.kind))
+                each.onnx_name,
+                onnx.helper.make_attribute(each.onnx_name, _plain(each.default), attr_type=_type(each.kind)),
             )
             if each.default is not None
             else onnx.defs.OpSchema.Attribute(
@@ -45,7 +48,9 @@ def _type(kind: str) -> int:
 
 
 def _plain(default: Any) -> Any:
-    return onnx.numpy_helper.from_array(default) if isinstance(default, np.ndarray) else default
+    if isinstance(default, np.ndarray):
+        return onnx.numpy_helper.from_array(cast("npt.NDArray[Any]", default))
+    return default
 
 
 def _parameter(port: Port) -> onnx.defs.OpSchema.FormalParameter:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.transforms.dims.forms import Form, Symbols, number
+from xonnc.transforms.dims.expressions import Form, Symbols, number
 
 
 class Dim:
@@ -103,7 +103,9 @@ def broadcast(*types: TensorType) -> TensorType:
     if not types or len(ranked) < len(shapes):
         return types[0].with_shape(None)
     rank = max(map(len, ranked))
-    return types[0].with_shape([_together([s[axis] for s in ranked if len(s) >= -axis]) for axis in range(-rank, 0)])
+    return types[0].with_shape(
+        [_together([s[axis] for s in ranked if len(s) >= -axis]) for axis in range(-rank, 0)]
+    )
 
 
 def _together(sizes: Sequence[Size]) -> Size:

@@ -12,7 +12,9 @@ from typing import NamedTuple, NoReturn
 
 from xonnc.errors import suggest
 from xonnc.tools.peer_flags import Tool
+from xonnc.tools.plugin_options import add_plugin_options, take_plugin_options
 from xonnc.tools.process import Exit, run
+from xonnc.tools.usage import UsageError
 
 COMMANDS = {
     "compile": "compiles an ONNX model for NVDLA, or to native code",
@@ -30,6 +32,7 @@ COMMANDS = {
     "demo": "compiles, simulates and checks a real model",
     "targets": "lists the targets and what they can do",
     "passes": "lists the passes",
+    "plugins": "lists, checks and begins plug-ins",
     "ops": "lists the ONNX operators, and those a target takes",
 }
 
@@ -68,13 +71,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         hint = suggest(name, COMMANDS) or "; see 'xonnc --help'"
         print(f"xonnc: no command '{name}'{hint}", file=sys.stderr)
         return Exit.USAGE
-    return run("xonnc", lambda: _run_command(name, argv[1:]), argv)
+    return run("xonnc", lambda: _run_with_plugins(name, argv[1:]), argv)
+
+
+def _run_with_plugins(name: str, argv: Sequence[str]) -> int:
+    try:
+        argv = take_plugin_options(argv)
+    except UsageError as error:
+        print(f"xonnc {name}: {error}; see 'xonnc {name} --help'", file=sys.stderr)
+        return Exit.USAGE
+    return _run_command(name, argv)
 
 
 def _run_command(name: str, argv: Sequence[str]) -> int:
     command = _command(name)
     parser = Parser(prog=f"xonnc {name}", description=_sentence(COMMANDS[name]))
     command.add_arguments(parser)
+    add_plugin_options(parser)
     if command.peer_tool is not None:
         return _run_like_peer(command, parser, argv, command.peer_tool)
     return command.run(_parsed(command, parser, argv))
@@ -82,7 +95,6 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
 
 def _run_like_peer(command: Command, parser: Parser, argv: Sequence[str], tool: Tool) -> int:
     """Runs a command that takes options of onnx-mlir, which it finds as `args.peer`."""
-    from xonnc.tools.pass_flags import UsageError
     from xonnc.tools.peer_settings import take_peer_flags
 
     try:

@@ -28,6 +28,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.input_files import record_input
 from xonnc.passes import PASSES
+from xonnc.passes import pass_factories as own_passes
 from xonnc.rewriting.remarks import Remark, listening
 from xonnc.rewriting.statistics import collecting
 from xonnc.tools.diagnostics import Diagnostic, error_diagnostics, remark_diagnostic, verify
@@ -47,12 +48,14 @@ from xonnc.tools.instrumentation import (
 )
 from xonnc.tools.ir_text import parsed, parser_of
 from xonnc.tools.opt_arguments import add_arguments, make_parser
-from xonnc.tools.pass_flags import ALIASES, UsageError, make_pass, split_pass_flags, suggest_pass
+from xonnc.tools.pass_flags import ALIASES, make_pass, split_pass_flags, suggest_pass
 from xonnc.tools.peer_settings import take_peer_flags
+from xonnc.tools.plugin_options import take_plugin_options
 from xonnc.tools.process import Exit, run
 from xonnc.tools.rule_watching import watched_rules
 from xonnc.tools.signature_options import signature_of
 from xonnc.tools.universe import installed_dialects
+from xonnc.tools.usage import UsageError
 from xonnc.tools.watching import Announcer, HeapReporter
 from xonnc.transforms.op_counts import as_json, as_table, op_counts
 
@@ -73,7 +76,7 @@ def universe() -> Universe:
     found = Universe.get_multiverse()
     return Universe(
         all_dialects=installed_dialects(),
-        all_passes=found.all_passes,
+        all_passes={**found.all_passes, **own_passes()},
         all_targets=found.all_targets,
     )
 
@@ -436,7 +439,8 @@ def run_opt(args: Sequence[str], stdin: str = "") -> tuple[int, str, str]:
 def _main(argv: Sequence[str], stdin: Callable[[], bytes]) -> int:
     def work() -> int:
         try:
-            return OnnxOptMain(argv, stdin).work()
+            rest = take_plugin_options(argv)
+            return OnnxOptMain(rest, stdin).work()
         except UsageError as error:
             print(f"onnx-opt: {error}; see 'onnx-opt --help'", file=sys.stderr)
             return Exit.USAGE

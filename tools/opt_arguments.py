@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import NoReturn, Protocol
 
-from xonnc.tools.pass_flags import UsageError
+from xonnc.tools.usage import UsageError
 
 EPILOG = """Passes run in the order given: --shape-inference --constprop-onnx='expansion-bound=2' --cse,
 or as a pipeline: -p "shape-inference-onnx,cse". A long option may have one dash, as in MLIR.

@@ -13,8 +13,8 @@ from xdsl.utils.arg_spec import ArgSpec, ParameterListType, ParameterType, parse
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import isa
 
-from xonnc.errors import XonncError
 from xonnc.tools.peer_flags import peer_flags
+from xonnc.tools.usage import UsageError
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 
@@ -27,10 +27,6 @@ _WITHOUT_EFFECT = {
 """MLIR's options of passes for which xDSL's passes have no use."""
 
 _OPTION = re.compile(r"""\s*([\w-]+)(?:=(?:"([^"]*)"|'([^']*)'|\{([^}]*)\}|([^\s{}"']*)))?(?=\s|$)""")
-
-
-class UsageError(XonncError):
-    """A command line that cannot be meant; the tools exit 2."""
 
 
 @dataclass

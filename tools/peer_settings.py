@@ -15,8 +15,9 @@ from xdsl.utils.hints import isa
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.input_files import record_input
-from xonnc.tools.pass_flags import UsageError, suggest_pass
+from xonnc.tools.pass_flags import suggest_pass
 from xonnc.tools.peer_flags import PeerFlag, Tool, peer_flags, spelled
+from xonnc.tools.usage import UsageError
 
 ENVIRONMENT = "ONNX_MLIR_FLAGS"
 """The variable with flags, unless `--customEnvFlags` names another."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from xonnc.tools.pass_flags import UsageError
+from xonnc.tools.usage import UsageError
 
 if TYPE_CHECKING:
     from xonnc.tools.peer_settings import PeerSettings

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, NoReturn, TypeAlias, get_ar
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write, require_writable
 from xonnc.formats.input_files import record_input
-from xonnc.tools.pass_flags import UsageError, suggest_pass
+from xonnc.tools.pass_flags import suggest_pass
 from xonnc.tools.peer_flags import peer_flags
 from xonnc.tools.peer_settings import take_peer_flags
+from xonnc.tools.plugin_options import take_plugin_options
 from xonnc.tools.process import Exit, run
 from xonnc.tools.signature_options import signature_of
+from xonnc.tools.usage import UsageError
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -109,6 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _work(arguments: Sequence[str]) -> int:
     parser = _parser()
+    arguments = take_plugin_options(arguments)
     peer, arguments = take_peer_flags(arguments, "onnx-translate")
     # A value only after '=': `--external-data model.onnx` must not take the model for the file's name.
     arguments = ["--external-data=" if argument == "--external-data" else argument for argument in arguments]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def installed_dialects() -> dict[str, Callable[[], Dialect]]:
     """The dialects of everything installed; xDSL's `llvm` with the vectors that code for the CPU has."""
-    return {**Universe.get_multiverse().all_dialects, "llvm": _vector_llvm}
+    return {**Universe.get_multiverse().all_dialects, **dialect_factories(), "llvm": _vector_llvm}
 
 
 def _vector_llvm() -> Dialect:

@@ -56,11 +56,6 @@ def versions_of(domain: str, op_type: str) -> Sequence[type[OnnxOp]]:
     return _versions().get(("" if domain == "ai.onnx" else domain, op_type), ())
 
 
-def op_class_since(domain: str, op_type: str, since: int) -> type[OnnxOp] | None:
-    """The class of an operator that came with exactly that version."""
-    return next((kind for kind in versions_of(domain, op_type) if kind.SINCE == since), None)
-
-
 @cache
 def op_classes() -> tuple[type[OnnxOp], ...]:
     """Every op of the dialect, those included that are no ONNX operators."""

@@ -15,6 +15,7 @@ from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops.builtin import CustomOp
+from xonnc.dialects.onnx.registry import added_classes, versions_of
 from xonnc.errors import RefusalError
 from xonnc.formats.onnx.schemas import canonical_domain
 
@@ -32,10 +33,16 @@ def require_known_operators(module: ModuleOp) -> None:
         held = op.attributes.get("domain_name")
         domain = canonical_domain(held.data if isinstance(held, StringAttr) else "")
         name = op.function_name.data
-        if (domain, name) not in own and not _exists(domain, name):
-            reasons[
-                f"{describe(op)}: no operator '{name}' in domain '{domain or 'ai.onnx'}'{_hint(domain, name)}"
-            ] = op
+        if (domain, name) in own or _exists(domain, name):
+            continue
+        versions = sorted(kind.SINCE for kind in versions_of(domain, name))
+        if versions:
+            known = " and ".join(map(str, versions))
+            problem = f"operator '{name}' of domain '{domain}' is there since version {known}"
+            reasons[f"{describe(op)}: {problem}; import one of these versions, or a later one"] = op
+            continue
+        problem = f"no operator '{name}' in domain '{domain or 'ai.onnx'}'"
+        reasons[f"{describe(op)}: {problem}{_hint(domain, name)}"] = op
     if reasons:
         raise RefusalError(list(reasons), list(reasons.values()))
 
@@ -63,13 +70,13 @@ def _exists(domain: str, name: str) -> bool:
 
 def _hint(domain: str, name: str) -> str:
     """The nearest operator of the domain, else of any."""
-    every = [*_standard(), *(_of_vendor() or ())]
+    every = [*_standard(), *(_of_vendor() or ()), *((kind.OP_TYPE, kind.DOMAIN) for kind in added_classes())]
     near = get_close_matches(name, [known for known, its_domain in every if its_domain == domain], 1, 0.7)
     if near:
         return f"; did you mean '{near[0]}'?"
     near = get_close_matches(name, [known for known, _ in every], 1, 0.8)
     if not near:
-        return "; give the model a function of this name, or its nodes operators that there are"
+        return "; load a plug-in that has it (--plugin FILE), or give the model a function of this name"
     place = next(its_domain for known, its_domain in every if known == near[0])
     return f"; '{place or 'ai.onnx'}' has '{near[0]}'"
 

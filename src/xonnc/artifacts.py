@@ -24,6 +24,7 @@ from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes, name_path_in_errors, require_writable
 from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
+from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.model_summary import ModelSummary, summarize
 from xonnc.lowering.krnl_to_llvm.entry_point import entry_text, weights_text
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_text
@@ -143,6 +144,7 @@ def compile_artifact(
     require_writable(path)
     processor = options.processor
     module, context = _simplified(model, options, input_shapes, signature, strict)
+    require_known_operators(module)
     on_stage("simplified", module)
     simplified = summarize(module)
     program, rows, kernels = lower_to_program(module, options, context, on_stage)

@@ -44,6 +44,7 @@ from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attach_core
 from xonnc.lowering.onnx_to_krnl.shape_inputs import shape_determining_inputs
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles
+from xonnc.passes import plugins_identity
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
 from xonnc.runtime.native.host import host_core
 from xonnc.runtime.native.instance import Executable
@@ -283,7 +284,8 @@ def _specialize_values(module: ModuleOp, values: Values, passes: Passes, correct
 def _key(digest: str, shapes: Shapes, values: Values, options: str) -> str:
     """What a compilation depends on."""
     numbers = repr({name: (str(value.dtype), value.tobytes()) for name, value in values.items()})
-    parts = (version("xonnc"), host_identity(), options, repr(sorted(shapes.items())), numbers, digest)
+    compiler = f"{version('xonnc')} {plugins_identity()}"
+    parts = (compiler, host_identity(), options, repr(sorted(shapes.items())), numbers, digest)
     return key_of(part.encode() for part in parts)
 
 

@@ -103,6 +103,19 @@ def add_pass(name: str, kind: type[ModulePass]) -> None:
     _added_passes[name] = kind
 
 
+_identities: list[str] = []
+
+
+def add_identity(identity: str) -> None:
+    """Adds what tells one state of a plug-in from another, for the keys of compiled programs."""
+    _identities.append(identity)
+
+
+def plugins_identity() -> str:
+    """What tells the plug-ins in use from others."""
+    return "\n".join(sorted(_identities))
+
+
 def dialect_factories() -> dict[str, Callable[[], Dialect]]:
     """Functions that import and make the dialects, by name."""
     return {name: partial(_dialect, name) for name in DIALECTS} | _added_dialects

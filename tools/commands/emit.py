@@ -13,9 +13,10 @@ from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes
 from xonnc.tools.commands.stages import Stopped
 from xonnc.tools.files import ENDINGS, require_output
-from xonnc.tools.pass_flags import ALIASES, UsageError, suggest_pass
+from xonnc.tools.pass_flags import ALIASES, suggest_pass
 from xonnc.tools.peer_flags import Tool, peer_flags
 from xonnc.tools.signature_options import signature_of
+from xonnc.tools.usage import UsageError
 
 if TYPE_CHECKING:
     from xdsl.context import Context

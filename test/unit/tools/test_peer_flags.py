@@ -10,9 +10,9 @@ import pytest
 
 from xonnc.errors import XonncError
 from xonnc.tools.opt import run_opt
-from xonnc.tools.pass_flags import UsageError
 from xonnc.tools.peer_flags import PEER_FLAGS, PeerFlag, Tool, peer_flags, spelled
 from xonnc.tools.peer_settings import PeerSettings, take_peer_flags
+from xonnc.tools.usage import UsageError
 
 TOOLS: tuple[Tool, ...] = ("onnx-opt", "onnx-translate", "xonnc emit", "xonnc simplify")
 

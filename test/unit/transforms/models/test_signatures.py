@@ -13,10 +13,10 @@ from xonnc.contexts import new_context
 from xonnc.dialects.onnx.assembly import OnnxParser
 from xonnc.errors import XonncError
 from xonnc.tools.driver import main as xonnc
-from xonnc.tools.pass_flags import UsageError
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.signature_options import read_names, read_shapes, signature_of
 from xonnc.tools.translate import main as translate
+from xonnc.tools.usage import UsageError
 from xonnc.transforms.models.signatures import Signature, set_signature
 
 MODEL = """

@@ -1,0 +1,134 @@
+"""`xonnc plugins`: lists plug-ins, checks one, begins a new one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from xonnc.errors import XonncError, suggest
+from xonnc.formats.atomic_write import atomic_write
+from xonnc.plugins import loading
+from xonnc.plugins.operators import OperatorSpec, Plugin
+from xonnc.plugins.registration import registered
+from xonnc.plugins.scaffold import plugin_file
+from xonnc.tools.plugin_checks import Finding, check_operator
+from xonnc.tools.process import Exit
+
+BODIES = ("infer", "reference", "decompose")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("action", choices=("list", "check", "new"), help="what to do")
+    parser.add_argument(
+        "name", nargs="?", help="check: a Python file or the name of a plug-in; new: the file to write"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing; the exit code tells")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the command; exit 1 if a check fails."""
+    if args.action == "list":
+        return _list(args.json)
+    if not args.name:
+        raise XonncError(
+            f"plugins {args.action}: name a {'file' if args.action == 'new' else 'file or plug-in'}"
+        )
+    if args.action == "new":
+        return _new(Path(args.name))
+    return _check(_wanted(args.name), args.json, args.quiet)
+
+
+def _list(as_json: bool) -> int:
+    plugins = registered()
+    if as_json:
+        print(json.dumps([_described(plugin) for plugin in plugins], indent=1))
+        return Exit.DONE
+    for plugin in plugins:
+        print(f"{plugin.name} {plugin.version}  {plugin.source}")
+        for spec in plugin.operators:
+            bodies = ", ".join(_bodies(spec)) or "nothing but its declaration"
+            print(f"  {spec.domain or 'ai.onnx'}.{spec.name}-{spec.since}  {bodies}")
+        for name, rules in plugin.rules:
+            print(f"  rules of {name}: {', '.join(rules)}")
+        for name in plugin.passes:
+            print(f"  pass {name}")
+    if not plugins:
+        print(
+            "no plug-ins; --plugin FILE, XONNC_PLUGINS, or a package's entry point 'xonnc.plugins' adds some"
+        )
+    return Exit.DONE
+
+
+def _bodies(spec: OperatorSpec) -> Sequence[str]:
+    return [name for name in BODIES if spec.function(name) is not None]
+
+
+def _described(plugin: Plugin) -> dict[str, object]:
+    return {
+        "name": plugin.name,
+        "version": plugin.version,
+        "source": plugin.source,
+        "operators": [
+            {"domain": spec.domain, "name": spec.name, "since": spec.since, "bodies": _bodies(spec)}
+            for spec in plugin.operators
+        ],
+        "rules": {name: list(rules) for name, rules in plugin.rules},
+        "passes": list(plugin.passes),
+    }
+
+
+def _wanted(name: str) -> Sequence[Plugin]:
+    if name.endswith(".py") or Path(name).exists():
+        return loading.load_file(name)
+    known = {plugin.name: plugin for plugin in registered()}
+    if name not in known:
+        raise XonncError(f"no plug-in is called '{name}'{suggest(name, known)}; a file ends in .py")
+    return [known[name]]
+
+
+def _check(plugins: Sequence[Plugin], as_json: bool, is_quiet: bool) -> int:
+    findings: list[Finding] = [
+        finding for plugin in plugins for spec in plugin.operators for finding in check_operator(spec)
+    ]
+    failed = [finding for finding in findings if finding.is_failure]
+    if as_json:
+        print(json.dumps([vars(finding) for finding in findings], indent=1))
+    elif not is_quiet:
+        _print(findings)
+    return Exit.INPUT if failed else Exit.DONE
+
+
+def _print(findings: Sequence[Finding]) -> None:
+    checks = list(dict.fromkeys(finding.check for finding in findings))
+    width = max((len(finding.operator) for finding in findings), default=8)
+    print(f"{'operator':<{width}}  " + "  ".join(f"{check:<9}" for check in checks))
+    for operator in dict.fromkeys(finding.operator for finding in findings):
+        own = {finding.check: finding for finding in findings if finding.operator == operator}
+        cells = [
+            "FAILED"
+            if check in own and own[check].is_failure
+            else own[check].outcome
+            if check in own
+            else "-"
+            for check in checks
+        ]
+        print(f"{operator:<{width}}  " + "  ".join(f"{cell:<9}" for cell in cells).rstrip())
+        for finding in own.values():
+            if finding.is_failure:
+                print(f"  {finding.check}: {finding.outcome}")
+
+
+def _new(path: Path) -> int:
+    if path.exists():
+        raise XonncError(f"{path}: there is such a file; name another")
+    name = path.stem.replace("-", "_")
+    if path.suffix != ".py" or not name.isidentifier():
+        raise XonncError(f"{path}: name a Python file, as acme.py")
+    with atomic_write(path) as file:
+        file.write(plugin_file(name, path.name).encode())
+    print(f"wrote {path}; next: xonnc plugins check {path}")
+    return Exit.DONE

@@ -1,0 +1,301 @@
+"""
+Holds what a plug-in's operators say of themselves against each other, on generated samples.
+
+The types that `infer` gives, what `decompose` and native code compute, and the results of `reference` must
+agree. Samples are drawn from the declaration; an operator that takes only some shapes or attributes has a
+function `samples(rng)` that gives pairs of operands and attributes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.helper
+
+from xonnc.contexts import new_context
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.reference_evaluator import program_of
+from xonnc.formats.onnx.importer import import_proto
+from xonnc.plugins.operators import Array, OperatorSpec, bind
+from xonnc.plugins.ports import Attribute, Port
+from xonnc.plugins.registration import run_reference
+from xonnc.transforms.decompose_onnx import Decompose
+from xonnc.transforms.shape_inference_onnx import infer_shapes
+from xonnc.transforms.shapes.inference_context import UNKNOWN
+
+PARAMETERS = {"infer": 1, "reference": 1, "decompose": 2}
+"""How many parameters the bodies have at least."""
+
+SHAPES: Sequence[tuple[int, ...]] = ((2, 3), (4,), (1, 5, 2), (), (0, 3), (3, 1, 2, 2))
+"""Shapes of drawn operands; all operands of a sample have the same."""
+
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
+"""How far results may lie apart: native code fuses and reorders operations."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check of an operator."""
+
+    operator: str
+    check: str
+    outcome: str
+    """`ok`, `-` where there is nothing to check, else what is wrong."""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the check failed."""
+        return self.outcome not in ("ok", "-")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Operands and attributes of one node, and what `reference` gives for them."""
+
+    operands: Sequence[Array | None]
+    attributes: dict[str, Any]
+    results: Sequence[Array]
+
+
+def check_operator(spec: OperatorSpec) -> Iterator[Finding]:
+    """The findings for an operator, one for each check."""
+    name = f"{spec.name}-{spec.since}"
+    problem = _signatures(spec)
+    yield Finding(name, "signature", problem or "ok")
+    if problem:
+        return
+    if spec.function("reference") is None:
+        yield Finding(name, "reference", "-")
+        yield Finding(name, "infer", "-")
+        return
+    samples, why = _samples(spec)
+    if not samples:
+        hint = "no sample is taken; write samples(rng), which gives pairs of operands and attributes"
+        yield Finding(name, "reference", f"{hint} ({why})")
+        return
+    yield Finding(name, "reference", "ok")
+    yield Finding(name, "infer", _first(samples, lambda each: _check_infer(spec, each), spec, "infer"))
+    yield Finding(
+        name, "decompose", _first(samples, lambda each: _check_decompose(spec, each), spec, "decompose")
+    )
+    can_run = spec.function("decompose") is not None or spec.function("infer") is not None
+    yield Finding(
+        name, "native", _first(samples, lambda each: _check_native(spec, each), spec) if can_run else "-"
+    )
+
+
+def _first(
+    samples: Sequence[Sample], check: Callable[[Sample], str], spec: OperatorSpec, needed: str = ""
+) -> str:
+    """The first problem that a check has with a sample."""
+    if needed and spec.function(needed) is None:
+        return "-"
+    for sample in samples:
+        try:
+            problem = check(sample)
+        except XonncError as error:
+            problem = str(error)
+        if problem:
+            return f"{_shown(sample)}: {problem}"
+    return "ok"
+
+
+def _signatures(spec: OperatorSpec) -> str:
+    for name, least in PARAMETERS.items():
+        body = spec.function(name)
+        if body is None:
+            continue
+        parameters = inspect.signature(body).parameters.values()
+        variadic = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
+        if len(parameters) < least and not variadic:
+            needed = "the node and the builder" if name == "decompose" else "the node"
+            return f"{name} takes {len(parameters)} parameters; the first of them are {needed}"
+    for declared in spec.attributes:
+        if declared.default is not None and not _is_of_kind(declared):
+            return (
+                f"attribute '{declared.name}' is a {declared.kind}, its default {declared.default!r} is not"
+            )
+    return ""
+
+
+def _is_of_kind(declared: Attribute[Any]) -> bool:
+    default = declared.default
+    if declared.kind in ("INTS", "FLOATS", "STRINGS"):
+        return isinstance(default, list | tuple)
+    kinds: dict[str, tuple[type, ...]] = {
+        "INT": (int,),
+        "FLOAT": (float, int),
+        "STRING": (str,),
+        "TENSOR": (np.ndarray,),
+    }
+    return isinstance(default, kinds[declared.kind])
+
+
+def _samples(spec: OperatorSpec) -> tuple[list[Sample], str]:
+    """Samples that `reference` takes, and the last reason why it did not take one."""
+    rng = np.random.default_rng(0)
+    own = spec.function("samples")
+    drawn = own(rng) if own is not None else _drawn(spec, rng)
+    found: list[Sample] = []
+    why = ""
+    for operands, attributes in drawn:
+        given = _with_absent(spec, operands)
+        bound = bind(spec, spec.name, given, attributes)
+        try:
+            results = run_reference(spec, bound, given, 1)
+        except XonncError as error:
+            why = str(error)
+            if own is not None:
+                return [], why
+            continue
+        found.append(Sample(given, dict(attributes), results))
+    return found, why
+
+
+def _with_absent(spec: OperatorSpec, operands: Sequence[Array | None]) -> list[Array | None]:
+    fixed = sum(port.count != "variadic" for port in spec.inputs)
+    return [*operands, *[None] * (fixed - len(operands))]
+
+
+def _drawn(
+    spec: OperatorSpec, rng: np.random.Generator
+) -> Iterator[tuple[list[Array | None], dict[str, Any]]]:
+    attributes = {
+        each.onnx_name: each.choices[0] if each.choices else _example(each)
+        for each in spec.attributes
+        if each.is_required
+    }
+    choices = [{**attributes, each.onnx_name: choice} for each in spec.attributes for choice in each.choices]
+    for dtype in _dtypes(spec):
+        for index, shape in enumerate(SHAPES):
+            operands: list[Array | None] = []
+            for port in spec.inputs:
+                own = _own_dtype(port) or dtype
+                count = (
+                    1
+                    if port.count != "variadic"
+                    else max(port.at_least, min(2 + index % 2, port.at_most or 3))
+                )
+                operands += [_array(shape, own, rng) for _ in range(count)]
+            yield operands, attributes
+            if index == 0:
+                yield from ((operands, each) for each in choices)
+
+
+def _example(declared: Attribute[Any]) -> Any:
+    return {"INT": 1, "FLOAT": 0.5, "STRING": "a", "INTS": [1], "FLOATS": [0.5], "STRINGS": ["a"]}.get(
+        declared.kind, np.ones(1, np.float32)
+    )
+
+
+def _dtypes(spec: OperatorSpec) -> Sequence[np.dtype[Any]]:
+    for allowed in spec.variables.values():
+        if not isinstance(allowed, str | type):
+            return [np.dtype(each) for each in allowed][:4]
+    return [np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32)]
+
+
+def _own_dtype(port: Port) -> np.dtype[Any] | None:
+    allowed = port.types
+    if isinstance(allowed, str):
+        return None
+    return np.dtype(allowed if isinstance(allowed, type) else next(iter(allowed)))
+
+
+def _array(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generator) -> Array:
+    if dtype == np.bool_:
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if dtype.kind in "iu":
+        return rng.integers(0, 4, shape).astype(dtype)
+    return np.asarray(rng.normal(size=shape)).astype(dtype)
+
+
+def _model(spec: OperatorSpec, sample: Sample, is_dynamic: bool = False) -> onnx.ModelProto:
+    names = [f"x{index}" if held is not None else "" for index, held in enumerate(sample.operands)]
+    while names and not names[-1]:
+        names.pop()
+    outputs = [f"y{index}" for index in range(len(sample.results))]
+    node = onnx.helper.make_node(spec.name, names, outputs, "node", domain=spec.domain, **sample.attributes)
+    inputs = [
+        _value(name, held, is_dynamic)
+        for name, held in zip(names, sample.operands, strict=False)
+        if held is not None
+    ]
+    results = [
+        onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(held.dtype), None)
+        for name, held in zip(outputs, sample.results, strict=True)
+    ]
+    graph = onnx.helper.make_graph([node], "sample", inputs, results)
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    if spec.domain:
+        opsets.append(onnx.helper.make_opsetid(spec.domain, spec.since))
+    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def _value(name: str, held: Array, is_dynamic: bool) -> onnx.ValueInfoProto:
+    shape = [f"{name}_{axis}" if is_dynamic else size for axis, size in enumerate(held.shape)]
+    return onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(held.dtype), shape)
+
+
+def _check_infer(spec: OperatorSpec, sample: Sample) -> str:
+    from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
+
+    for is_dynamic in (False, True):
+        module = import_proto(_model(spec, sample, is_dynamic), new_context())
+        infer_shapes(module)
+        op = next(op for op in module.walk() if type(op) is spec.kind)
+        for result, array in zip(op.results, sample.results, strict=False):
+            element = element_type(result.type)
+            if element is None or numpy_dtype(element) != array.dtype:
+                return f"infer gives {result.type}, reference an array of {array.dtype}"
+            if not is_ranked(result.type):
+                continue
+            shape = result.type.get_shape()
+            if len(shape) != array.ndim or any(
+                a not in (UNKNOWN, b) for a, b in zip(shape, array.shape, strict=True)
+            ):
+                return f"infer gives {result.type}, reference an array of shape {list(array.shape)}"
+    return ""
+
+
+def _check_decompose(spec: OperatorSpec, sample: Sample) -> str:
+    context = new_context()
+    module = import_proto(_model(spec, sample), context)
+    infer_shapes(module)
+    Decompose().apply(context, module)
+    if any(type(op) is spec.kind for op in module.walk()):
+        return "the operator is still there"
+    results = program_of(module)([held for held in sample.operands if held is not None])
+    return _compared("decompose", [np.asarray(each) for each in results], sample.results)
+
+
+def _check_native(spec: OperatorSpec, sample: Sample) -> str:
+    from xonnc.native import compile_native
+
+    session = compile_native(_model(spec, sample))
+    feeds = {f"x{index}": held for index, held in enumerate(sample.operands) if held is not None}
+    return _compared("native code", session.run(None, feeds), sample.results)
+
+
+def _compared(what: str, found: Sequence[Any], wanted: Sequence[Array]) -> str:
+    for index, (one, other) in enumerate(zip(found, wanted, strict=False)):
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return f"{what} gives {one.dtype}{list(one.shape)}, reference {other.dtype}{list(other.shape)}"
+        both = one.astype(np.float64), other.astype(np.float64)
+        if not np.allclose(*both, RELATIVE, ABSOLUTE, equal_nan=True):
+            largest = float(np.nanmax(np.abs(both[0] - both[1])))
+            return f"output {index} of {what} and reference differ by {largest:.3g}"
+    return ""
+
+
+def _shown(sample: Sample) -> str:
+    operands = ", ".join(
+        "none" if each is None else f"{each.dtype}{list(each.shape)}" for each in sample.operands
+    )
+    attributes = "".join(f", {name}={value!r}" for name, value in sample.attributes.items())
+    return f"({operands}{attributes})"

@@ -1,0 +1,50 @@
+"""`--plugin FILE` and `--no-plugins`, which every tool and command takes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from xonnc.plugins import loading
+from xonnc.tools.usage import UsageError
+
+
+def add_plugin_options(parser: argparse.ArgumentParser) -> None:
+    """Lists the options in a help text; `take_plugin_options` has taken them before a parser sees them."""
+    group = parser.add_argument_group("plug-ins")
+    group.add_argument(
+        "--plugin",
+        metavar="FILE",
+        help="use the operators, rules and passes of this Python file; may be repeated",
+    )
+    group.add_argument(
+        "--no-plugins", action="store_true", help="use no plug-ins of installed packages or of XONNC_PLUGINS"
+    )
+
+
+def take_plugin_options(argv: Sequence[str]) -> list[str]:
+    """
+    The arguments without those about plug-ins, which are loaded.
+
+    Before anything else, since commands list the operators, passes and targets that there are.
+    """
+    files: list[str] = []
+    rest: list[str] = []
+    arguments = iter(argv)
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if argument == "--no-plugins":
+            loading.disable()
+        elif name == "--plugin":
+            given = value if equals else next(arguments, "")
+            if not given:
+                raise UsageError("--plugin needs a Python file")
+            files.append(given)
+        else:
+            rest.append(argument)
+            if argument == "--":
+                rest.extend(arguments)
+    loading.load_installed()
+    for file in files:
+        loading.load_file(file)
+    return rest
