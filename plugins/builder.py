@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.registry import op_class
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.op_signatures import attribute_kinds, form_of
+from xonnc.formats.onnx.op_signatures import attribute_kinds, op_signature_of
 from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.plugins.types import Size, TensorType
 from xonnc.transforms.rules.op_builder import Writer
@@ -83,21 +83,23 @@ class Builder:
         found = op_class(domain, name, opset)
         if found is None:
             raise XonncError(f"{domain or 'ai.onnx'} has no operator '{name}'")
-        form = form_of(found)
-        if len(operands) > form.operands and not form.any_operands:
-            raise XonncError(f"{name} takes at most {form.operands} operands, not {len(operands)}")
+        signature = op_signature_of(found)
+        if len(operands) > signature.operands and not signature.any_operands:
+            raise XonncError(f"{name} takes at most {signature.operands} operands, not {len(operands)}")
         values = self._values(operands)
-        values += [self._writer.none() for _ in range(form.operands - len(values))]
+        values += [self._writer.none() for _ in range(signature.operands - len(values))]
         kinds = attribute_kinds(domain, name, opset)
-        unknown = [each for each in attributes if each not in form.properties]
+        unknown = [each for each in attributes if each not in signature.properties]
         if unknown:
-            allowed = ", ".join(sorted(form.properties)) or "none"
+            allowed = ", ".join(sorted(signature.properties)) or "none"
             raise XonncError(f"{name} has no attribute '{unknown[0]}'; it has {allowed}")
-        properties = dict(form.defaults)
+        properties = dict(signature.defaults)
         for key, value in attributes.items():
             if value is not None:
-                properties[key] = self._property(kinds, form.type_properties, key, value)
-        made = self._writer.op(found, values, properties, outputs if form.any_results else form.results)
+                properties[key] = self._property(kinds, signature.type_properties, key, value)
+        made = self._writer.op(
+            found, values, properties, outputs if signature.any_results else signature.results
+        )
         results = tuple(Value(result, self._describe) for result in made.results)
         return results[0] if len(results) == 1 else results
 

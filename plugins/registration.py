@@ -41,9 +41,9 @@ from xonnc.rewriting import extensions
 from xonnc.rewriting.onnx import ONNX, forget_classes
 from xonnc.rewriting.patterns import Edit, MatchFailure, Node, Outcome, Template, rest, value
 from xonnc.rewriting.rules import RuleSet, rule
-from xonnc.transforms.dims.expressions import Form, Symbols
 from xonnc.transforms.dims.dim_context import SIZES, Partly
 from xonnc.transforms.dims.dim_context import Node as DimNode
+from xonnc.transforms.dims.expressions import Form, Symbols
 from xonnc.transforms.evaluation import known, result_parts
 from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, UNKNOWN, Site
 
