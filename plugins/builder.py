@@ -84,7 +84,7 @@ class Builder:
         if found is None:
             raise XonncError(f"{domain or 'ai.onnx'} has no operator '{name}'")
         signature = op_signature_of(found)
-        if len(operands) > signature.operands and not signature.any_operands:
+        if len(operands) > signature.operands and not signature.has_variadic_operand:
             raise XonncError(f"{name} takes at most {signature.operands} operands, not {len(operands)}")
         values = self._values(operands)
         values += [self._writer.none() for _ in range(signature.operands - len(values))]
@@ -98,10 +98,10 @@ class Builder:
             if value is not None:
                 properties[key] = self._property(kinds, signature.type_properties, key, value)
         made = self._writer.op(
-            found, values, properties, outputs if signature.any_results else signature.results
+            found, values, properties, outputs if signature.has_variadic_result else signature.results
         )
-        results = tuple(Value(result, self._describe) for result in made.results)
-        return results[0] if len(results) == 1 else results
+        written = tuple(Value(result, self._describe) for result in made.results)
+        return written[0] if len(written) == 1 else written
 
     def constant(self, value: Any, like: Value | None = None) -> Value:
         """A constant; with `like`, of that value's element type."""

@@ -19,8 +19,8 @@ import onnx.helper
 
 from xonnc.contexts import new_context
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.reference_evaluator import program_of
 from xonnc.formats.onnx.importer import import_proto
+from xonnc.formats.onnx.reference_evaluator import program_of
 from xonnc.plugins.operators import Array, OperatorSpec, bind
 from xonnc.plugins.ports import Attribute, Port
 from xonnc.plugins.registration import run_reference
