@@ -198,7 +198,7 @@ REFUSED: dict[str, tuple[Maker, str]] = {
     ),
     "unknown domain": (
         graph(helper.make_node("Foo", ["x"], ["y"], "foo1", domain="my.domain")),
-        "foo1: no operator 'Foo' in domain 'my.domain'; load a plug-in that has it (--plugin FILE), or give the",
+        "foo1: no operator 'Foo' in domain 'my.domain'; load a plug-in that has it (--plugin FILE)",
     ),
     "operator of another domain": (
         graph(helper.make_node("BiasGelu", ["x", "x"], ["y"], "g1", domain="my.domain")),
