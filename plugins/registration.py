@@ -30,11 +30,11 @@ from xonnc.dialects.onnx.types import (
 )
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import reference_evaluator, schemas
+from xonnc.formats.onnx.made_schemas import AttributeParameter, Parameter, make_schema
 from xonnc.formats.onnx.op_signatures import attribute_kinds
 from xonnc.plugins.builder import Builder, Value
 from xonnc.plugins.op_class import PluginOp, op_class, python_value
 from xonnc.plugins.operators import Array, OperatorSpec, Plugin, PluginError, bind
-from xonnc.plugins.schema import schema_of_operator
 from xonnc.plugins.types import Dim, Size, TensorType
 from xonnc.plugins.types import form_of as form_of_size
 from xonnc.rewriting import extensions
@@ -85,7 +85,21 @@ def register(plugin: Plugin) -> Plugin:
     for kind in replaced:
         SHAPE_FUNCTIONS.pop(kind.name, None)
     forget_classes()
-    schemas.register([schema_of_operator(spec) for spec in plugin.operators])
+    schemas.register(
+        [
+            make_schema(
+                (spec.domain, spec.name, spec.since),
+                [Parameter(port.name, port.count, port.at_least) for port in spec.inputs],
+                [Parameter(port.name, port.count, port.at_least) for port in spec.outputs],
+                [
+                    AttributeParameter(each.onnx_name, each.kind, each.default, each.is_required)
+                    for each in spec.attributes
+                ],
+                spec.doc,
+            )
+            for spec in plugin.operators
+        ]
+    )
     attribute_kinds.cache_clear()
     for spec in plugin.operators:
         _install(spec)

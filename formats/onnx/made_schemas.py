@@ -1,0 +1,77 @@
+"""Operator schemas made from declarations, for operators that the onnx package does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx.defs
+import onnx.helper
+import onnx.numpy_helper
+
+_Option = onnx.defs.OpSchema.FormalParameterOption
+
+_OPTIONS = {"one": _Option.Single, "optional": _Option.Optional, "variadic": _Option.Variadic}
+
+
+class Parameter(NamedTuple):
+    """An input or output of an operator."""
+
+    name: str
+    count: Literal["one", "optional", "variadic"]
+    at_least: int
+
+
+class AttributeParameter(NamedTuple):
+    """An attribute of an operator: its name in models, its kind (`INT`, `FLOATS`, …), its default."""
+
+    name: str
+    kind: str
+    default: Any
+    is_required: bool
+
+
+def make_schema(
+    identity: tuple[str, str, int],
+    inputs: Sequence[Parameter],
+    outputs: Sequence[Parameter],
+    attributes: Sequence[AttributeParameter],
+    doc: str,
+) -> onnx.defs.OpSchema:
+    """The schema of an operator; `identity` is its domain, name and first version."""
+    domain, name, since = identity
+    # The types of parameters are checked by the op class; the schema names one for the form's sake.
+    return onnx.defs.OpSchema(
+        name,
+        domain,
+        since,
+        doc,
+        inputs=[_parameter(each) for each in inputs],
+        outputs=[_parameter(each) for each in outputs],
+        type_constraints=[],
+        attributes=[_attribute(each) for each in attributes],
+    )
+
+
+def _parameter(given: Parameter) -> onnx.defs.OpSchema.FormalParameter:
+    return onnx.defs.OpSchema.FormalParameter(
+        given.name, "tensor(float)", param_option=_OPTIONS[given.count], min_arity=given.at_least or 1
+    )
+
+
+def _attribute(given: AttributeParameter) -> onnx.defs.OpSchema.Attribute:
+    if given.default is None:
+        kind = getattr(onnx.defs.OpSchema.AttrType, given.kind)
+        return onnx.defs.OpSchema.Attribute(given.name, kind, required=given.is_required)
+    type_ = onnx.AttributeProto.AttributeType.Value(given.kind)
+    default = onnx.helper.make_attribute(given.name, _plain(given.default), attr_type=type_)
+    return onnx.defs.OpSchema.Attribute(given.name, default)
+
+
+def _plain(default: Any) -> Any:
+    if isinstance(default, np.ndarray):
+        return onnx.numpy_helper.from_array(cast("npt.NDArray[Any]", default))
+    return default
