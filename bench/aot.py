@@ -32,7 +32,7 @@ from xonnc.native import compile_native
 Array = npt.NDArray[np.generic]
 
 MODELS = ("light_squeezenet", "resnet50", "mobilenet_v2", "lstm", "resnet18_qdq")
-FORMS = ("so", "c")
+FORMATS = ("so", "c")
 
 OPTIONS: Mapping[str, Sequence[str]] = {
     "so": ("-Wl,-rpath,.",),
@@ -80,7 +80,7 @@ int main(void)
 
 
 @dataclass(frozen=True)
-class Row:
+class AotResult:
     """What was found of a model in one form; sizes in bytes, times in seconds."""
 
     model: str
@@ -98,12 +98,12 @@ class Row:
     """The largest of outputs to the session's, relative to the largest number."""
 
 
-def measure(model: str, form: str, runs: int = 20) -> Row:
+def measure(model: str, form: str, runs: int = 20) -> AotResult:
     """Compiles, builds and runs a model in one form; raises `RuntimeError` with what a program says."""
     path = path_of(model)
     feeds = feeds_for(path)
     session = compile_native(path, cache=False)
-    wanted = [np.asarray(each) for each in session.run(None, feeds)]
+    expected = [np.asarray(each) for each in session.run(None, feeds)]
     times: list[float] = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -122,8 +122,8 @@ def measure(model: str, form: str, runs: int = 20) -> Row:
         built = time.perf_counter() - start
         data = b"".join(np.ascontiguousarray(feeds[port.name]).tobytes() for port in session.inputs)
         # Nothing of Python's is there: no variables, and files of this folder alone.
-        found, said = _command([program], folder, data, {})
-        return Row(
+        actual, stderr = _command([program], folder, data, {})
+        return AotResult(
             model,
             form,
             size_of(path),
@@ -131,9 +131,9 @@ def measure(model: str, form: str, runs: int = 20) -> Row:
             program.stat().st_size,
             compiled,
             built,
-            float(said),
+            float(stderr),
             min(times),
-            _difference(found, wanted),
+            _difference(actual, expected),
         )
 
 
@@ -149,41 +149,41 @@ def _command(
         env=dict(os.environ if variables is None else variables),
         check=False,
     )
-    said = done.stderr.decode(errors="replace")
+    stderr = done.stderr.decode(errors="replace")
     if done.returncode:
-        raise RuntimeError(f"{command[0]}: exit code {done.returncode}: {done.stdout[:200]!r} {said[:500]}")
-    return done.stdout, said
+        raise RuntimeError(f"{command[0]}: exit code {done.returncode}: {done.stdout[:200]!r} {stderr[:500]}")
+    return done.stdout, stderr
 
 
-def _difference(found: bytes, wanted: Sequence[Array]) -> float:
+def _difference(actual: bytes, expected: Sequence[Array]) -> float:
     largest, start = 0.0, 0
-    for array in wanted:
-        given = np.frombuffer(found, array.dtype, array.size, start).reshape(array.shape).astype(np.float64)
+    for array in expected:
+        given = np.frombuffer(actual, array.dtype, array.size, start).reshape(array.shape).astype(np.float64)
         start += array.nbytes
         numbers = array.astype(np.float64)
         largest = max(largest, float(np.abs(given - numbers).max() / max(np.abs(numbers).max(), 1e-30)))
-    return largest if start == len(found) else float("inf")
+    return largest if start == len(actual) else float("inf")
 
 
-def line(row: Row) -> str:
+def line(result: AotResult) -> str:
     """A row as text."""
-    files = ", ".join(f"{name} {size / 1e6:.2f}" for name, size in row.files.items())
+    files = ", ".join(f"{name} {size / 1e6:.2f}" for name, size in result.files.items())
     return (
-        f"{row.model:<18} .{row.form:<3} model {row.model_bytes / 1e6:.2f} MB -> {files}, program "
-        f"{row.program_bytes / 1e6:.2f} MB; compile {row.compiled:.2f} s, cc {row.built:.2f} s; run "
-        f"{row.run * 1e3:.2f} ms, session {row.session * 1e3:.2f} ms; difference {row.difference:.1e}"
+        f"{result.model:<18} .{result.form:<3} model {result.model_bytes / 1e6:.2f} MB -> {files}, program "
+        f"{result.program_bytes / 1e6:.2f} MB; compile {result.compiled:.2f} s, cc {result.built:.2f} s; run "
+        f"{result.run * 1e3:.2f} ms, session {result.session * 1e3:.2f} ms; error {result.difference:.1e}"
     )
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(results: Sequence[AotResult]) -> str:
     """Sizes and times by model, in Markdown."""
     lines = ["| network | form | files | C compiler | program | one run |", "|---|---|---|---|---|---|"]
-    for row in rows:
-        sizes = [size for name, size in row.files.items() if not name.endswith(".h")]
+    for result in results:
+        sizes = [size for name, size in result.files.items() if not name.endswith(".h")]
         files = " + ".join(f"{size / 1e6:.2f}" for size in sizes)
         lines.append(
-            f"| {row.model} | `.{row.form}` | {files} MB | {row.built:.1f} s | "
-            f"{row.program_bytes / 1e6:.2f} MB | {row.run * 1e3:.2f} ms |"
+            f"| {result.model} | `.{result.form}` | {files} MB | {result.built:.1f} s | "
+            f"{result.program_bytes / 1e6:.2f} MB | {result.run * 1e3:.2f} ms |"
         )
     return "\n".join(lines)
 
@@ -192,18 +192,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Prints a table; exit 1 if outputs differ."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME", choices=list(NETWORKS))
-    parser.add_argument("--forms", nargs="+", default=list(FORMS), choices=FORMS)
+    parser.add_argument("--forms", nargs="+", default=list(FORMATS), choices=FORMATS)
     parser.add_argument("--json", type=Path, help="writes all figures to a file")
     options = parser.parse_args(arguments)
-    rows: list[Row] = []
+    results: list[AotResult] = []
     for model in options.models:
         for form in options.forms:
-            rows.append(measure(model, form))
-            print(line(rows[-1]), flush=True)
-    print(table(rows))
+            results.append(measure(model, form))
+            print(line(results[-1]), flush=True)
+    print(table(results))
     if options.json is not None:
-        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
-    return 1 if any(row.difference > TOLERANCE for row in rows) else 0
+        options.json.write_text(json.dumps([asdict(result) for result in results], indent=1))
+    return 1 if any(result.difference > TOLERANCE for result in results) else 0
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ NETWORKS = (
     *("light_inception_v2", "light_bvlc_alexnet", "light_zfnet512", "light_vgg19"),
 )
 
-OURS = "xonnc"
+XONNC = "xonnc"
 PEERS = ("onnxruntime with patterns", "onnxruntime without")
 
 ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
@@ -49,7 +49,7 @@ RUNS = 3
 
 
 @dataclass(frozen=True)
-class Row:
+class ArenaResult:
     """A network, the bytes of the plan and the lower bound over all orders, and megabytes as measured."""
 
     name: str
@@ -67,9 +67,9 @@ def main() -> int:
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:
-        print(measured(args.worker, path_of(args.names[0])))
+        print(measure_growth(args.worker, path_of(args.names[0])))
         return 0
-    rows = [row_of(name) for name in args.names or NETWORKS]
+    rows = [measure_network(name) for name in args.names or NETWORKS]
     if args.markdown:
         print("\n".join(markdown(rows)))
     else:
@@ -77,26 +77,26 @@ def main() -> int:
     return 0
 
 
-def row_of(name: str) -> Row:
+def measure_network(name: str) -> ArenaResult:
     """The measurements of a network, and the plan for it."""
     from xonnc.artifacts import planned_module
     from xonnc.lowering.native.module_memory_map import memory_map
 
     found = memory_map(planned_module(path_of(name)))
-    theirs = min(in_process(peer, name) for peer in PEERS)
-    return Row(name, found.size, found.lower_bound or 0, in_process(OURS, name), theirs)
+    theirs = min(measure_in_process(peer, name) for peer in PEERS)
+    return ArenaResult(name, found.size, found.lower_bound or 0, measure_in_process(XONNC, name), theirs)
 
 
-def in_process(worker: str, name: str) -> float:
-    """What `measured` gives, in a process of its own."""
+def measure_in_process(worker: str, name: str) -> float:
+    """What `measure_growth` gives, in a process of its own."""
     command = [sys.executable, __file__, name, "--worker", worker]
     run = subprocess.run(command, env=os.environ | ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True)
     return float(run.stdout.split()[-1])
 
 
-def measured(worker: str, path: Path) -> float:
+def measure_growth(worker: str, path: Path) -> float:
     """Megabytes that are resident at most in some runs, beyond those before the first."""
-    run = _ours(path) if worker == OURS else _theirs(path, has_patterns=worker == PEERS[0])
+    run = _ours(path) if worker == XONNC else _theirs(path, has_patterns=worker == PEERS[0])
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     mapped, before = _mapped(), begin_peak()
@@ -132,7 +132,7 @@ def _theirs(path: Path, has_patterns: bool) -> Callable[[], object]:
     return lambda: session.run(None, feeds)
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: ArenaResult) -> tuple[str, ...]:
     """A row as text."""
     above = "equal" if row.planned == row.lower_bound else f"{row.planned / max(1, row.lower_bound) - 1:.1%}"
     return (
@@ -145,18 +145,18 @@ def cells(row: Row) -> tuple[str, ...]:
     )
 
 
-HEADS = ("network", "planned MB", "above the bound", "xonnc MB", "onnxruntime MB", "ratio")
+COLUMNS = ("network", "planned MB", "above the bound", "xonnc MB", "onnxruntime MB", "ratio")
 
 
-def markdown(rows: Sequence[Row]) -> list[str]:
+def markdown(rows: Sequence[ArenaResult]) -> list[str]:
     """The table as a page has it."""
-    lines = [HEADS, ("---",) * len(HEADS), *map(cells, rows)]
+    lines = [COLUMNS, ("---",) * len(COLUMNS), *map(cells, rows)]
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
-def as_table(rows: Sequence[Row]) -> Table:
+def as_table(rows: Sequence[ArenaResult]) -> Table:
     """Networks down."""
-    table = Table(*HEADS)
+    table = Table(*COLUMNS)
     for row in rows:
         table.add_row(*cells(row))
     return table

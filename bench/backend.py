@@ -30,7 +30,7 @@ KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "real")
 """Of the cases; `real` are the light models."""
 
 
-class Case(Protocol):
+class BackendCase(Protocol):
     """What is used of a test case of onnx, which has no types."""
 
     name: str
@@ -44,7 +44,7 @@ class Case(Protocol):
     atol: float
 
 
-REASONS = (
+KNOWN_FAILURES = (
     ("attention_.*_(bf16|fp16)", "its softmax is rounded once; what is expected is rounded after each step"),
     ("bernoulli", "it draws random numbers, other than those expected"),
     ("dft_inverse", "what is expected has roundings of its own, of 2e-7, where the result is 0"),
@@ -56,7 +56,7 @@ REASONS = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BackendResult:
     """How a case went: why it failed (empty: it passed), and which operators ran on the host, and why."""
 
     name: str
@@ -66,35 +66,35 @@ class Outcome:
     @property
     def reason(self) -> str:
         """Why it is known to fail; empty if that is not known."""
-        return next((reason for pattern, reason in REASONS if re.search(pattern, self.name)), "")
+        return next((reason for pattern, reason in KNOWN_FAILURES if re.search(pattern, self.name)), "")
 
 
-def cases(kind: str) -> Iterator[Case]:
+def load_cases(kind: str) -> Iterator[BackendCase]:
     """The cases of a kind that come with their data."""
-    found: Sequence[Case] = import_module("onnx.backend.test.loader").load_model_tests(kind=kind)
+    found: Sequence[BackendCase] = import_module("onnx.backend.test.loader").load_model_tests(kind=kind)
     return iter(found)
 
 
-def run(case: Case, is_dynamic: bool = False) -> Outcome:
+def run(case: BackendCase, is_dynamic: bool = False) -> BackendResult:
     """Compiles a case, with the sizes of its inputs left open if it `is_dynamic`, and runs its data sets."""
     host: Sequence[tuple[str, str]] = ()
     try:
-        model, data_sets = contents(case)
+        model, data_sets = load_case(case)
         if is_dynamic:
-            model = opened(model)
+            model = with_dynamic_inputs(model)
         prepared = prepare(model)
         for inputs, wanted in data_sets:
-            given = prepared.run([array_of(each) for each in inputs])
+            given = prepared.run([to_array(each) for each in inputs])
             lines = prepared.session.report()
             host = [(line.what, line.reason) for line in lines if line.where == "host"]
             for one, other in zip(given, wanted, strict=True):
-                _compare(one, array_of(other), case)
+                _compare(one, to_array(other), case)
     except (XonncError, AssertionError, ValueError) as error:
-        return Outcome(case.name, " ".join(str(error).split())[:150] or type(error).__name__, host)
-    return Outcome(case.name, "", host)
+        return BackendResult(case.name, " ".join(str(error).split())[:150] or type(error).__name__, host)
+    return BackendResult(case.name, "", host)
 
 
-def opened(model: onnx.ModelProto) -> onnx.ModelProto:
+def with_dynamic_inputs(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with a name for each size of its inputs, and no size of what follows from them."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
@@ -117,8 +117,8 @@ def _tensor_type(type_: onnx.TypeProto) -> onnx.TypeProto.Tensor:
     return type_.tensor_type
 
 
-def contents(
-    case: Case,
+def load_case(
+    case: BackendCase,
 ) -> tuple[onnx.ModelProto, Sequence[tuple[Sequence[object], Sequence[object]]]]:
     if case.model is not None and case.data_sets is not None:
         return case.model, case.data_sets
@@ -133,7 +133,7 @@ def contents(
     return model, data_sets
 
 
-def _light(case: Case) -> tuple[onnx.ModelProto, Sequence[tuple[Sequence[object], Sequence[object]]]]:
+def _light(case: BackendCase) -> tuple[onnx.ModelProto, Sequence[tuple[Sequence[object], Sequence[object]]]]:
     """A well-known network with weights of one number each; its input is what onnx's own runner feeds."""
     name = (case.url or "").rpartition("/")[2]
     folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
@@ -149,7 +149,7 @@ def _light(case: Case) -> tuple[onnx.ModelProto, Sequence[tuple[Sequence[object]
     return model, [(inputs, outputs)]
 
 
-def array_of(value: object) -> object:
+def to_array(value: object) -> object:
     """Types that numpy lacks come as messages."""
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
@@ -170,7 +170,7 @@ def _read(path: Path, port: onnx.ValueInfoProto) -> object:
     return numpy_helper.to_array(onnx.TensorProto.FromString(data))
 
 
-def _compare(given: object, wanted: object, case: Case) -> None:
+def _compare(given: object, wanted: object, case: BackendCase) -> None:
     ones, others = _tensors(given), _tensors(wanted)
     if len(ones) != len(others):
         raise AssertionError(f"{len(ones)} tensors, not {len(others)}")
@@ -188,7 +188,7 @@ def _tensors(value: object) -> Sequence[object]:
     return value if _is_list(value) else [value]
 
 
-def _compare_arrays(one: npt.NDArray[np.generic], other: npt.NDArray[np.generic], case: Case) -> None:
+def _compare_arrays(one: npt.NDArray[np.generic], other: npt.NDArray[np.generic], case: BackendCase) -> None:
     if one.shape != other.shape:
         raise AssertionError(f"shape {list(one.shape)}, not {list(other.shape)}")
     if one.dtype.kind in "OUS" or other.dtype.kind in "OUS":
@@ -206,7 +206,7 @@ def _compare_arrays(one: npt.NDArray[np.generic], other: npt.NDArray[np.generic]
         np.testing.assert_allclose(*reals, rtol=case.rtol, atol=case.atol)
 
 
-def page(found: Mapping[str, Sequence[Outcome]]) -> str:
+def page(found: Mapping[str, Sequence[BackendResult]]) -> str:
     """The page of documentation: shares, what fails and why, what runs on the host and why."""
     lines = [
         "# Cases of onnx.backend.test in native code",
@@ -249,9 +249,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="names what fails and what runs on the host")
     parser.add_argument("--write", type=Path, help="runs all kinds, and writes a page of documentation")
     options = parser.parse_args(arguments)
-    found: dict[str, list[Outcome]] = {}
+    found: dict[str, list[BackendResult]] = {}
     for kind in KINDS if options.write else [options.kind]:
-        chosen = [case for case in cases(kind) if options.match in case.name][:: options.every]
+        chosen = [case for case in load_cases(kind) if options.match in case.name][:: options.every]
         outcomes = found[kind] = []
         for case in chosen:
             outcomes.append(run(case, options.dynamic))
@@ -272,7 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if unknown else 0
 
 
-def line(outcome: Outcome) -> str:
+def line(outcome: BackendResult) -> str:
     """What is worth telling of a case."""
     hosts = " ".join(operator for operator, _ in outcome.host)
     return f"{outcome.name}: {outcome.failure or f'host: {hosts}'}"

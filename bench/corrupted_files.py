@@ -25,11 +25,11 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.corruption.corpus import FORMATS
-from bench.corruption.worker import case_of, format_of
+from bench.corruption.worker import find_format, make_case
 
 BATCH = 400
 """Cases of one worker: what it holds on to is freed with it."""
-PATIENCE = 120
+HANG_SECONDS = 120
 """Seconds without a line after which a worker hangs, in code that no signal reaches."""
 
 
@@ -37,40 +37,42 @@ def main() -> int:
     """The exit code is 1 if there is a fault."""
     parser = argparse.ArgumentParser(description="damaged files of every format")
     parser.add_argument("--count", type=int, default=1000, help="cases of each format (default: %(default)s)")
-    parser.add_argument("--format", action="append", choices=[form.name for form in FORMATS], default=[])
+    parser.add_argument(
+        "--format", action="append", choices=[format_.name for format_ in FORMATS], default=[]
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--state", type=Path, help="file that holds how far a run is")
     parser.add_argument("--save", type=Path, help="folder for the files of faults, the first of each kind")
     args = parser.parse_args()
-    state: dict[str, Progress] = {}
+    state: dict[str, RunState] = {}
     if args.state and args.state.exists():
-        state = {name: Progress(*each) for name, each in json.loads(args.state.read_text()).items()}
-    for form in FORMATS:
-        if args.format and form.name not in args.format:
+        state = {name: RunState(*each) for name, each in json.loads(args.state.read_text()).items()}
+    for format_ in FORMATS:
+        if args.format and format_.name not in args.format:
             continue
-        _run(form.name, args, state)
+        _run(format_.name, args, state)
     total = sum(each.done for each in state.values())
     faults = sum(len(each.faults) for each in state.values())
     print(f"{total} cases, {faults} faults")
     return 1 if faults else 0
 
 
-class Progress(NamedTuple):
+class RunState(NamedTuple):
     """How far the run of one format is: cases done, and the faults, each with its number."""
 
     done: int = 0
     faults: tuple[str, ...] = ()
 
 
-def _run(name: str, args: argparse.Namespace, state: dict[str, Progress]) -> None:
+def _run(name: str, args: argparse.Namespace, state: dict[str, RunState]) -> None:
     """All cases of one format that are left."""
-    begun, first = time.perf_counter(), state.setdefault(name, Progress()).done
+    begun, first = time.perf_counter(), state.setdefault(name, RunState()).done
     while state[name].done < args.count:
         known = state[name]
         done, found = _batch(name, known.done, min(known.done + BATCH, args.count), args.seed)
         for number, fault in found:
             _save(args.save, name, number, args.seed, fault)
-        state[name] = Progress(done, (*known.faults, *(f"{number} {fault}" for number, fault in found)))
+        state[name] = RunState(done, (*known.faults, *(f"{number} {fault}" for number, fault in found)))
         if args.state:
             args.state.write_text(json.dumps(state, indent=1))
     done, faults = state[name]
@@ -96,7 +98,7 @@ def _batch(name: str, begin: int, end: int, seed: int) -> tuple[int, list[tuple[
         current, found = begin, list[tuple[int, str]]()
         hangs = False
         while True:
-            if not select.select([process.stdout], [], [], PATIENCE)[0]:
+            if not select.select([process.stdout], [], [], HANG_SECONDS)[0]:
                 hangs = True
                 process.kill()
                 break
@@ -111,8 +113,8 @@ def _batch(name: str, begin: int, end: int, seed: int) -> tuple[int, list[tuple[
         code = process.wait()
     if code == 0:
         return end, found
-    _, command = case_of(format_of(name), current, seed)
-    what = f"hangs for {PATIENCE} s" if hangs else f"dies of {_signal(code)}"
+    _, command = make_case(find_format(name), current, seed)
+    what = f"hangs for {HANG_SECONDS} s" if hangs else f"dies of {_signal(code)}"
     return current + 1, [*found, (current, f"{' '.join(command)} | {what}")]
 
 
@@ -126,7 +128,7 @@ def _save(folder: Path | None, name: str, number: int, seed: int, fault: str) ->
         return
     place = folder / f"{name}-{number}"
     place.mkdir(parents=True, exist_ok=True)
-    files, _ = case_of(format_of(name), number, seed)
+    files, _ = make_case(find_format(name), number, seed)
     for file, content in files.items():
         (place / file).write_bytes(content)
     (place / "fault.txt").write_text(fault + "\n")

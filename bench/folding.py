@@ -21,11 +21,11 @@ if __package__ in (None, ""):
 
 from bench.constant_folding.cases import backend_cases
 from bench.constant_folding.page import page
-from bench.constant_folding.summary import Tally
-from bench.constant_folding.verdicts import Verdict, judge
+from bench.constant_folding.summary import FoldingSummary
+from bench.constant_folding.verdicts import FoldingVerdict, fold_case
 from xonnc.formats.atomic_write import atomic_write
 
-LEAST = 0.97
+MIN_FOLDED = 0.97
 """So much of the deterministic cases must fold."""
 
 
@@ -35,22 +35,24 @@ def main() -> int:
     parser.add_argument("--write", type=Path, help="where the page goes that tells what does not fold")
     options = parser.parse_args()
     started = time.perf_counter()
-    tally = Tally(verdicts(options.only))
-    for verdict in tally.left:
+    summary = FoldingSummary(verdicts(options.only))
+    for verdict in summary.unfolded:
         print(f"{verdict.case.name}: {'WRONG: ' if verdict.wrong else ''}{verdict.reason}")
-    print(*tally.lines(), f"{time.perf_counter() - started:.1f} s", sep="\n")
+    print(*summary.lines(), f"{time.perf_counter() - started:.1f} s", sep="\n")
     if options.write is not None:
         with atomic_write(options.write) as stream:
-            stream.write(page(tally).encode())
-    return 0 if tally.share >= LEAST and not tally.wrong and not tally.random_folded else 1
+            stream.write(page(summary).encode())
+    return (
+        0 if summary.fraction_folded >= MIN_FOLDED and not summary.wrong and not summary.random_folded else 1
+    )
 
 
-def verdicts(only: str) -> Sequence[Verdict]:
+def verdicts(only: str) -> Sequence[FoldingVerdict]:
     """What becomes of every case with `only` in its name."""
     with warnings.catch_warnings():
         # The package's own tests divide by zero and look for NaN.
         warnings.simplefilter("ignore", RuntimeWarning)
-        return [judge(case) for case in backend_cases() if only in case.name]
+        return [fold_case(case) for case in backend_cases() if only in case.name]
 
 
 if __name__ == "__main__":

@@ -37,11 +37,11 @@ TENSOR = f"tensor<{ELEMENTS}xf32>"
 
 MEGABYTE = 1 << 20
 HOSTS = ("onnx-opt", "xdsl-opt")
-FIGURES_FILE = "XONNC_BENCH_FIGURES"
+SAMPLES_FILE = "XONNC_BENCH_FIGURES"
 
 
 @dataclass(frozen=True)
-class Figures:
+class MemorySample:
     """The process and the pool at one moment: MB, and seconds."""
 
     rss: float
@@ -52,7 +52,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Measure(ModulePass):
+class MeasurePass(ModulePass):
     """Changes nothing; appends the figures of this moment to a file and starts new peaks."""
 
     name = "bench-measure"
@@ -61,16 +61,16 @@ class Measure(ModulePass):
         """Measures."""
         pool = DisposablePool.of(ctx)
         live, peak = pool.live_bytes / MEGABYTE, pool.peak_bytes / MEGABYTE
-        figures = Figures(_status("VmRSS"), _status("VmHWM"), live, peak, time.perf_counter())
-        with Path(os.environ[FIGURES_FILE]).open("a") as file:
-            print(json.dumps(asdict(figures)), file=file)
+        sample = MemorySample(_status("VmRSS"), _status("VmHWM"), live, peak, time.perf_counter())
+        with Path(os.environ[SAMPLES_FILE]).open("a") as file:
+            print(json.dumps(asdict(sample)), file=file)
         pool.reset_peak()
         # Writing 5 makes the kernel start a new peak (proc(5), clear_refs).
         Path("/proc/self/clear_refs").write_text("5")
 
 
 @dataclass(frozen=True)
-class Forget(ModulePass):
+class ClearModulePass(ModulePass):
     """Empties the module: folding is measured, not printing."""
 
     name = "bench-forget"
@@ -82,7 +82,7 @@ class Forget(ModulePass):
             inner.erase(safe_erase=False)
 
 
-UNIVERSE = Universe(all_passes={each.name: lambda each=each: each for each in (Measure, Forget)})
+UNIVERSE = Universe(all_passes={each.name: lambda each=each: each for each in (MeasurePass, ClearModulePass)})
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _chain() -> Scenario:
     return Scenario(_module(lines, f"v{FOLDS}", TENSOR), after=16 + 60, peak=100, pool_peak=3 * 16)
 
 
-def _rolled() -> Scenario:
+def _rotation() -> Scenario:
     """Forty folds, each moving the tensor before by one element: nothing of it can wait."""
     vector = "tensor<1xi64>"
     rest = f"tensor<{ELEMENTS - 1}xf32>"
@@ -143,7 +143,7 @@ def _rolled() -> Scenario:
     return Scenario(_module(lines, f"v{FOLDS}", TENSOR), after=16 + 60, peak=100, pool_peak=3 * 16)
 
 
-def _forty() -> Scenario:
+def _many_sums() -> Scenario:
     """Forty different tensors added up into one."""
     lines = [_range(f"r{i}") for i in range(FOLDS)]
     for i in range(FOLDS):
@@ -166,26 +166,26 @@ def _splat() -> Scenario:
     return Scenario(_module([shape, expand], "big", big), after=16, peak=16, pool_peak=1)
 
 
-SCENARIOS = {"chain": _chain, "rolled": _rolled, "forty": _forty, "splat": _splat}
+SCENARIOS = {"chain": _chain, "rolled": _rotation, "forty": _many_sums, "splat": _splat}
 
 
-def run(host: str, scenario: Scenario) -> tuple[Figures, Figures]:
+def run(host: str, scenario: Scenario) -> tuple[MemorySample, MemorySample]:
     """The figures before and after `constprop-onnx`; `RuntimeError` with the tool's message if it failed."""
     with tempfile.TemporaryDirectory() as folder:
-        source, result, figures = (Path(folder, name) for name in ("input.mlir", "output.mlir", "figures"))
+        source, result, sample = (Path(folder, name) for name in ("input.mlir", "output.mlir", "figures"))
         source.write_text(scenario.module)
         command = [str(Path(sys.executable).with_name(host)), str(source), "-o", str(result)]
-        passes = f"{Measure.name},constprop-onnx,{Measure.name},{Forget.name}"
+        passes = f"{MeasurePass.name},constprop-onnx,{MeasurePass.name},{ClearModulePass.name}"
         done = subprocess.run(
             [*command, "-p", passes],
-            env=_plug_in(Path(folder)) | {FIGURES_FILE: str(figures)},
+            env=_plug_in(Path(folder)) | {SAMPLES_FILE: str(sample)},
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode:
             raise RuntimeError(f"{host}: {done.stderr.strip()[-500:]}")
-        before, after = (Figures(**json.loads(line)) for line in figures.read_text().splitlines())
+        before, after = (MemorySample(**json.loads(line)) for line in sample.read_text().splitlines())
         return before, after
 
 
@@ -195,8 +195,8 @@ def _plug_in(folder: Path) -> dict[str, str]:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: xonnc-bench\nVersion: 0\n")
     (info / "entry_points.txt").write_text(f"[xdsl.universe]\nxonnc-bench = {Path(__file__).stem}:UNIVERSE\n")
-    places = [str(folder), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
+    folders = [str(folder), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
 
 
 def _status(key: str) -> float:

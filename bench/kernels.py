@@ -24,52 +24,52 @@ from onnx import numpy_helper, parser
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.latency.measure import Row, measure
+from bench.latency.measure import ModelResult, measure
 from bench.latency.page import heading, replace_section
-from bench.latency.peers import ANCHOR, OURS
+from bench.latency.peers import BASELINE, XONNC
 from bench.latency.ratios import geometric_mean
-from bench.latency.roofline import bytes_a_second, products_a_second
-from bench.latency.tables import loads
+from bench.latency.roofline import peak_bytes_per_second, peak_flops
+from bench.latency.tables import load_averages
 
 
 @dataclass(frozen=True)
-class Case:
+class KernelCase:
     """One operator or a few: nodes as text from `x` to `y`, shapes of the input and the weights."""
 
     name: str
     nodes: str
     x: Sequence[int]
     weights: Mapping[str, Sequence[int]]
-    numbers: int
+    elements: int
     """Numbers that have to be read and written at least, each time."""
-    work: float = 0.0
+    flops: float = 0.0
     """Additions and multiplications, or 0 where memory is what counts."""
-    passes: int = 1
+    memory_passes: int = 1
     """How often that many numbers are read and written, one operator after the other."""
     writes: bool = True
     """Whether about half of them are written; else nearly all are read."""
     element: str = "float"
     opset: int = 17
-    is_open: bool = False
+    has_dynamic_batch: bool = False
     """Whether the first size of the input is dynamic."""
-    weights_are: str = "float32"
+    weight_type: str = "float32"
 
-    def bound(self, threads: int) -> float:
+    def seconds_bound(self, threads: int) -> float:
         """Seconds that this processor takes at least."""
-        size = 4 * self.numbers
-        moving = self.passes * size / bytes_a_second(size, threads, writes=self.writes)
-        return max(self.work / products_a_second(threads), moving)
+        size = 4 * self.elements
+        moving = self.memory_passes * size / peak_bytes_per_second(size, threads, writes=self.writes)
+        return max(self.flops / peak_flops(threads), moving)
 
 
-def product(m: int, k: int, n: int) -> Case:
+def matmul_case(m: int, k: int, n: int) -> KernelCase:
     """A product with a constant matrix."""
-    numbers = m * k + k * n + m * n
-    return Case(
-        f"gemm {m}x{k}x{n}", "y = MatMul(x, w)", [m, k], {"w": [k, n]}, numbers, 2 * m * n * k, writes=False
+    elements = m * k + k * n + m * n
+    return KernelCase(
+        f"gemm {m}x{k}x{n}", "y = MatMul(x, w)", [m, k], {"w": [k, n]}, elements, 2 * m * n * k, writes=False
     )
 
 
-def conv(channels: int, filters: int, size: int, kernel: int, stride: int = 1) -> Case:
+def conv_case(channels: int, filters: int, size: int, kernel: int, stride: int = 1) -> KernelCase:
     """Three convolutions of one kind, so that layouts are changed on the way in and out only."""
     pads, names = kernel // 2, ("a", "b", "y")
     lines = [
@@ -80,73 +80,81 @@ def conv(channels: int, filters: int, size: int, kernel: int, stride: int = 1) -
     ]
     out = size // stride
     weights = {"w": [filters, channels, kernel, kernel], "v": [filters, filters, kernel, kernel]}
-    work = 2 * out * out * filters * kernel * kernel * (channels + 2 * filters)
+    flops = 2 * out * out * filters * kernel * kernel * (channels + 2 * filters)
     label = f"conv{kernel}x{kernel} {channels}->{filters} {size}" + (f"/{stride}" if stride > 1 else "")
-    numbers = channels * size * size + filters * out * out
-    return Case(label, " ".join(lines), [1, channels, size, size], weights, numbers, work)
+    elements = channels * size * size + filters * out * out
+    return KernelCase(label, " ".join(lines), [1, channels, size, size], weights, elements, flops)
 
 
-def depthwise(channels: int, size: int) -> Case:
+def depthwise_case(channels: int, size: int) -> KernelCase:
     """Three depthwise convolutions."""
     node = f"Conv<group={channels}, pads=[1,1,1,1]>"
     nodes = f"a = {node}(x, w) b = {node}(a, w) y = {node}(b, w)"
-    numbers = channels * size * size
+    elements = channels * size * size
     weights = {"w": [channels, 1, 3, 3]}
     shape = [1, channels, size, size]
-    return Case(f"depthwise {channels} {size}", nodes, shape, weights, 2 * numbers, 54 * numbers, passes=3)
+    return KernelCase(
+        f"depthwise {channels} {size}", nodes, shape, weights, 2 * elements, 54 * elements, memory_passes=3
+    )
 
 
-def gather(rows: int, width: int, count: int) -> Case:
+def gather_case(rows: int, width: int, count: int) -> KernelCase:
     """Rows of a table of words."""
     name = f"gather {count} of {rows}x{width}"
-    return Case(name, "y = Gather(w, x)", [count], {"w": [rows, width]}, 2 * count * width, element="int64")
+    return KernelCase(
+        name, "y = Gather(w, x)", [count], {"w": [rows, width]}, 2 * count * width, element="int64"
+    )
 
 
-def mapped(
+def elementwise_case(
     name: str, nodes: str, x: Sequence[int], weights: Mapping[str, Sequence[int]] | None = None
-) -> Case:
+) -> KernelCase:
     """As many numbers as are given are written."""
-    return Case(f"{name} {'x'.join(map(str, x))}", nodes, x, weights or {}, 2 * prod(x))
+    return KernelCase(f"{name} {'x'.join(map(str, x))}", nodes, x, weights or {}, 2 * prod(x))
 
 
-def reduced(name: str, nodes: str, x: Sequence[int]) -> Case:
+def reduction_case(name: str, nodes: str, x: Sequence[int]) -> KernelCase:
     """Few numbers of many."""
-    return Case(f"{name} {'x'.join(map(str, x))}", nodes, x, {}, prod(x), writes=False)
+    return KernelCase(f"{name} {'x'.join(map(str, x))}", nodes, x, {}, prod(x), writes=False)
 
 
-def pool(size: int) -> Case:
+def max_pool_case(size: int) -> KernelCase:
     """A pool of a detector's pyramid, of stride 1."""
     node = f"y = MaxPool<kernel_shape=[{size},{size}], pads=[{','.join([str(size // 2)] * 4)}]>(x)"
-    return Case(f"maxpool {size}x{size}/1", node, [1, 256, 20, 20], {}, 2 * 256 * 400)
+    return KernelCase(f"maxpool {size}x{size}/1", node, [1, 256, 20, 20], {}, 2 * 256 * 400)
 
 
-def recurrent(operator: str, gates: int) -> Case:
+def recurrent_case(operator: str, gates: int) -> KernelCase:
     """A small recurrent network of 50 steps."""
     weights = {"w": [1, gates * 64, 96], "r": [1, gates * 64, 64], "b": [1, 2 * gates * 64]}
     results = "y, h, c" if operator == "LSTM" else "y, h"
     node = f"{results} = {operator}<hidden_size=64>(x, w, r, b)"
-    work = 2 * 50 * 2 * gates * 64 * (96 + 64)
-    return Case(f"{operator.lower()} 96-64, 50 steps of 2", node, [50, 2, 96], weights, 50 * 2 * 160, work)
+    flops = 2 * 50 * 2 * gates * 64 * (96 + 64)
+    return KernelCase(
+        f"{operator.lower()} 96-64, 50 steps of 2", node, [50, 2, 96], weights, 50 * 2 * 160, flops
+    )
 
 
-def enlarged(opset: int, mode: str) -> Case:
+def resize_case(opset: int, mode: str) -> KernelCase:
     """An image of twice the size."""
     how = 'coordinate_transformation_mode="half_pixel"'
     if mode == "nearest":
         how = 'coordinate_transformation_mode="asymmetric", nearest_mode="floor"'
     node = "none = Constant<value=float[0] {}>() scales = Constant<value=float[4] {1, 1, 2, 2}>() "
     node += f'y = Resize<mode="{mode}", {how}>(x, none, scales)'
-    return Case(f"resize {mode} opset {opset}", node, [1, 32, 40, 40], {}, 5 * 32 * 40 * 40, opset=opset)
+    return KernelCase(
+        f"resize {mode} opset {opset}", node, [1, 32, 40, 40], {}, 5 * 32 * 40 * 40, opset=opset
+    )
 
 
-REGIONS = """
+ROIS = """
   part = Constant<value=float {30.0}>()
   corner = Abs(w) a = Mul(corner, part) size = Abs(v) b = Mul(size, part)
   end = Add(a, b)
 """
 """A hundred regions of an image."""
 
-PAIRED = """
+QDQ_CONVOLUTIONS = """
   as = Constant<value=float {0.04}>() az = Constant<value=uint8 {120}>()
   ws = Constant<value=float {0.01}>() wz = Constant<value=int8 {0}>()
   q = QuantizeLinear(x, as, az) d = DequantizeLinear(q, as, az)
@@ -156,27 +164,29 @@ PAIRED = """
 """
 """Two convolutions as onnxruntime's static quantisation writes them."""
 
-DYNAMIC = """
+DYNAMIC_QUANTIZATION = """
   wz = Constant<value=uint8 {124}>()
   q, s, z = DynamicQuantizeLinear(x)
 """
 """Weights and activations as its dynamic quantisation writes them."""
 
 
-def quantised(name: str, nodes: str, x: Sequence[int], w: Mapping[str, Sequence[int]], work: float) -> Case:
+def quantized_case(
+    name: str, nodes: str, x: Sequence[int], w: Mapping[str, Sequence[int]], flops: float
+) -> KernelCase:
     """Integers of 8 bits, of a dynamic batch; their bound is taken for floats."""
     weights = "uint8" if "Integer" in name else "int8"
-    return Case(name, nodes, x, w, 2 * prod(x), work, is_open=True, weights_are=weights)
+    return KernelCase(name, nodes, x, w, 2 * prod(x), flops, has_dynamic_batch=True, weight_type=weights)
 
 
-NEAREST = """
+NEAREST_NEIGHBORS = """
   count = Constant<value_ints=[5]>() one = Constant<value_ints=[1]>() two = Constant<value_ints=[2]>()
   r = Unsqueeze(x, one) d = Sub(r, w) s = ReduceSumSquare<axes=[2], keepdims=0>(d)
   n, i = TopK<largest=0>(s, count) y = Sqrt(n)
 """
 """The nearest of a thousand neighbours."""
 
-SUPPRESSED = """
+NON_MAX_SUPPRESSION = """
   parts = Constant<value_ints=[4, 4]>() most = Constant<value_ints=[100]>()
   overlap = Constant<value_floats=[0.5]>() least = Constant<value_floats=[0.05]>()
   boxes, rest = Split<axis=2>(x, parts) scores = Transpose<perm=[0,2,1]>(rest)
@@ -184,40 +194,40 @@ SUPPRESSED = """
 """
 
 CASES = [
-    product(128, 768, 768),
-    product(128, 768, 3072),
-    product(128, 3072, 768),
-    product(3136, 64, 256),
-    product(1, 768, 768),
-    product(1, 2048, 1000),
-    conv(64, 64, 56, 3),
-    conv(128, 128, 28, 3),
-    conv(256, 256, 14, 3),
-    conv(512, 512, 7, 3),
-    conv(256, 64, 56, 1),
-    conv(3, 64, 224, 7, 2),
-    depthwise(144, 56),
-    depthwise(384, 14),
-    mapped("softmax", "y = Softmax<axis=-1>(x)", [12, 128, 128]),
-    mapped("softmax", "y = Softmax<axis=-1>(x)", [1, 1000]),
-    mapped("softmax of channels", "y = Softmax<axis=1>(x)", [1, 21, 128, 128]),
-    mapped("layernorm", "y = LayerNormalization(x, s, b)", [128, 768], {"s": [768], "b": [768]}),
-    mapped("gelu", "e = Erf(x) t = Add(e, one) y = Mul(x, t)", [128, 3072], {"one": [1]}),
-    reduced("reducemean rows", "y = ReduceMean<axes=[1]>(x)", [256, 4096]),
-    reduced("reducemax columns", "y = ReduceMax<axes=[0]>(x)", [4096, 256]),
-    reduced("reducemean columns", "y = ReduceMean<axes=[1]>(x)", [8, 512, 256]),
-    reduced("reducemean images", "y = ReduceMean<axes=[2, 3]>(x)", [1, 512, 28, 28]),
-    mapped("transpose 102", "y = Transpose<perm=[1,0,2]>(x)", [12, 128, 64]),
-    mapped("transpose 021", "y = Transpose<perm=[0,2,1]>(x)", [12, 128, 64]),
-    mapped("transpose 10", "y = Transpose<perm=[1,0]>(x)", [512, 512]),
-    mapped("transpose 0231", "y = Transpose<perm=[0,2,3,1]>(x)", [1, 64, 56, 56]),
-    gather(30522, 768, 128),
-    mapped("add", "y = Add(x, x)", [128, 3072]),
-    reduced("maxpool", "y = MaxPool<kernel_shape=[3,3], strides=[2,2]>(x)", [1, 64, 112, 112]),
-    pool(5),
-    pool(9),
-    pool(13),
-    Case(
+    matmul_case(128, 768, 768),
+    matmul_case(128, 768, 3072),
+    matmul_case(128, 3072, 768),
+    matmul_case(3136, 64, 256),
+    matmul_case(1, 768, 768),
+    matmul_case(1, 2048, 1000),
+    conv_case(64, 64, 56, 3),
+    conv_case(128, 128, 28, 3),
+    conv_case(256, 256, 14, 3),
+    conv_case(512, 512, 7, 3),
+    conv_case(256, 64, 56, 1),
+    conv_case(3, 64, 224, 7, 2),
+    depthwise_case(144, 56),
+    depthwise_case(384, 14),
+    elementwise_case("softmax", "y = Softmax<axis=-1>(x)", [12, 128, 128]),
+    elementwise_case("softmax", "y = Softmax<axis=-1>(x)", [1, 1000]),
+    elementwise_case("softmax of channels", "y = Softmax<axis=1>(x)", [1, 21, 128, 128]),
+    elementwise_case("layernorm", "y = LayerNormalization(x, s, b)", [128, 768], {"s": [768], "b": [768]}),
+    elementwise_case("gelu", "e = Erf(x) t = Add(e, one) y = Mul(x, t)", [128, 3072], {"one": [1]}),
+    reduction_case("reducemean rows", "y = ReduceMean<axes=[1]>(x)", [256, 4096]),
+    reduction_case("reducemax columns", "y = ReduceMax<axes=[0]>(x)", [4096, 256]),
+    reduction_case("reducemean columns", "y = ReduceMean<axes=[1]>(x)", [8, 512, 256]),
+    reduction_case("reducemean images", "y = ReduceMean<axes=[2, 3]>(x)", [1, 512, 28, 28]),
+    elementwise_case("transpose 102", "y = Transpose<perm=[1,0,2]>(x)", [12, 128, 64]),
+    elementwise_case("transpose 021", "y = Transpose<perm=[0,2,1]>(x)", [12, 128, 64]),
+    elementwise_case("transpose 10", "y = Transpose<perm=[1,0]>(x)", [512, 512]),
+    elementwise_case("transpose 0231", "y = Transpose<perm=[0,2,3,1]>(x)", [1, 64, 56, 56]),
+    gather_case(30522, 768, 128),
+    elementwise_case("add", "y = Add(x, x)", [128, 3072]),
+    reduction_case("maxpool", "y = MaxPool<kernel_shape=[3,3], strides=[2,2]>(x)", [1, 64, 112, 112]),
+    max_pool_case(5),
+    max_pool_case(9),
+    max_pool_case(13),
+    KernelCase(
         "conv5x1 of one column",
         "a = Conv<pads=[2,0,2,0]>(x, w) r = Relu(a) y = Conv<pads=[2,0,2,0]>(r, w)",
         [1, 64, 400, 1],
@@ -225,7 +235,7 @@ CASES = [
         2 * 64 * 400,
         4 * 400 * 64 * 64 * 5,
     ),
-    Case(
+    KernelCase(
         "conv9 of rows",
         "a = Conv<pads=[4,4]>(x, w) r = Relu(a) y = Conv<pads=[4,4]>(r, w)",
         [1, 64, 1000],
@@ -233,70 +243,70 @@ CASES = [
         2 * 64 * 1000,
         4 * 1000 * 64 * 64 * 9,
     ),
-    recurrent("LSTM", 4),
-    recurrent("GRU", 3),
-    *(enlarged(opset, mode) for opset in (11, 13) for mode in ("nearest", "linear")),
-    quantised(
+    recurrent_case("LSTM", 4),
+    recurrent_case("GRU", 3),
+    *(resize_case(opset, mode) for opset in (11, 13) for mode in ("nearest", "linear")),
+    quantized_case(
         "int8 QDQ conv3x3 64, dynamic batch",
-        PAIRED,
+        QDQ_CONVOLUTIONS,
         [1, 64, 28, 28],
         {"w": [64, 64, 3, 3], "v": [64, 64, 3, 3]},
         4 * 28 * 28 * 64 * 64 * 9,
     ),
-    quantised(
+    quantized_case(
         "ConvInteger 3x3 64, dynamic batch",
-        DYNAMIC + "c = ConvInteger<pads=[1,1,1,1]>(q, w, z, wz) y = Cast<to=1>(c)",
+        DYNAMIC_QUANTIZATION + "c = ConvInteger<pads=[1,1,1,1]>(q, w, z, wz) y = Cast<to=1>(c)",
         [1, 64, 28, 28],
         {"w": [64, 64, 3, 3]},
         2 * 28 * 28 * 64 * 64 * 9,
     ),
-    quantised(
+    quantized_case(
         "MatMulInteger 768x768, dynamic rows",
-        DYNAMIC + "c = MatMulInteger(q, w, z, wz) y = Cast<to=1>(c)",
+        DYNAMIC_QUANTIZATION + "c = MatMulInteger(q, w, z, wz) y = Cast<to=1>(c)",
         [1, 768],
         {"w": [768, 768]},
         2 * 768 * 768,
     ),
-    Case(
+    KernelCase(
         "roialign",
-        REGIONS + "rois = Concat<axis=1>(a, end) which = Constant<value=int64[1] {0}>() "
+        ROIS + "rois = Concat<axis=1>(a, end) which = Constant<value=int64[1] {0}>() "
         "count = Constant<value_ints=[100]>() b0 = Expand(which, count) "
         "y = RoiAlign<output_height=7, output_width=7, sampling_ratio=2, spatial_scale=0.25>(x, rois, b0)",
         [1, 64, 50, 50],
         {"w": [100, 2], "v": [100, 2]},
         64 * 2500 + 100 * 64 * 49,
     ),
-    Case(
+    KernelCase(
         "maxroipool",
-        REGIONS + "zero = Constant<value=float {0.0}>() first = Constant<value_ints=[1]>() "
+        ROIS + "zero = Constant<value=float {0.0}>() first = Constant<value_ints=[1]>() "
         "sums = ReduceSum<keepdims=1>(a, first) none = Mul(sums, zero) rois = Concat<axis=1>(none, a, end) "
         "y = MaxRoiPool<pooled_shape=[7,7], spatial_scale=0.25>(x, rois)",
         [1, 64, 50, 50],
         {"w": [100, 2], "v": [100, 2]},
         64 * 2500 + 100 * 64 * 49,
     ),
-    Case("nonmaxsuppression", SUPPRESSED, [1, 1000, 8], {}, 8000),
-    Case(
+    KernelCase("nonmaxsuppression", NON_MAX_SUPPRESSION, [1, 1000, 8], {}, 8000),
+    KernelCase(
         "topk 300 of 8400",
         "count = Constant<value_ints=[300]>() y, i = TopK(x, count)",
         [1, 8400],
         {},
         8400,
     ),
-    Case(
+    KernelCase(
         "topk 5 of 1000",
         "count = Constant<value_ints=[5]>() y, i = TopK<largest=0>(x, count)",
         [200, 1000],
         {},
         200000,
     ),
-    Case("nearest neighbours", NEAREST, [100, 20], {"w": [1, 1000, 20]}, 20000 + 100000),
+    KernelCase("nearest neighbours", NEAREST_NEIGHBORS, [100, 20], {"w": [1, 1000, 20]}, 20000 + 100000),
 ]
 
 
-def model_of(case: Case) -> onnx.ModelProto:
+def build_model(case: KernelCase) -> onnx.ModelProto:
     """The model of a case, with random weights."""
-    sizes = ", ".join(["N" if case.is_open else str(case.x[0]), *map(str, case.x[1:])])
+    sizes = ", ".join(["N" if case.has_dynamic_batch else str(case.x[0]), *map(str, case.x[1:])])
     ends = f"({case.element}[{sizes}] x) => (float y)"
     text = f'<ir_version: 8, opset_import: ["": {case.opset}]> g {ends} {{ {case.nodes} }}'
     model = parser.parse_model(text)
@@ -304,34 +314,34 @@ def model_of(case: Case) -> onnx.ModelProto:
     generator = np.random.default_rng(3)
     for name, shape in case.weights.items():
         array = generator.normal(size=shape) / np.sqrt(max(1, prod(shape[1:])))
-        if case.weights_are != "float32":
+        if case.weight_type != "float32":
             # Around the middle of 8 bits.
-            array = 30 * generator.normal(size=shape) + (124 if case.weights_are == "uint8" else 0)
-            array = np.clip(array, *((0, 255) if case.weights_are == "uint8" else (-127, 127)))
-        model.graph.initializer.append(numpy_helper.from_array(array.astype(case.weights_are), name))
+            array = 30 * generator.normal(size=shape) + (124 if case.weight_type == "uint8" else 0)
+            array = np.clip(array, *((0, 255) if case.weight_type == "uint8" else (-127, 127)))
+        model.graph.initializer.append(numpy_helper.from_array(array.astype(case.weight_type), name))
     return onnx.shape_inference.infer_shapes(model)
 
 
 @dataclass(frozen=True)
-class Found:
+class KernelResult:
     """What was measured of a case, and the seconds that the processor takes at least."""
 
-    case: Case
-    row: Row
-    bound: float
+    case: KernelCase
+    row: ModelResult
+    seconds_bound: float
 
     @property
     def speed(self) -> str:
         """Products and sums in a second, or bytes."""
-        seconds = self.row.paces[OURS].best
-        if self.case.work:
-            return f"{self.case.work / seconds / 1e9:.0f} GFLOP/s"
-        return f"{4 * self.case.numbers * self.case.passes / seconds / 1e9:.0f} GB/s"
+        seconds = self.row.latencies[XONNC].best
+        if self.case.flops:
+            return f"{self.case.flops / seconds / 1e9:.0f} GFLOP/s"
+        return f"{4 * self.case.elements * self.case.memory_passes / seconds / 1e9:.0f} GB/s"
 
     @property
-    def share(self) -> float:
+    def fraction_of_peak(self) -> float:
         """Of the machine's peak."""
-        return self.bound / self.row.paces[OURS].best
+        return self.seconds_bound / self.row.latencies[XONNC].best
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -342,55 +352,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--match", default="", help="kernels whose name contains this")
     options.add_argument("--page", type=Path, help="writes the table to its section of a page")
     given = options.parse_args(arguments)
-    found: list[Found] = []
+    found: list[KernelResult] = []
     with tempfile.TemporaryDirectory() as folder:
         for number, case in enumerate(each for each in CASES if given.match in each.name):
             path = Path(folder, f"{number}.onnx")
-            path.write_bytes(model_of(case).SerializeToString())
-            case.bound(given.threads)
-            row = measure(case.name, path, (ANCHOR, OURS), given.threads, given.rounds)
+            path.write_bytes(build_model(case).SerializeToString())
+            case.seconds_bound(given.threads)
+            row = measure(case.name, path, (BASELINE, XONNC), given.threads, given.rounds)
             path.unlink()
             # The second time, since others may have computed during the first.
-            found.append(Found(case, row, case.bound(given.threads)))
+            found.append(KernelResult(case, row, case.seconds_bound(given.threads)))
             print(line(found[-1]), flush=True)
-    minima = [each.row.paces[OURS].minimum for each in found if OURS in each.row.paces]
+    minima = [each.row.latencies[XONNC].minimum for each in found if XONNC in each.row.latencies]
     if minima:
         print(f"geometric mean of minima {geometric_mean(minima):.3f}")
     # What the loops did at best may have been found after a kernel was measured.
-    found = [replace(each, bound=each.case.bound(given.threads)) for each in found]
+    found = [replace(each, seconds_bound=each.case.seconds_bound(given.threads)) for each in found]
     if given.page is not None:
         replace_section(given.page, heading("Kernels", given.threads), table(found))
     return 1 if any(each.row.failures for each in found) else 0
 
 
-def line(found: Found) -> str:
+def line(found: KernelResult) -> str:
     """A kernel's times as text."""
     row = found.row
-    if OURS not in row.paces:
+    if XONNC not in row.latencies:
         return f"{row.model:<28} {'; '.join(row.failures.values())}"
-    own, anchor = row.paces[OURS], row.paces[ANCHOR]
+    own, baseline = row.latencies[XONNC], row.latencies[BASELINE]
     return (
-        f"{row.model:<28} {own.best * 1e6:9.1f} us, {ANCHOR} {anchor.best * 1e6:9.1f} us, "
-        f"{own.median:5.2f} ({own.minimum:.2f}) {found.speed:>12} {found.share:4.0%}"
+        f"{row.model:<28} {own.best * 1e6:9.1f} us, {BASELINE} {baseline.best * 1e6:9.1f} us, "
+        f"{own.median:5.2f} ({own.minimum:.2f}) {found.speed:>12} {found.fraction_of_peak:4.0%}"
     )
 
 
-def table(found: Sequence[Found]) -> str:
+def table(found: Sequence[KernelResult]) -> str:
     """The same in Markdown."""
     lines = [
-        f"{loads([each.row for each in found])}\n",
-        f"| kernel | us | {ANCHOR} us | ratio (of minima) | speed | share of peak |",
+        f"{load_averages([each.row for each in found])}\n",
+        f"| kernel | us | {BASELINE} us | ratio (of minima) | speed | share of peak |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for each in found:
-        if OURS not in each.row.paces:
+        if XONNC not in each.row.latencies:
             lines.append(f"| {each.row.model} | {'; '.join(each.row.failures.values())} |" + "  |" * 4)
             continue
-        own, anchor = each.row.paces[OURS], each.row.paces[ANCHOR]
+        own, baseline = each.row.latencies[XONNC], each.row.latencies[BASELINE]
         noise = "\\*" if own.is_noisy else ""
         lines.append(
-            f"| {each.row.model} | {own.best * 1e6:.1f} | {anchor.best * 1e6:.1f} "
-            f"| {own.median:.2f} ({own.minimum:.2f}){noise} | {each.speed} | {each.share:.0%} |"
+            f"| {each.row.model} | {own.best * 1e6:.1f} | {baseline.best * 1e6:.1f} "
+            f"| {own.median:.2f} ({own.minimum:.2f}){noise} | {each.speed} | {each.fraction_of_peak:.0%} |"
         )
     return "\n".join(lines) + "\n"
 

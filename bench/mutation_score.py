@@ -39,15 +39,15 @@ PRODUCT = ("dialects", "formats", "lowering", "rewriting", "runtime", "src", "ta
 
 PYTEST = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}")
 
-MOST_LEFT_OUT = 40
+MAX_BASELINE_FAILURES = 40
 """Tests that may fail in a copy of the tree without any mutant."""
 
-FIRST_TESTS, TESTS_AT_ONCE = 40, 400
+FIRST_BATCH, BATCH = 40, 400
 """Tests of the first process for a mutant and of the later ones: most mutants die in the first."""
 
 
 @dataclass(frozen=True)
-class Trial:
+class MutantResult:
     """What became of a mutant."""
 
     mutant: Mutant
@@ -70,26 +70,26 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="also write all trials to a file")
     options = parser.parse_args()
 
-    chosen = drawn(options.count, options.seed, options.only)
+    chosen = sample_mutants(options.count, options.seed, options.only)
     options.work.mkdir(parents=True, exist_ok=True)
     coverage = _coverage(options.work, options.jobs)
     if coverage is None:
         return 1
-    trials = _trials(chosen, coverage, options.work, options.jobs, options.budget)
-    done: list[Trial] = []
-    for trial in trials:
-        done.append(trial)
+    results = _run_mutants(chosen, coverage, options.work, options.jobs, options.budget)
+    done: list[MutantResult] = []
+    for result in results:
+        done.append(result)
         print(
-            f"{len(done):4} {trial.killed_by or 'SURVIVED':8} {trial.seconds:5.0f} s  {trial.mutant}",
+            f"{len(done):4} {result.killed_by or 'SURVIVED':8} {result.seconds:5.0f} s  {result.mutant}",
             flush=True,
         )
     _print_score(done)
     if options.json:
-        options.json.write_text(json.dumps([asdict(trial) for trial in done], indent=1) + "\n")
+        options.json.write_text(json.dumps([asdict(result) for result in done], indent=1) + "\n")
     return 0
 
 
-def drawn(count: int, seed: int, only: str = "*") -> list[Mutant]:
+def sample_mutants(count: int, seed: int, only: str = "*") -> list[Mutant]:
     """A seeded sample of the mutants of the product's files."""
     names = subprocess.run(
         ["git", "ls-files", "-z", *PRODUCT], cwd=ROOT, check=True, capture_output=True, text=True
@@ -114,8 +114,8 @@ def _coverage(work: Path, jobs: int) -> CoverageMap | None:
         ["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
     )
     folder = work / "coverage"
-    database, told, log = folder / "coverage.db", folder / "commit", folder / "log"
-    if told.exists() and told.read_text() == commit.stdout:
+    database, commit_file, log = folder / "coverage.db", folder / "commit", folder / "log"
+    if commit_file.exists() and commit_file.read_text() == commit.stdout:
         return CoverageMap(database, folder / ROOT.name, failed_tests(log.read_text()))
     print("running all tests under coverage …", flush=True)
     checkout = Checkout(ROOT, folder)
@@ -128,12 +128,12 @@ def _coverage(work: Path, jobs: int) -> CoverageMap | None:
         "-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", *arguments, seconds=7200, log=log
     )
     failed = failed_tests(log.read_text()) if log.exists() else set[str]()
-    if exit_code not in (0, 1) or len(failed) > MOST_LEFT_OUT:
+    if exit_code not in (0, 1) or len(failed) > MAX_BASELINE_FAILURES:
         print(f"the tests fail without a mutant: see {log}", file=sys.stderr)
         return None
     if failed:
         print(f"{len(failed)} tests fail without a mutant and are left out: see {log}", flush=True)
-    told.write_text(commit.stdout)
+    commit_file.write_text(commit.stdout)
     return CoverageMap(database, checkout.root, failed)
 
 
@@ -142,14 +142,14 @@ def failed_tests(log: str) -> set[str]:
     return set(re.findall(r"^(?:FAILED|ERROR) (\S+)", log, re.MULTILINE))
 
 
-def _trials(
+def _run_mutants(
     chosen: Sequence[Mutant], coverage: CoverageMap, work: Path, jobs: int, budget: float
-) -> Iterator[Trial]:
+) -> Iterator[MutantResult]:
     checkouts: SimpleQueue[Checkout] = SimpleQueue()
     for job in range(jobs):
         checkouts.put(Checkout(ROOT, work / f"job{job}"))
 
-    def tried(mutant: Mutant, tests: Sequence[str]) -> Trial:
+    def run_mutant(mutant: Mutant, tests: Sequence[str]) -> MutantResult:
         checkout = checkouts.get()
         path = checkout.root / mutant.path
         source = path.read_text()
@@ -160,25 +160,25 @@ def _trials(
         finally:
             path.write_text(source)
             checkouts.put(checkout)
-        return Trial(mutant, killed_by, len(tests), time.monotonic() - start)
+        return MutantResult(mutant, killed_by, len(tests), time.monotonic() - start)
 
     # The database is read by this thread alone: a connection of SQLite belongs to its thread.
     reached = [coverage.tests(mutant.path, mutant.line) for mutant in chosen]
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(tried, chosen, reached)
+        yield from pool.map(run_mutant, chosen, reached)
 
 
 def _killer(mutant: Mutant, tests: Sequence[str], checkout: Checkout, deadline: float) -> str:
     """What notices a mutant: its tests in growing portions, then the lit files of its folder."""
     log = checkout.root.parent / "log"
     log.unlink(missing_ok=True)
-    portions = [tests[:FIRST_TESTS]]
-    portions += [tests[at : at + TESTS_AT_ONCE] for at in range(FIRST_TESTS, len(tests), TESTS_AT_ONCE)]
+    batches = [tests[:FIRST_BATCH]]
+    batches += [tests[at : at + BATCH] for at in range(FIRST_BATCH, len(tests), BATCH)]
     listed = checkout.root.parent / "tests"
-    for portion in filter(None, portions):
+    for batch in filter(None, batches):
         if time.monotonic() > deadline:
             return ""
-        listed.write_text("\n".join(portion) + "\n")
+        listed.write_text("\n".join(batch) + "\n")
         exit_code = checkout.run(*PYTEST, f"@{listed}", seconds=10 * TEST_SECONDS, log=log)
         if exit_code is None:
             return "time"
@@ -199,17 +199,17 @@ def _lit_folder(path: str, root: Path) -> Path | None:
     return None if folder == root / "test" / "lit" else folder
 
 
-def _print_score(trials: Sequence[Trial]) -> None:
-    survivors = [trial for trial in trials if not trial.killed_by]
+def _print_score(results: Sequence[MutantResult]) -> None:
+    survivors = [result for result in results if not result.killed_by]
     print("\nsurvivors:")
-    for trial in survivors:
-        print(f"  {trial.mutant} ({trial.tests} tests run it)")
-    folders = Counter(trial.mutant.path.split("/")[0] for trial in trials)
-    lost = Counter(trial.mutant.path.split("/")[0] for trial in survivors)
+    for result in survivors:
+        print(f"  {result.mutant} ({result.tests} tests run it)")
+    folders = Counter(result.mutant.path.split("/")[0] for result in results)
+    lost = Counter(result.mutant.path.split("/")[0] for result in survivors)
     for folder, total in sorted(folders.items()):
         print(f"{folder:12} {total - lost[folder]:4} of {total:4} killed")
-    print(f"{'all':12} {len(trials) - len(survivors):4} of {len(trials):4} killed", end=" ")
-    print(f"({100 * (len(trials) - len(survivors)) / max(len(trials), 1):.1f} %)")
+    print(f"{'all':12} {len(results) - len(survivors):4} of {len(results):4} killed", end=" ")
+    print(f"({100 * (len(results) - len(survivors)) / max(len(results), 1):.1f} %)")
 
 
 if __name__ == "__main__":

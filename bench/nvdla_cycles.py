@@ -31,11 +31,8 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "nvdla-performance.md"
 
 
 @dataclass(frozen=True)
-class Case:
-    """
-    A configuration and what was published for it (docs/internals/nvdla-hardware.md §8.2): GB/s and inferences
-    a second.
-    """
+class CycleCase:
+    """A configuration with its published bandwidth and throughput (NVDLA primer, performance table)."""
 
     target: str
     precision: str
@@ -44,16 +41,16 @@ class Case:
 
 
 CASES = (
-    Case("nv_full", "FP16", 20, None),
-    Case("nv_full", "INT8", 20, 269),
-    Case("nv_large", "INT8", 20, 269),
-    Case("nv_medium_1024_full", "INT8", 15, 153),
-    Case("nv_medium_512", "INT8", 10, 93),
-    Case("nv_small_256", "INT8", 5, 46),
-    Case("nv_small", "INT8", 1, 7.3),
+    CycleCase("nv_full", "FP16", 20, None),
+    CycleCase("nv_full", "INT8", 20, 269),
+    CycleCase("nv_large", "INT8", 20, 269),
+    CycleCase("nv_medium_1024_full", "INT8", 15, 153),
+    CycleCase("nv_medium_512", "INT8", 10, 93),
+    CycleCase("nv_small_256", "INT8", 5, 46),
+    CycleCase("nv_small", "INT8", 1, 7.3),
 )
 
-HEAD = (
+COLUMNS = (
     "target",
     "precision",
     "GB/s",
@@ -77,9 +74,9 @@ def main() -> int:
     parser.add_argument("--model", default="resnet50", help="of bench/models.py (default: %(default)s)")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     args = parser.parse_args()
-    rows = [HEAD, *measure(path_of(args.model))]
+    rows = [COLUMNS, *measure(path_of(args.model))]
     table = [f"| {' | '.join(row)} |" for row in rows]
-    table.insert(1, f"|{'---|' * len(HEAD)}")
+    table.insert(1, f"|{'---|' * len(COLUMNS)}")
     print("\n".join(table))
     if args.write:
         PAGE.write_text(page("\n".join(table)))
@@ -104,13 +101,13 @@ def measure(model: Path) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
-            target = described(case, Path(folder))
+            target = write_target(case, Path(folder))
             quantized = calibrate if case.precision == "INT8" else None
             rows.append(cells(case, compile_model(model, str(target), calibrate=quantized)))
     return rows
 
 
-def described(case: Case, folder: Path) -> Path:
+def write_target(case: CycleCase, folder: Path) -> Path:
     """The target with the bandwidth of the case, as a file of its own."""
     table = asdict(load_target(case.target)) | {"dram_gb_per_s": case.dram_gb_per_s}
     path = folder / f"{case.target}.toml"
@@ -133,7 +130,7 @@ def _toml(value: object) -> str:
             raise AssertionError(f"a target has no {type(value).__name__}")
 
 
-def cells(case: Case, compilation: Compilation) -> tuple[str, ...]:
+def cells(case: CycleCase, compilation: Compilation) -> tuple[str, ...]:
     """The figures of one case."""
     report = compilation.report
     cost = report.performance

@@ -22,27 +22,27 @@ if __package__ in (None, ""):
 from bench.nvdla_zoo import CONFIGURATIONS, NETWORKS, Configuration, compiled, markdown
 from xonnc.errors import XonncError
 
-MOST_ABOVE = 0.03
+MAX_EXCESS = 0.03
 """How far a peak may lie above its bound (issue 4)."""
 
 
 @dataclass(frozen=True)
-class Row:
+class NvdlaMemoryResult:
     """One network in one configuration, in bytes; `refusal` where it does not compile."""
 
     network: str
     configuration: Configuration
     peak: int = 0
-    bound: int = 0
+    lower_bound: int = 0
     dram: int = 0
-    apart: int = 0
+    unshared_dram: int = 0
     """What DRAM would hold with a buffer for each tensor."""
     refusal: str = ""
 
     @property
-    def above(self) -> float:
+    def excess(self) -> float:
         """By which part of the bound the peak exceeds it."""
-        return self.peak / self.bound - 1 if self.bound else 0.0
+        return self.peak / self.lower_bound - 1 if self.lower_bound else 0.0
 
 
 def main() -> int:
@@ -53,10 +53,10 @@ def main() -> int:
     parser.add_argument("--markdown", action="store_true", help="as in docs/nvdla-accuracy.md")
     args = parser.parse_args()
     wanted = [one for one in CONFIGURATIONS if args.target in ("", one.target)]
-    rows: list[Row] = []
+    rows: list[NvdlaMemoryResult] = []
     for name in args.names or NETWORKS:
         for configuration in wanted:
-            rows.append(measured(name, configuration))
+            rows.append(measure(name, configuration))
             print(f"\r{name} on {configuration}\x1b[K", end="", file=sys.stderr, flush=True)
     print("\r\x1b[K", end="", file=sys.stderr)
     console = Console(width=118)
@@ -65,18 +65,18 @@ def main() -> int:
     else:
         console.print(as_table(rows))
     for configuration in wanted:
-        console.print(verdict([row for row in rows if row.configuration == configuration], configuration))
-    return 1 if any(row.above > MOST_ABOVE for row in rows) else 0
+        console.print(summary([row for row in rows if row.configuration == configuration], configuration))
+    return 1 if any(row.excess > MAX_EXCESS for row in rows) else 0
 
 
-def measured(name: str, configuration: Configuration) -> Row:
+def measure(name: str, configuration: Configuration) -> NvdlaMemoryResult:
     """The row of a network."""
     try:
         # One image gives ranges enough: memory does not depend on them.
         report = compiled(name, configuration, images=1).report
     except XonncError as error:
-        return Row(name, configuration, refusal=str(error).splitlines()[0])
-    return Row(
+        return NvdlaMemoryResult(name, configuration, refusal=str(error).splitlines()[0])
+    return NvdlaMemoryResult(
         name,
         configuration,
         report.activation_bytes,
@@ -86,12 +86,12 @@ def measured(name: str, configuration: Configuration) -> Row:
     )
 
 
-def cells(rows: Sequence[Row]) -> dict[tuple[str, str], str]:
+def cells(rows: Sequence[NvdlaMemoryResult]) -> dict[tuple[str, str], str]:
     """What the table has of each network in each configuration."""
     return {(row.network, str(row.configuration)): _cell(row) for row in rows}
 
 
-def as_table(rows: Sequence[Row]) -> Table:
+def as_table(rows: Sequence[NvdlaMemoryResult]) -> Table:
     """Networks down."""
     table = Table("network", "configuration", "peak KB", "bound KB", "above", "DRAM MB", "apart MB", "saved")
     for row in rows:
@@ -102,28 +102,28 @@ def as_table(rows: Sequence[Row]) -> Table:
             row.network,
             str(row.configuration),
             f"{row.peak / 1024:.1f}",
-            f"{row.bound / 1024:.1f}",
-            "equal" if row.peak == row.bound else f"{row.above:.2%}",
+            f"{row.lower_bound / 1024:.1f}",
+            "equal" if row.peak == row.lower_bound else f"{row.excess:.2%}",
             f"{row.dram / 1e6:.2f}",
-            f"{row.apart / 1e6:.2f}",
-            f"{1 - row.dram / row.apart:.0%}",
+            f"{row.unshared_dram / 1e6:.2f}",
+            f"{1 - row.dram / row.unshared_dram:.0%}",
         )
     return table
 
 
-def _cell(row: Row) -> str:
+def _cell(row: NvdlaMemoryResult) -> str:
     if row.refusal:
         return row.refusal
     peak = f"{row.peak / 1024:.0f} KB"
-    above = "" if row.peak == row.bound else f" (**{row.above:.1%} above**)"
-    return f"{peak}{above}; {row.dram / 1e6:.1f} of {row.apart / 1e6:.1f} MB"
+    excess = "" if row.peak == row.lower_bound else f" (**{row.excess:.1%} above**)"
+    return f"{peak}{excess}; {row.dram / 1e6:.1f} of {row.unshared_dram / 1e6:.1f} MB"
 
 
-def verdict(rows: Sequence[Row], configuration: Configuration) -> str:
+def summary(rows: Sequence[NvdlaMemoryResult], configuration: Configuration) -> str:
     """How many peaks are equal to their bound."""
     compiled_rows = [row for row in rows if not row.refusal]
-    equal = sum(row.peak == row.bound for row in compiled_rows)
-    worst = max((row.above for row in compiled_rows), default=0.0)
+    equal = sum(row.peak == row.lower_bound for row in compiled_rows)
+    worst = max((row.excess for row in compiled_rows), default=0.0)
     refused = len(rows) - len(compiled_rows)
     text = f"{configuration}: equal on {equal} of {len(compiled_rows)}, at most {worst:.2%} above"
     return text + (f"; {refused} do not compile" if refused else "")

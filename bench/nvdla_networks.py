@@ -47,13 +47,13 @@ from xonnc.runtime.reference import Reference as Onnxruntime
 from xonnc.targets import load_target
 
 INPUT_SEED = 1
-LEAST_COSINE = {"FP16": 0.999, "INT8": 0.98}
-NOISE = 3.0
+MIN_COSINE = {"FP16": 0.999, "INT8": 0.98}
+NOISE_SIGMAS = 3.0
 """A margin between the two highest scores is clear above so many standard deviations of the error."""
 
 
 @dataclass(frozen=True)
-class Row:
+class NetworkResult:
     """One network in one configuration; `refusal` where it does not compile."""
 
     network: str
@@ -63,8 +63,8 @@ class Row:
     integers: str = ""
     """How the simulator's integers compare with the reference's."""
     cosine: float = 0.0
-    clear: int = 0
-    same: int = 0
+    clear_top1: int = 0
+    same_top1: int = 0
     """Of the inputs whose highest score is clear, those where it stands at the same place."""
     inputs: int = 0
     compile_seconds: float = 0.0
@@ -78,8 +78,8 @@ class Row:
             not self.refusal
             and not self.problems
             and self.integers in ("", "equal")
-            and self.cosine >= LEAST_COSINE[self.configuration.precision]
-            and 10 * self.same >= 9 * self.clear
+            and self.cosine >= MIN_COSINE[self.configuration.precision]
+            and 10 * self.same_top1 >= 9 * self.clear_top1
         )
 
 
@@ -92,11 +92,11 @@ def main() -> int:
     parser.add_argument("-n", "--inputs", type=int, default=10)
     parser.add_argument("--markdown", action="store_true", help="as in docs/nvdla-accuracy.md")
     args = parser.parse_args()
-    rows: list[Row] = []
+    rows: list[NetworkResult] = []
     for name in args.names or NETWORKS:
         for configuration in CONFIGURATIONS:
             if args.target in ("", configuration.target) and args.precision in ("", configuration.precision):
-                rows.append(measured(name, configuration, args.inputs))
+                rows.append(measure(name, configuration, args.inputs))
                 print(f"{name} on {configuration}: {_told(rows[-1])}", file=sys.stderr, flush=True)
     if args.markdown:
         print("\n".join(markdown(cells(rows))))
@@ -107,7 +107,7 @@ def main() -> int:
     return 0 if all(row.passed for row in taken) else 1
 
 
-def measured(name: str, configuration: Configuration, inputs: int) -> Row:
+def measure(name: str, configuration: Configuration, inputs: int) -> NetworkResult:
     """The row of a network."""
     quantized: list[onnx.ModelProto] = []
 
@@ -121,7 +121,7 @@ def measured(name: str, configuration: Configuration, inputs: int) -> Row:
         try:
             compilation = compiled(name, configuration, on_stage=on_stage)
         except RefusalError as error:
-            return Row(name, configuration, refusal=str(error).splitlines()[0])
+            return NetworkResult(name, configuration, refusal=str(error).splitlines()[0])
         path = Path(folder) / "network.nvdla"
         compilation.write(path)
         compiled_seconds = time.perf_counter() - begun
@@ -132,15 +132,15 @@ def measured(name: str, configuration: Configuration, inputs: int) -> Row:
         outputs, seconds = _simulated(loadable, configuration, feeds)
     expected = [reference.run(feed)[0] for feed in feeds]
     found = [output.numbers.reshape(one.shape) for output, one in zip(outputs, expected, strict=True)]
-    clear, same = _highest(expected, found)
-    return Row(
+    clear_top1, same_top1 = _highest(expected, found)
+    return NetworkResult(
         name,
         configuration,
         problems=len(check_loadable(loadable, target)),
         integers=_integers(quantized[0], configuration, feeds[0], outputs[0]) if quantized else "",
         cosine=min(_cosine(one, other) for one, other in zip(expected, found, strict=True)),
-        clear=clear,
-        same=same,
+        clear_top1=clear_top1,
+        same_top1=same_top1,
         inputs=inputs,
         compile_seconds=compiled_seconds,
         simulate_seconds=seconds / inputs,
@@ -173,14 +173,14 @@ def _highest(expected: Sequence[Array], found: Sequence[Array]) -> tuple[int, in
     """Inputs whose highest score is clear of the noise, and those of them where it is the same."""
     if expected[0].size == max(expected[0].shape) == 1 or sum(size > 1 for size in expected[0].shape) != 1:
         return 0, 0
-    noise = NOISE * float(np.std(np.stack(expected) - np.stack(found)))
-    clear = same = 0
+    noise = NOISE_SIGMAS * float(np.std(np.stack(expected) - np.stack(found)))
+    clear_top1 = same_top1 = 0
     for one, other in zip(expected, found, strict=True):
         second, first = np.partition(one.ravel(), -2)[-2:]
         if first - second > noise:
-            clear += 1
-            same += int(one.argmax() == other.argmax())
-    return clear, same
+            clear_top1 += 1
+            same_top1 += int(one.argmax() == other.argmax())
+    return clear_top1, same_top1
 
 
 def _cosine(expected: Array, found: Array) -> float:
@@ -189,24 +189,24 @@ def _cosine(expected: Array, found: Array) -> float:
     return float(a @ b) / lengths if lengths else float(np.array_equal(a, b))
 
 
-def _told(row: Row) -> str:
+def _told(row: NetworkResult) -> str:
     if row.refusal:
         return row.refusal
     return (
         f"{'agrees' if row.passed else 'DISAGREES'}: cosine {row.cosine:.5f}"
-        + f", top-1 {row.same} of {row.clear} clear"
+        + f", top-1 {row.same_top1} of {row.clear_top1} clear"
         + (f", integers {row.integers}" if row.integers else "")
         + (f", {row.problems} problems" if row.problems else "")
         + f", {row.compile_seconds:.1f} s to compile, {row.simulate_seconds:.1f} s an input"
     )
 
 
-def cells(rows: Sequence[Row]) -> dict[tuple[str, str], str]:
+def cells(rows: Sequence[NetworkResult]) -> dict[tuple[str, str], str]:
     """What the table has of each network in each configuration."""
     return {(row.network, str(row.configuration)): _cell(row) for row in rows}
 
 
-def as_table(rows: Sequence[Row]) -> Table:
+def as_table(rows: Sequence[NetworkResult]) -> Table:
     """Networks down."""
     table = Table("network", "configuration", "agrees", "cosine", "top-1", "integers", "compile s", "run s")
     for row in rows:
@@ -218,7 +218,7 @@ def as_table(rows: Sequence[Row]) -> Table:
             str(row.configuration),
             "yes" if row.passed else "[red]no[/red]",
             f"{row.cosine:.5f}",
-            f"{row.same}/{row.clear}",
+            f"{row.same_top1}/{row.clear_top1}",
             row.integers,
             f"{row.compile_seconds:.1f}",
             f"{row.simulate_seconds:.1f}",
@@ -226,11 +226,11 @@ def as_table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _cell(row: Row) -> str:
+def _cell(row: NetworkResult) -> str:
     """The least cosine, and of clear highest scores those in their place; bold where something misses."""
     if row.refusal:
         return row.refusal
-    text = f"{row.cosine:.5f}" + (f", {row.same}/{row.clear}" if row.clear else "")
+    text = f"{row.cosine:.5f}" + (f", {row.same_top1}/{row.clear_top1}" if row.clear_top1 else "")
     return text if row.passed else f"**{text}**"
 
 

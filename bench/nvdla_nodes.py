@@ -36,7 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.backend import Case, array_of, cases, contents
+from bench.backend import BackendCase, load_case, load_cases, to_array
 from bench.nvdla_zoo import CONFIGURATIONS, Configuration
 from oracles.nvdla.reference import Reference as ExactReference
 from oracles.nvdla.reference import Unknown
@@ -59,23 +59,23 @@ from xonnc.targets import load_target
 Array = npt.NDArray[Any]
 Feeds = dict[str, Any]
 
-EQUALS = frozenset(("Add", "Concat", "Div", "Max", "Mean", "Min", "Mul", "Sub", "Sum"))
+SYMMETRIC_OPERATORS = frozenset(("Add", "Concat", "Div", "Max", "Mean", "Min", "Mul", "Sub", "Sum"))
 """Operators whose operands are all computed in networks."""
 
-MOST_ERROR = {"FP16": 1e-2, "INT8": 3e-2}
+MAX_ERROR = {"FP16": 1e-2, "INT8": 3e-2}
 """The largest error in units of the largest number expected, where nothing exact is known."""
 
-LARGEST_HALF = 65504.0
+MAX_FLOAT16 = 65504.0
 
 KINDS = ("DLA", "package", "refused")
 """What may become of a case; anything else is a fault: `crash`, `wrong`."""
 
-SEVERAL = "(several nodes)"
+SEVERAL_NODES = "(several nodes)"
 """Stands for the operator of models of more than one node: functions written out."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class NodeResult:
     """What became of one case in one configuration."""
 
     case: str
@@ -92,7 +92,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Trial:
+class NodeTest:
     """A case as a network with weights: the model, what it is fed and what should come out."""
 
     model: onnx.ModelProto
@@ -116,43 +116,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for one in CONFIGURATIONS
         if args.target in ("", one.target) and args.precision in ("", one.precision)
     ]
-    outcomes: list[Outcome] = []
-    for case in [case for case in cases("node") if args.match in case.name][:: args.every]:
-        found = outcomes_of(case, wanted)
-        outcomes += found
+    results: list[NodeResult] = []
+    for case in [case for case in load_cases("node") if args.match in case.name][:: args.every]:
+        found = run_case(case, wanted)
+        results += found
         for one in found:
             if one.is_fault or (args.list and one.kind != "DLA"):
                 print(f"{one.case} on {one.configuration}: {one.kind}: {one.detail}", flush=True)
-    print(page(outcomes, list(map(str, wanted)), args.every))
+    print(page(results, list(map(str, wanted)), args.every))
     if args.json:
-        args.json.write_text(json.dumps([asdict(one) for one in outcomes], indent=1) + "\n")
+        args.json.write_text(json.dumps([asdict(one) for one in results], indent=1) + "\n")
     if args.write:
-        args.write.write_text(page(outcomes, list(map(str, wanted)), args.every))
-    return 1 if any(one.is_fault for one in outcomes) else 0
+        args.write.write_text(page(results, list(map(str, wanted)), args.every))
+    return 1 if any(one.is_fault for one in results) else 0
 
 
-def outcomes_of(case: Case, configurations: Iterable[Configuration] = CONFIGURATIONS) -> list[Outcome]:
+def run_case(case: BackendCase, configurations: Iterable[Configuration] = CONFIGURATIONS) -> list[NodeResult]:
     """What becomes of a case in each configuration."""
-    model, data_sets = contents(case)
+    model, data_sets = load_case(case)
     operators = [node.op_type for node in model.graph.node]
-    operator = operators[0] if len(operators) == 1 else SEVERAL
-    trial = None
+    operator = operators[0] if len(operators) == 1 else SEVERAL_NODES
+    test = None
     if data_sets:
         inputs, outputs = data_sets[0]
-        trial = trial_of(model, list(map(array_of, inputs)), list(map(array_of, outputs)))
-    found: list[Outcome] = []
+        test = node_test_of(model, list(map(to_array, inputs)), list(map(to_array, outputs)))
+    found: list[NodeResult] = []
     for configuration in configurations:
-        kind, detail = ("refused", "no inputs to try") if trial is None else tried(trial, configuration)
-        found.append(Outcome(case.name, operator, str(configuration), kind, detail))
+        kind, detail = ("refused", "no inputs to try") if test is None else run_test(test, configuration)
+        found.append(NodeResult(case.name, operator, str(configuration), kind, detail))
     return found
 
 
-def trial_of(model: onnx.ModelProto, inputs: Sequence[object], outputs: Sequence[object]) -> Trial:
+def node_test_of(model: onnx.ModelProto, inputs: Sequence[object], outputs: Sequence[object]) -> NodeTest:
     """A case with constants for the inputs that are weights."""
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     graph = changed.graph
-    combined = {name for node in graph.node if node.op_type in EQUALS for name in node.input}
+    combined = {name for node in graph.node if node.op_type in SYMMETRIC_OPERATORS for name in node.input}
     feeds: Feeds = {}
     for index, (port, value) in enumerate(zip(list(graph.input), inputs, strict=False)):
         if not port.type.HasField("tensor_type"):
@@ -164,14 +164,14 @@ def trial_of(model: onnx.ModelProto, inputs: Sequence[object], outputs: Sequence
             graph.input.remove(port)
         else:
             feeds[port.name] = array
-    return Trial(changed, feeds, outputs)
+    return NodeTest(changed, feeds, outputs)
 
 
-def tried(trial: Trial, configuration: Configuration) -> tuple[str, str]:
+def run_test(test: NodeTest, configuration: Configuration) -> tuple[str, str]:
     """What becomes of a case in a configuration, and why."""
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return _tried(trial, configuration, Path(folder))
+            return _run_test(test, configuration, Path(folder))
     except XonncError as error:
         return "refused", str(error).splitlines()[0]
     except (InternalCompilerError, AssertionError, ArithmeticError, AttributeError, LookupError) as error:
@@ -180,16 +180,16 @@ def tried(trial: Trial, configuration: Configuration) -> tuple[str, str]:
         return "crash", f"{type(error).__name__}: {error}"
 
 
-def _tried(trial: Trial, configuration: Configuration, folder: Path) -> tuple[str, str]:
-    path, rounded = folder / "case.onnx", folder / "rounded.onnx"
-    path.write_bytes(trial.model.SerializeToString())
+def _run_test(test: NodeTest, configuration: Configuration, folder: Path) -> tuple[str, str]:
+    path, quantized = folder / "case.onnx", folder / "rounded.onnx"
+    path.write_bytes(test.model.SerializeToString())
 
     def ranges(module: ModuleOp) -> Ranges:
-        return _ranges(module, trial.feeds)
+        return _ranges(module, test.feeds)
 
     def on_stage(stage: str, module: ModuleOp) -> None:
         if stage == "simplified":
-            rounded.write_bytes(export_proto(module).SerializeToString())
+            quantized.write_bytes(export_proto(module).SerializeToString())
 
     package = compile_package(
         path, configuration.target, on_stage, ranges if configuration.is_integer else None
@@ -197,29 +197,29 @@ def _tried(trial: Trial, configuration: Configuration, folder: Path) -> tuple[st
     if not package.compiled:
         return "refused", package.causes[0][2] if package.causes else "nothing is left to compute"
     kind = "package" if package.cpu_nodes else "DLA"
-    has_roundings = _has_roundings(rounded)
-    if package.whole is not None and has_roundings:
-        outputs = _simulated(package, configuration, trial.feeds)
+    has_quantization = _has_quantization(quantized)
+    if package.whole is not None and has_quantization:
+        outputs = _simulated(package, configuration, test.feeds)
         try:
-            wrong = _exact_difference(rounded, configuration, trial.feeds, outputs)
+            wrong = _exact_difference(quantized, configuration, test.feeds, outputs)
         except Unknown:
             wrong = None
         if wrong is not None:
             return ("wrong", wrong) if wrong else (kind, "bit for bit")
     package.write(folder / "case.xpkg")
-    found = load_package(folder / "case.xpkg").run(trial.feeds)
-    wrong = difference(list(found.values()), trial.expected, configuration, rounds=has_roundings)
-    if wrong and has_roundings:
+    found = load_package(folder / "case.xpkg").run(test.feeds)
+    wrong = difference(list(found.values()), test.expected, configuration, is_quantized=has_quantization)
+    if wrong and has_quantization:
         # What clips where the test's numbers are rare is the rounding's doing, not the engines'.
-        ours = _run(rounded, trial.feeds)
-        step = _coarsest_step(rounded)
-        wrong = difference(list(found.values()), ours, configuration, step, rounds=True)
-    if wrong and not has_roundings and _exceeds_halves(path, trial.feeds):
+        ours = _run(quantized, test.feeds)
+        scale = _largest_scale(quantized)
+        wrong = difference(list(found.values()), ours, configuration, scale, is_quantized=True)
+    if wrong and not has_quantization and _exceeds_float16(path, test.feeds):
         return kind, "beyond the range of FP16: not compared"
     return ("wrong", wrong) if wrong else (kind, "within the tolerance")
 
 
-def _has_roundings(path: Path) -> bool:
+def _has_quantization(path: Path) -> bool:
     graph = onnx.ModelProto.FromString(path.read_bytes()).graph
     return any(node.op_type == "QuantizeLinear" for node in graph.node)
 
@@ -254,10 +254,10 @@ def _run(model: Path, feeds: Feeds) -> Sequence[object]:
         return program(model.read_bytes(), model.name)(feeds)
 
 
-def _exceeds_halves(path: Path, feeds: Feeds) -> bool:
+def _exceeds_float16(path: Path, feeds: Feeds) -> bool:
     """Whether a value on the way is greater than FP16 holds."""
     ranges = _ranges(run_frontend(path).module, feeds)
-    return any(one.magnitude > LARGEST_HALF for one in ranges.values())
+    return any(one.magnitude > MAX_FLOAT16 for one in ranges.values())
 
 
 def _simulated(package: CompiledPackage, configuration: Configuration, feeds: Feeds) -> list[Output]:
@@ -268,10 +268,10 @@ def _simulated(package: CompiledPackage, configuration: Configuration, feeds: Fe
 
 
 def _exact_difference(
-    rounded: Path, configuration: Configuration, feeds: Feeds, outputs: Sequence[Output]
+    quantized: Path, configuration: Configuration, feeds: Feeds, outputs: Sequence[Output]
 ) -> str:
     """How the integers differ from those of the reference; empty if not. `Unknown` if it has none."""
-    model = onnx.ModelProto.FromString(rounded.read_bytes())
+    model = onnx.ModelProto.FromString(quantized.read_bytes())
     expected = ExactReference(model, PlannedLayers(load_target(configuration.target))).run(feeds)
     for integers, output in zip(expected, outputs, strict=True):
         wrong = int((output.tensor.reshape(integers.shape) != integers).sum())
@@ -280,16 +280,16 @@ def _exact_difference(
     return ""
 
 
-MOST_STEP = 0.1
+MAX_SCALE = 0.1
 """The largest step of a value on the way that excuses an error, in units of the largest number expected."""
 
 
-def _coarsest_step(rounded: Path) -> float:
+def _largest_scale(quantized: Path) -> float:
     """
     The largest step to which the graph rounds: a number in the middle between two may go either way, and a
     tenth more by the roundings behind it.
     """
-    graph = onnx.ModelProto.FromString(rounded.read_bytes()).graph
+    graph = onnx.ModelProto.FromString(quantized.read_bytes()).graph
     constants = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant":
@@ -302,31 +302,31 @@ def difference(
     found: Sequence[object],
     expected: Sequence[object],
     configuration: Configuration,
-    step: float = 0.0,
+    scale: float = 0.0,
     *,
-    rounds: bool,
+    is_quantized: bool,
 ) -> str:
     """
-    How numbers differ by more than is allowed, or one `step` on the way explains; empty if not.
+    How numbers differ by more than is allowed, or one `scale` on the way explains; empty if not.
 
-    Integers are to be equal; in a graph that `rounds` those of 8 bits may be roundings of halves.
+    Integers are to be equal; in a graph that `is_quantized` those of 8 bits may be roundings of halves.
     """
     for one, other in zip(found, expected, strict=True):
         numbers, wanted = np.asarray(one), np.asarray(other)
         if wanted.dtype.kind != "f":
-            most = 1 if rounds and wanted.dtype.kind in "iu" and wanted.dtype.itemsize == 1 else 0
+            most = 1 if is_quantized and wanted.dtype.kind in "iu" and wanted.dtype.itemsize == 1 else 0
             if numbers.shape != wanted.shape or not _is_near(numbers, wanted, most):
                 return f"{numbers.dtype} {list(numbers.shape)} that differ"
             continue
         if numbers.shape != wanted.shape:
             return f"shape {list(numbers.shape)}, not {list(wanted.shape)}"
-        limited = np.clip(wanted.astype(np.float64), -LARGEST_HALF, LARGEST_HALF)
-        errors = np.abs(np.clip(numbers.astype(np.float64), -LARGEST_HALF, LARGEST_HALF) - limited)
+        limited = np.clip(wanted.astype(np.float64), -MAX_FLOAT16, MAX_FLOAT16)
+        errors = np.abs(np.clip(numbers.astype(np.float64), -MAX_FLOAT16, MAX_FLOAT16) - limited)
         largest = float(np.nanmax(np.abs(limited), initial=0.0)) or 1.0
         if np.any(np.isnan(errors) != np.isnan(limited)):
             return "NaN where there should be none, or none where there should be"
         error = float(np.nanmax(errors, initial=0.0))
-        if error > max(MOST_ERROR[configuration.precision] * largest, min(1.1 * step, MOST_STEP * largest)):
+        if error > max(MAX_ERROR[configuration.precision] * largest, min(1.1 * scale, MAX_SCALE * largest)):
             return f"error {error / largest:.2e} of the largest"
     return ""
 
@@ -337,18 +337,18 @@ def _is_near(numbers: Array, wanted: Array, most: int) -> bool:
     return bool(np.all(np.abs(numbers.astype(np.int64) - wanted.astype(np.int64)) <= most))
 
 
-def page(outcomes: Sequence[Outcome], configurations: Sequence[str], every: int = 1) -> str:
+def page(results: Sequence[NodeResult], configurations: Sequence[str], every: int = 1) -> str:
     """The tables as Markdown."""
     lines = [
         "# Node tests on NVDLA",
         "",
         "Written by `python bench/nvdla_nodes.py --write docs/nvdla-nodes.md` from the node tests of onnx",
         f"{onnx.__version__}. The first input is computed and the others are constants, except for operators",
-        f"that combine equals: {', '.join(sorted(EQUALS))}.",
+        f"that combine equals: {', '.join(sorted(SYMMETRIC_OPERATORS))}.",
         "What runs on the DLA is simulated and compared."
         + (f" One test in {every} was run (`--every {every}`)." if every > 1 else ""),
         "",
-        *_shares(outcomes, configurations),
+        *_shares(results, configurations),
         "",
         "## By operator",
         "",
@@ -357,13 +357,13 @@ def page(outcomes: Sequence[Outcome], configurations: Sequence[str], every: int 
         f"| operator | cases | {' | '.join(configurations)} |",
         f"|---|---|{'---|' * len(configurations)}",
     ]
-    for operator in sorted({one.operator for one in outcomes}):
-        here = [one for one in outcomes if one.operator == operator]
+    for operator in sorted({one.operator for one in results}):
+        here = [one for one in results if one.operator == operator]
         cells = [_cell([one for one in here if one.configuration == name]) for name in configurations]
         if any(not cell.startswith("0 / 0 /") for cell in cells):
             lines.append(f"| {operator} | {len(here) // len(configurations)} | {' | '.join(cells)} |")
     nowhere = sorted(
-        {one.operator for one in outcomes} - {one.operator for one in outcomes if one.kind != "refused"}
+        {one.operator for one in results} - {one.operator for one in results if one.kind != "refused"}
     )
     lines += ["", f"Refused everywhere: {', '.join(nowhere)}.", "", "## Reasons", ""]
     lines += [
@@ -372,19 +372,19 @@ def page(outcomes: Sequence[Outcome], configurations: Sequence[str], every: int 
         "| cases | operator | reason |",
     ]
     lines += ["|---|---|---|"]
-    reasons = Counter((one.operator, one.detail) for one in outcomes if one.kind == "refused")
+    reasons = Counter((one.operator, one.detail) for one in results if one.kind == "refused")
     for (operator, reason), count in reasons.most_common(60):
         lines.append(f"| {count} | {operator} | {reason.replace('|', '/')[:160]} |")
     return "\n".join(lines) + "\n"
 
 
-def _shares(outcomes: Sequence[Outcome], configurations: Sequence[str]) -> list[str]:
+def _shares(results: Sequence[NodeResult], configurations: Sequence[str]) -> list[str]:
     lines = [
         "| configuration | cases | on the DLA | in a package | refused | faults | bit for bit |",
         "|---|---|---|---|---|---|---|",
     ]
     for name in configurations:
-        here = [one for one in outcomes if one.configuration == name]
+        here = [one for one in results if one.configuration == name]
         kinds = Counter(one.kind for one in here)
         faults = sum(one.is_fault for one in here)
         exact = sum(one.detail == "bit for bit" for one in here)
@@ -393,9 +393,9 @@ def _shares(outcomes: Sequence[Outcome], configurations: Sequence[str]) -> list[
     return lines
 
 
-def _cell(outcomes: Sequence[Outcome]) -> str:
-    kinds = Counter(one.kind for one in outcomes)
-    faults = sum(one.is_fault for one in outcomes)
+def _cell(results: Sequence[NodeResult]) -> str:
+    kinds = Counter(one.kind for one in results)
+    faults = sum(one.is_fault for one in results)
     return " / ".join(str(kinds[kind]) for kind in KINDS) + (f", {faults} faults" if faults else "")
 
 

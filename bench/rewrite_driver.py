@@ -1,10 +1,9 @@
 """
-What a rewrite costs per op as models grow: `python bench/rewrite_driver.py`.
+Cost of the pattern rewrite driver per operation, by size of the function: `python bench/rewrite_driver.py`.
 
-Every rule of constant propagation and canonicalisation is loaded. `none` has ops that no rule changes, `half`
-has every second op rewritten, `fold` is a chain of constants that folds to one, `wide` is one sum of many
-folded constants, `through` one sum of many identities. The cost per op should not depend on how many ops
-there are.
+All patterns of constant propagation and canonicalization are loaded. `none`: no pattern matches. `half`:
+every second operation is rewritten. `fold`: a chain of constant additions. `wide`: one Sum of many constants
+that fold. `through`: one Sum of many identities. The cost per operation should not grow with their number.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ TYPE = tensor_type((4,), f32)
 RULES = ConstProp().rules() | all_rules()
 
 
-class Chain:
+class FunctionBuilder:
     """A function built op by op."""
 
     def __init__(self) -> None:
@@ -75,56 +74,56 @@ class Chain:
         self.function.body.block.add_op(ReturnOp.create(operands=[result]))
 
 
-def nothing(chain: Chain, count: int) -> SSAValue:
+def no_match(builder: FunctionBuilder, count: int) -> SSAValue:
     """Sigmoid of sigmoid of …: no rule applies."""
-    value = chain.x
+    value = builder.x
     for _ in range(count):
-        value = chain.op("Sigmoid", value)
+        value = builder.op("Sigmoid", value)
     return value
 
 
-def half(chain: Chain, count: int) -> SSAValue:
+def half_rewritten(builder: FunctionBuilder, count: int) -> SSAValue:
     """Every second op is an identity."""
-    value = chain.x
+    value = builder.x
     for _ in range(count // 2):
-        value = chain.op("Identity", chain.op("Sigmoid", value))
+        value = builder.op("Identity", builder.op("Sigmoid", value))
     return value
 
 
-def folding(chain: Chain, count: int) -> SSAValue:
+def constant_chain(builder: FunctionBuilder, count: int) -> SSAValue:
     """c + 1 + 1 + …, two ops each."""
-    value = chain.constant(0)
+    value = builder.constant(0)
     for _ in range(count // 2):
-        value = chain.op("Add", value, chain.constant(1))
+        value = builder.op("Add", value, builder.constant(1))
     return value
 
 
-def wide(chain: Chain, count: int) -> SSAValue:
+def wide_sum(builder: FunctionBuilder, count: int) -> SSAValue:
     """x + (-1) + (-2) + … in one op."""
-    parts = [chain.op("Neg", chain.constant(number)) for number in range(count // 2)]
-    return chain.op("Sum", chain.x, *parts)
+    parts = [builder.op("Neg", builder.constant(number)) for number in range(count // 2)]
+    return builder.op("Sum", builder.x, *parts)
 
 
-def through(chain: Chain, count: int) -> SSAValue:
+def identities(builder: FunctionBuilder, count: int) -> SSAValue:
     """Identities of x in one op."""
-    return chain.op("Sum", *(chain.op("Identity", chain.x) for _ in range(count)))
+    return builder.op("Sum", *(builder.op("Identity", builder.x) for _ in range(count)))
 
 
-CASES: dict[str, Callable[[Chain, int], SSAValue]] = {
-    "none": nothing,
-    "half": half,
-    "fold": folding,
-    "wide": wide,
-    "through": through,
+CASES: dict[str, Callable[[FunctionBuilder, int], SSAValue]] = {
+    "none": no_match,
+    "half": half_rewritten,
+    "fold": constant_chain,
+    "wide": wide_sum,
+    "through": identities,
 }
 
 
-def cost(case: Callable[[Chain, int], SSAValue], count: int) -> float:
+def cost(case: Callable[[FunctionBuilder, int], SSAValue], count: int) -> float:
     """Microseconds per op, the best of three."""
     times: list[float] = []
     for _ in range(3):
-        chain = Chain()
-        seconds, _report = chain.run(case(chain, count))
+        builder = FunctionBuilder()
+        seconds, _report = builder.run(case(builder, count))
         times.append(seconds)
     return min(times) / count * 1e6
 

@@ -35,7 +35,7 @@ from onnx.numpy_helper import to_array
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.backend import Case, cases
+from bench.backend import BackendCase, load_cases
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.native.program import Held
@@ -132,7 +132,9 @@ def _invalid(count: int, seed: int, flags: Sequence[str]) -> int:
 
 def _mutants(seed: int) -> Iterator[tuple[str, Mutant]]:
     """Changed node tests and random models in turn, without end."""
-    tests = [(case.name, case.model, feeds) for case in cases("node") if case.model and (feeds := _fed(case))]
+    tests = [
+        (case.name, case.model, feeds) for case in load_cases("node") if case.model and (feeds := _fed(case))
+    ]
     for turn in count_from(seed):
         generator = np.random.default_rng((seed, turn))
         name, model, feeds = tests[int(generator.integers(len(tests)))]
@@ -143,7 +145,7 @@ def _mutants(seed: int) -> Iterator[tuple[str, Mutant]]:
             yield name, mutant
 
 
-def _fed(case: Case) -> dict[str, Array] | None:
+def _fed(case: BackendCase) -> dict[str, Array] | None:
     """The inputs of a case, if all of them are tensors."""
     assert case.model is not None
     names = [info.name for info in case.model.graph.input]

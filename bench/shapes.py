@@ -22,8 +22,8 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.shape_inference.cases import backend_cases, bench_cases, dynamic_cases
-from bench.shape_inference.comparison import Verdict, judge, nameless
+from bench.shape_inference.cases import backend_cases, benchmark_cases, dynamic_cases
+from bench.shape_inference.comparison import ShapeVerdict, compare_case, unknown_dims
 from bench.shape_inference.page import page, unexplained
 from xonnc.formats.atomic_write import atomic_write
 
@@ -39,9 +39,11 @@ def main() -> int:
     bad = unexplained(found)
     for name, finding in bad:
         print(f"{name}: {finding.value}: {finding.kind}: {finding.what}")
-    dims, more = sum(each.dims for each in found), sum(each.more for each in found)
-    print(f"{len(found)} models, {dims} sizes known to both, {more} to us alone, {len(bad)} without a reason")
-    dynamic = {} if options.no_models else {case.name: len(nameless(case)) for case in dynamic_cases()}
+    dims, only_ours = sum(each.dims for each in found), sum(each.only_ours for each in found)
+    print(
+        f"{len(found)} models, {dims} dimensions compared, {only_ours} known to xonnc only, {len(bad)} errors"
+    )
+    dynamic = {} if options.no_models else {case.name: len(unknown_dims(case)) for case in dynamic_cases()}
     print(f"{sum(dynamic.values())} values with sizes without names in models with dynamic inputs")
     print(f"{time.perf_counter() - started:.1f} s")
     if options.write is not None:
@@ -50,10 +52,10 @@ def main() -> int:
     return 1 if bad or any(dynamic.values()) else 0
 
 
-def verdicts(only: str, with_models: bool) -> Iterator[Verdict]:
+def verdicts(only: str, with_models: bool) -> Iterator[ShapeVerdict]:
     """What there is to say of every case with `only` in its name."""
-    models = bench_cases() if with_models else ()
-    return (judge(case) for case in chain(backend_cases(), models) if only in case.name)
+    models = benchmark_cases() if with_models else ()
+    return (compare_case(case) for case in chain(backend_cases(), models) if only in case.name)
 
 
 if __name__ == "__main__":

@@ -23,14 +23,14 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.models import CHAIN_LENGTHS, LARGEST, MODELS, NETWORKS, path_of, size_of
-from bench.simplification.results import Cell, Figures, verdicts
+from bench.simplification.results import Measurements, ToolResult, requirements
 from bench.simplification.sample import disagreement, run_sample
 from bench.simplification.tables import as_json, from_json, tables
-from bench.simplification.tools import BASELINE, OURS, TOOLS
+from bench.simplification.tools import BASELINE, TOOLS, XONNC
 
 CHAINS = [f"chain_{count}" for count in CHAIN_LENGTHS]
 DEFAULTS = [*NETWORKS, LARGEST, *CHAINS]
-OURS_ALONE = {LARGEST, *CHAINS}
+XONNC_ONLY = {LARGEST, *CHAINS}
 """Models on which nothing is asked of the others: they would take 16 GB of memory and many minutes."""
 
 INPUTS = 4
@@ -55,21 +55,21 @@ def main() -> int:
     models = _chosen(parser, args.models, DEFAULTS, MODELS)
     tools = _chosen(parser, args.tools, TOOLS, TOOLS)
     tools = [tool for tool in TOOLS if tool in tools or tool == BASELINE]
-    missing = sorted({TOOLS[tool].package for tool in tools if not TOOLS[tool].is_there()})
+    missing = sorted({TOOLS[tool].package for tool in tools if not TOOLS[tool].is_installed()})
     if missing:
         print(f"not installed, left out: {', '.join(missing)} (pip install 'xonnc[check,peers]')", flush=True)
-    figures = Figures([tool for tool in tools if TOOLS[tool].is_there()])
-    print(", ".join(sorted({TOOLS[tool].title() for tool in figures.tools})), flush=True)
+    measurements = Measurements([tool for tool in tools if TOOLS[tool].is_installed()])
+    print(", ".join(sorted({TOOLS[tool].package_version() for tool in measurements.tools})), flush=True)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start\n", flush=True)
     for turn in range(args.rounds):
         for model in models:
-            _measure(figures, model, turn, args)
+            _measure(measurements, model, turn, args)
     if args.add_to:
-        _add(figures, args.add_to)
+        _add(measurements, args.add_to)
     if args.json:
-        args.json.write_text(as_json(figures))
-    print(tables(figures))
-    return 0 if all(verdict.passed for verdict in verdicts(figures)) else 1
+        args.json.write_text(as_json(measurements))
+    print(tables(measurements))
+    return 0 if all(requirement.passed for requirement in requirements(measurements)) else 1
 
 
 def _chosen(
@@ -82,14 +82,14 @@ def _chosen(
     return names
 
 
-def _measure(figures: Figures, model: str, turn: int, args: argparse.Namespace) -> None:
+def _measure(measurements: Measurements, model: str, turn: int, args: argparse.Namespace) -> None:
     """A sample of each tool; the first time, outputs are compared."""
     path = path_of(model)
-    figures.sizes[model] = size_of(path) / 1e6
-    for tool in figures.tools if turn % 2 == 0 else reversed(figures.tools):
-        if model in OURS_ALONE and tool != OURS:
+    measurements.sizes[model] = size_of(path) / 1e6
+    for tool in measurements.tools if turn % 2 == 0 else reversed(measurements.tools):
+        if model in XONNC_ONLY and tool != XONNC:
             continue
-        cell = figures.cell(model, tool)
+        cell = measurements.cell(model, tool)
         if cell.failure:
             continue
         with tempfile.TemporaryDirectory() as folder:
@@ -98,18 +98,18 @@ def _measure(figures: Figures, model: str, turn: int, args: argparse.Namespace) 
             is_compared = TOOLS[tool].package == "xonnc" or (args.check_peers and TOOLS[tool].is_standard)
             if written and cell.is_done and is_compared and tool != BASELINE:
                 cell.disagreement = disagreement(path, written, INPUTS, args.limit)
-        _tell(model, tool, cell)
+        _print_progress(model, tool, cell)
 
 
-def _add(figures: Figures, file: Path) -> None:
+def _add(measurements: Measurements, file: Path) -> None:
     """Takes what other tools did to the same models in an earlier run, in no turns with this one."""
     earlier = from_json(file.read_text())
-    for model in figures.cells:
-        figures.cells[model] = {**earlier.cells.get(model, {}), **figures.cells[model]}
-    figures.tools = [tool for tool in TOOLS if any(tool in row for row in figures.cells.values())]
+    for model in measurements.cells:
+        measurements.cells[model] = {**earlier.cells.get(model, {}), **measurements.cells[model]}
+    measurements.tools = [tool for tool in TOOLS if any(tool in row for row in measurements.cells.values())]
 
 
-def _tell(model: str, tool: str, cell: Cell) -> None:
+def _print_progress(model: str, tool: str, cell: ToolResult) -> None:
     if cell.is_done:
         last = cell.samples[-1]
         told = f"{last.seconds:8.3f} s {last.peak:6.0f} MB {cell.nodes:6} nodes  {cell.disagreement or ''}"

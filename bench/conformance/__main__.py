@@ -23,13 +23,13 @@ from typing import Any
 from bench.conformance.environment import ROOT, generate, python_of, temporary
 from bench.conformance.generate import FAILURE, FAMILIES, INPUTS
 from bench.conformance.measure import DONE
-from bench.conformance.model_specs import Recipe
+from bench.conformance.model_specs import ModelSpec
 from bench.conformance.page import page, problems, summary
 
 Figures = dict[str, Any]
 
 STAGES = ("graph", "native", "nvdla")
-PATIENCE = 300.0
+TIMEOUT_SECONDS = 300.0
 """Seconds that a stage has."""
 
 
@@ -49,13 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.models.mkdir(parents=True, exist_ok=True)
     if not options.as_they_are:
         generate(python_of(options.environment), options.models, options.families, options.names)
-    results = Results(options.models / "results.json")
+    results = ResultStore(options.models / "results.json")
     with tempfile.TemporaryDirectory() as made:
-        stages = {name: Stage(name, Path(made)) for name in options.stages}
-        for recipe in [recipe for family in options.families for recipe in FAMILIES[family]()]:
-            folder = options.models / recipe.name
-            if (folder / INPUTS).exists() and (not options.names or recipe.name in options.names):
-                measure(recipe, folder, stages, results, options.again)
+        stages = {name: StageProcess(name, Path(made)) for name in options.stages}
+        for spec in [spec for family in options.families for spec in FAMILIES[family]()]:
+            folder = options.models / spec.name
+            if (folder / INPUTS).exists() and (not options.names or spec.name in options.names):
+                measure(spec, folder, stages, results, options.again)
         for stage in stages.values():
             stage.close()
     found = results.by_model()
@@ -66,16 +66,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if any(problems(held)) else 0
 
 
-class Results:
+class ResultStore:
     """What was measured, by model and stage, kept in a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.found: dict[str, dict[str, Figures]] = json.loads(path.read_text()) if path.exists() else {}
 
-    def add(self, recipe: Recipe, stage: str, figures: Figures) -> None:
+    def add(self, spec: ModelSpec, stage: str, figures: Figures) -> None:
         """Replaces what is known of a stage of a model, and writes the file."""
-        self.found.setdefault(recipe.name, {})[stage] = figures | {"source": recipe.source}
+        self.found.setdefault(spec.name, {})[stage] = figures | {"source": spec.source}
         unfinished = self.path.with_suffix(".part")
         unfinished.write_text(json.dumps(self.found, indent=1))
         unfinished.rename(self.path)
@@ -88,18 +88,20 @@ class Results:
         }
 
 
-def measure(recipe: Recipe, folder: Path, stages: Mapping[str, Stage], results: Results, again: bool) -> None:
+def measure(
+    spec: ModelSpec, folder: Path, stages: Mapping[str, StageProcess], results: ResultStore, again: bool
+) -> None:
     """Measures the stages of a model that were not measured before."""
     for name, stage in stages.items():
-        if name == "nvdla" and not recipe.is_convolutional:
+        if name == "nvdla" and not spec.is_convolutional:
             continue
-        if again or name not in results.found.get(recipe.name, {}):
+        if again or name not in results.found.get(spec.name, {}):
             figures = stage.run(folder)
-            results.add(recipe, name, figures)
-            print(f"{recipe.name} {name}: {_told(figures)}", flush=True)
+            results.add(spec, name, figures)
+            print(f"{spec.name} {name}: {_told(figures)}", flush=True)
 
 
-class Stage:
+class StageProcess:
     """A process that measures one stage of model after model; another takes its place when it dies."""
 
     def __init__(self, name: str, made: Path) -> None:
@@ -116,7 +118,7 @@ class Stage:
         assert process.stdout is not None
         process.stdin.write(f"{folder}\n")
         process.stdin.flush()
-        late = Timer(PATIENCE, process.kill)
+        late = Timer(TIMEOUT_SECONDS, process.kill)
         late.start()
         is_done = process.stdout.readline().strip() == DONE
         late.cancel()
@@ -127,7 +129,7 @@ class Stage:
         self._process = None
         lines = self._messages.read_text(errors="replace").strip().splitlines() or ["no message"]
         ended = (
-            f"over {PATIENCE:.0f} s"
+            f"over {TIMEOUT_SECONDS:.0f} s"
             if not late.is_alive() and code == -SIGKILL
             else f"ended by signal {-code}"
         )

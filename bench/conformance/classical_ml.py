@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.conformance.model_specs import Array, Feeds, Recipe
+from bench.conformance.model_specs import Array, Feeds, ModelSpec
 
 SKL2ONNX = "skl2onnx"
 ONNXMLTOOLS = "onnxmltools"
@@ -46,7 +46,7 @@ def _sklearn(
     takes_positive: bool = False,
     options: Callable[[Any], dict[Any, Any]] | None = None,
     opset: int | None = None,
-) -> Recipe:
+) -> ModelSpec:
     def make(path: Path) -> Feeds:
         x, classes, values = _numbers()
         if takes_positive:
@@ -64,14 +64,14 @@ def _sklearn(
         path.write_bytes(made.SerializeToString())
         return {"input": x[:ASKED]}
 
-    return Recipe(f"skl_{name}", SKL2ONNX, make)
+    return ModelSpec(f"skl_{name}", SKL2ONNX, make)
 
 
 def _without_map(model: Any) -> dict[Any, Any]:
     return {id(model): {"zipmap": False}}
 
 
-def recipes() -> list[Recipe]:
+def model_specs() -> list[ModelSpec]:
     """All models of this file."""
     return [
         _sklearn("logistic", lambda: _of("linear_model", "LogisticRegression")),
@@ -127,18 +127,18 @@ def recipes() -> list[Recipe]:
         _sklearn("pipeline", _pipeline),
         _sklearn("pipeline_op9", _pipeline, opset=9),
         _sklearn("calibrated", _calibrated),
-        Recipe("skl_mixed_columns", SKL2ONNX, _mixed_columns),
-        Recipe("skl_ordinal_strings", SKL2ONNX, _ordinal_strings),
-        Recipe("skl_text_tfidf", SKL2ONNX, _text("TfidfVectorizer")),
-        Recipe("skl_text_counts", SKL2ONNX, _text("CountVectorizer")),
-        Recipe("skl_string_labels", SKL2ONNX, _string_labels),
-        Recipe("skl_dictionary", SKL2ONNX, _ordered_columns),
-        Recipe("lightgbm_classifier", ONNXMLTOOLS, _lightgbm(False)),
-        Recipe("lightgbm_regressor", ONNXMLTOOLS, _lightgbm(True)),
-        Recipe("xgboost_classifier", ONNXMLTOOLS, _xgboost(False)),
-        Recipe("xgboost_regressor", ONNXMLTOOLS, _xgboost(True)),
-        Recipe("catboost_classifier", "catboost", _catboost(False)),
-        Recipe("catboost_regressor", "catboost", _catboost(True)),
+        ModelSpec("skl_mixed_columns", SKL2ONNX, _mixed_columns),
+        ModelSpec("skl_ordinal_strings", SKL2ONNX, _ordinal_strings),
+        ModelSpec("skl_text_tfidf", SKL2ONNX, _text("TfidfVectorizer")),
+        ModelSpec("skl_text_counts", SKL2ONNX, _text("CountVectorizer")),
+        ModelSpec("skl_string_labels", SKL2ONNX, _string_labels),
+        ModelSpec("skl_dictionary", SKL2ONNX, _ordered_columns),
+        ModelSpec("lightgbm_classifier", ONNXMLTOOLS, _lightgbm(False)),
+        ModelSpec("lightgbm_regressor", ONNXMLTOOLS, _lightgbm(True)),
+        ModelSpec("xgboost_classifier", ONNXMLTOOLS, _xgboost(False)),
+        ModelSpec("xgboost_regressor", ONNXMLTOOLS, _xgboost(True)),
+        ModelSpec("catboost_classifier", "catboost", _catboost(False)),
+        ModelSpec("catboost_regressor", "catboost", _catboost(True)),
     ]
 
 

@@ -16,70 +16,70 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.conformance.model_specs import Recipe, write_feeds
+from bench.conformance.model_specs import ModelSpec, write_feeds
 
 MODEL = "model.onnx"
 INPUTS = "inputs.npz"
 FAILURE = "failure.txt"
 
 
-def _by_hand() -> list[Recipe]:
-    from bench.conformance.handwritten import RECIPES
+def _handwritten() -> list[ModelSpec]:
+    from bench.conformance.handwritten import MODEL_SPECS
 
-    return RECIPES
-
-
-def _torchvision() -> list[Recipe]:
-    from bench.conformance.torch_exports import torchvision_recipes
-
-    return torchvision_recipes()
+    return MODEL_SPECS
 
 
-def _timm() -> list[Recipe]:
-    from bench.conformance.torch_exports import timm_recipes
+def _torchvision() -> list[ModelSpec]:
+    from bench.conformance.torch_exports import torchvision_specs
 
-    return timm_recipes()
-
-
-def _layers() -> list[Recipe]:
-    from bench.conformance.torch_layers import recipes
-
-    return recipes()
+    return torchvision_specs()
 
 
-def _transformers() -> list[Recipe]:
-    from bench.conformance.transformer_exports import recipes
+def _timm() -> list[ModelSpec]:
+    from bench.conformance.torch_exports import timm_specs
 
-    return recipes()
-
-
-def _classic() -> list[Recipe]:
-    from bench.conformance.classical_ml import recipes
-
-    return recipes()
+    return timm_specs()
 
 
-def _quantized() -> list[Recipe]:
-    from bench.conformance.quantizers import recipes
+def _layers() -> list[ModelSpec]:
+    from bench.conformance.torch_layers import model_specs
 
-    return recipes()
-
-
-def _shipped() -> list[Recipe]:
-    from bench.conformance.pretrained import RECIPES
-
-    return RECIPES
+    return model_specs()
 
 
-FAMILIES: dict[str, Callable[[], list[Recipe]]] = {
-    "by_hand": _by_hand,
+def _transformers() -> list[ModelSpec]:
+    from bench.conformance.transformer_exports import model_specs
+
+    return model_specs()
+
+
+def _classical_ml() -> list[ModelSpec]:
+    from bench.conformance.classical_ml import model_specs
+
+    return model_specs()
+
+
+def _quantized() -> list[ModelSpec]:
+    from bench.conformance.quantizers import model_specs
+
+    return model_specs()
+
+
+def _pretrained() -> list[ModelSpec]:
+    from bench.conformance.pretrained import MODEL_SPECS
+
+    return MODEL_SPECS
+
+
+FAMILIES: dict[str, Callable[[], list[ModelSpec]]] = {
+    "handwritten": _handwritten,
     "layers": _layers,
     "torchvision": _torchvision,
     "timm": _timm,
     "transformers": _transformers,
-    "classic": _classic,
+    "classical_ml": _classical_ml,
     "quantized": _quantized,
-    "shipped": _shipped,
+    "pretrained": _pretrained,
 }
 """What each module makes, by the name of the family."""
 
@@ -95,10 +95,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.disable(logging.WARNING)
     made = failed = 0
     for family in options.families:
-        for recipe in FAMILIES[family]():
-            if options.names and recipe.name not in options.names:
+        for spec in FAMILIES[family]():
+            if options.names and spec.name not in options.names:
                 continue
-            if generate(recipe, options.folder / recipe.name):
+            if generate(spec, options.folder / spec.name):
                 made += 1
             else:
                 failed += 1
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def generate(recipe: Recipe, folder: Path) -> bool:
+def generate(spec: ModelSpec, folder: Path) -> bool:
     """Whether the model is there now."""
     if (folder / INPUTS).exists():
         return True
@@ -114,14 +114,14 @@ def generate(recipe: Recipe, folder: Path) -> bool:
     (folder / FAILURE).unlink(missing_ok=True)
     begun = time.perf_counter()
     try:
-        feeds = recipe.make(folder / MODEL)
+        feeds = spec.make(folder / MODEL)
         write_feeds(folder / INPUTS, feeds)
     except Exception as error:
         (folder / FAILURE).write_text(f"{type(error).__name__}: {error}\n\n{traceback.format_exc()}")
-        print(f"{recipe.name}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr, flush=True)
+        print(f"{spec.name}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr, flush=True)
         return False
     size = (folder / MODEL).stat().st_size / 1e6
-    print(f"{recipe.name}: {size:.2f} MB, {time.perf_counter() - begun:.1f} s", flush=True)
+    print(f"{spec.name}: {size:.2f} MB, {time.perf_counter() - begun:.1f} s", flush=True)
     return True
 
 

@@ -16,7 +16,7 @@ Attribute = Any
 """What `onnx.helper.make_node` takes."""
 
 
-class Sheet:
+class GraphBuilder:
     """Nodes, weights and interface of a graph, in the order in which they are written."""
 
     def __init__(self, seed: int = 0) -> None:

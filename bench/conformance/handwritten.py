@@ -14,8 +14,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from bench.conformance.graph_builder import Sheet
-from bench.conformance.model_specs import Array, Feeds, Recipe
+from bench.conformance.graph_builder import GraphBuilder
+from bench.conformance.model_specs import Array, Feeds, ModelSpec
 
 Built = tuple[onnx.ModelProto, Feeds]
 
@@ -27,7 +27,7 @@ def normal(*shape: int, seed: int = 5) -> Array:
 
 def tf_convolution() -> Built:
     """tf2onnx of a Keras CNN: NHWC outside, Transpose pairs inside, `unk__` batch, biases as Add."""
-    s = Sheet(1)
+    s = GraphBuilder(1)
     scope = "StatefulPartitionedCall/model"
     s.input("input_1:0", ["unk__61", 28, 28, 1])
     x = s.node(
@@ -68,7 +68,7 @@ def tf_convolution() -> Built:
 
 def tf_loop_of_vectors() -> Built:
     """tf2onnx of a while loop: number and condition of the body are declared as tensors of one element."""
-    b = Sheet()
+    b = GraphBuilder()
     b.input("while_cond_iteration:0", [1], "int64")
     b.input("while_cond:0", [1], "bool")
     b.input("body_sum:0", None)
@@ -82,7 +82,7 @@ def tf_loop_of_vectors() -> Built:
     b.output("body_goes_on:0", [1], "bool")
     b.output("body_added:0", None)
     b.output("body_scan:0", None)
-    s = Sheet()
+    s = GraphBuilder()
     s.input("x:0", ["unk__1", 3])
     s.weight("while/maximum_iterations:0", [9], "int64")
     s.weight("while/true:0", [True], "bool")
@@ -102,7 +102,7 @@ def tf_loop_of_vectors() -> Built:
 
 def tf_lstm() -> Built:
     """tf2onnx of a Keras LSTM: Shape, Cast to int32, StridedSlice, Fill for the first state."""
-    s = Sheet(2)
+    s = GraphBuilder(2)
     s.input("input:0", ["unk__10", "unk__11", 12])
     s.node("Shape", ["input:0"], "shape__1:0", "lstm/Shape")
     s.node("Cast", ["shape__1:0"], "shape_int:0", "lstm/Shape__4", to=int(onnx.TensorProto.INT32))
@@ -136,7 +136,7 @@ def tf_lstm() -> Built:
 
 def tf_detection_tail() -> Built:
     """The end of a TensorFlow detector: NonMaxSuppression, its indices cast, sliced and gathered."""
-    s = Sheet(3)
+    s = GraphBuilder(3)
     s.input("boxes:0", [1, 40, 4])
     s.input("scores:0", [1, 3, 40])
     s.weight("count:0", [6], "int64")
@@ -163,7 +163,7 @@ def tf_detection_tail() -> Built:
 
 def paddle_classifier() -> Built:
     """Paddle2ONNX: `?` dimensions, constants as nodes, hard_swish spelled out, Identity at the end."""
-    s = Sheet(4)
+    s = GraphBuilder(4)
     s.input("x", ["p2o.DynamicDimension.0", 3, "?", "?"])
     x = "x"
     for index, (i, o, groups) in enumerate(((3, 8, 1), (8, 8, 8), (8, 16, 1))):
@@ -220,7 +220,7 @@ def paddle_classifier() -> Built:
 
 def paddle_resize() -> Built:
     """Paddle2ONNX of a feature pyramid: sizes by Shape, Slice and int32 Cast, Resize to them."""
-    s = Sheet(5)
+    s = GraphBuilder(5)
     s.input("x", [-1, 4, "?", "?"])
     s.random_weight("w", 4, 4, 3, 3, gain=1.2)
     s.node("Conv", ["x", "w"], "small", strides=[2, 2], pads=[1, 1, 1, 1], kernel_shape=[3, 3])
@@ -250,7 +250,7 @@ def paddle_resize() -> Built:
 
 def keras_opset7() -> Built:
     """keras2onnx of opset 7: attributes where operands are today, Upsample by scales, initializers listed."""
-    s = Sheet(6)
+    s = GraphBuilder(6)
     s.input("input_1", ["N", 3, 16, 16])
     s.random_weight("conv/W", 6, 3, 3, 3, gain=1.3)
     s.random_weight("conv/B", 6)
@@ -286,7 +286,7 @@ def keras_opset7() -> Built:
 
 def darknet_opset8() -> Built:
     """A Darknet detector of opset 8: Upsample, Slice and Unsqueeze by attributes, routes by Concat."""
-    s = Sheet(7)
+    s = GraphBuilder(7)
     s.input("000_net", [1, 3, 32, 32])
     x = "000_net"
     outputs: list[str] = []
@@ -325,7 +325,7 @@ def darknet_opset8() -> Built:
 
 def mxnet_opset8() -> Built:
     """MXNet's exporter: IR version 3, everything an input, Flatten, Gemm and odd names."""
-    s = Sheet(8)
+    s = GraphBuilder(8)
     s.input("data", [1, 3, 24, 24])
     s.random_weight("resnetv10_conv0_weight", 8, 3, 7, 7, gain=1.4)
     s.node(
@@ -366,7 +366,7 @@ def mxnet_opset8() -> Built:
 
 def torch_opset9() -> Built:
     """torch 1.2: sizes by Shape, Gather, Unsqueeze and Concat, weights with numbers for names."""
-    s = Sheet(9)
+    s = GraphBuilder(9)
     s.input("input.1", ["batch", 3, 12, 12])
     s.random_weight("features.0.weight", 6, 3, 3, 3, gain=1.3)
     s.random_weight("features.0.bias", 6)
@@ -397,7 +397,7 @@ def torch_opset9() -> Built:
 
 def resize_opset10() -> Built:
     """Resize of opset 10 and the Upsample of opset 9's successor: no modes of coordinates."""
-    s = Sheet(10)
+    s = GraphBuilder(10)
     s.input("x", [1, 3, 9, 11])
     s.weight("twice", [1.0, 1.0, 2.0, 2.0])
     s.weight("third", [1.0, 1.0, 0.34, 0.4])
@@ -412,7 +412,7 @@ def resize_opset10() -> Built:
 
 def duplicate_names() -> Built:
     """Nodes named as values of others, as weights and inputs, or not at all."""
-    s = Sheet(11)
+    s = GraphBuilder(11)
     s.input("x", [2, 4])
     s.weight("w", normal(4, 4))
     s.node("MatMul", ["x", "w"], "layer", "layer_1")
@@ -435,7 +435,7 @@ def unsorted_nodes() -> Built:
 
 def wrong_declarations() -> Built:
     """Shapes within the graph and of the output that are not what the operators make."""
-    s = Sheet(12)
+    s = GraphBuilder(12)
     s.input("x", ["N", 6])
     s.random_weight("w", 6, 8)
     s.node("MatMul", ["x", "w"], "h")
@@ -450,7 +450,7 @@ def wrong_declarations() -> Built:
 
 def unknown_dimensions() -> Built:
     """`?`, empty strings and -1 for sizes, each of its own."""
-    s = Sheet(13)
+    s = GraphBuilder(13)
     s.input("a", ["?", 4])
     s.input("b", ["", "?"])
     s.node("Transpose", ["b"], "t", perm=[1, 0])
@@ -461,7 +461,7 @@ def unknown_dimensions() -> Built:
 
 def overridable_weights() -> Built:
     """Initializers that are inputs too, which a caller may give."""
-    s = Sheet(14)
+    s = GraphBuilder(14)
     s.input("x", [2, 4])
     s.random_weight("w", 4, 3)
     s.node("MatMul", ["x", "w"], "y")
@@ -471,7 +471,7 @@ def overridable_weights() -> Built:
 
 def layer_norm_in_pieces() -> Built:
     """Layer normalisation and GELU of opset 11, node by node, with an axis of -1."""
-    s = Sheet(15)
+    s = GraphBuilder(15)
     s.input("x", ["batch", "seq", 16])
     s.node("ReduceMean", ["x"], "mean", axes=[-1])
     s.node("Sub", ["x", "mean"], "centred")
@@ -502,14 +502,14 @@ def branch_with_network() -> Built:
     """An If whose branches hold networks of different sizes, as voice models choose by sample rate."""
     branches: list[onnx.GraphProto] = []
     for index, width in enumerate((8, 12)):
-        b = Sheet(20 + index)
+        b = GraphBuilder(20 + index)
         b.random_weight(f"branch_{index}.w", width, 1, 4, gain=1.5)
         b.node("Conv", ["signal", f"branch_{index}.w"], f"branch_{index}.conv", strides=[2], kernel_shape=[4])
         b.node("Relu", [f"branch_{index}.conv"], f"branch_{index}.relu")
         b.node("ReduceMean", [f"branch_{index}.relu"], f"branch_{index}.out", axes=[1, 2], keepdims=0)
         b.output(f"branch_{index}.out", None)
         branches.append(b.graph(f"branch_{index}"))
-    s = Sheet()
+    s = GraphBuilder()
     s.input("signal", ["batch", 1, "samples"])
     s.input("sr", [], "int64")
     s.weight("rate", 16000, "int64")
@@ -521,7 +521,7 @@ def branch_with_network() -> Built:
 
 def custom_operators() -> Built:
     """An operator of onnxruntime's own domain with an omitted output, between ordinary ones."""
-    s = Sheet(16)
+    s = GraphBuilder(16)
     s.input("x", ["N", 8])
     s.weight("gamma", normal(8))
     s.weight("beta", normal(8, seed=6))
@@ -543,7 +543,7 @@ def sparse_weights() -> Built:
     """A sparse constant node, as pruning tools write."""
     values = helper.make_tensor("values", onnx.TensorProto.FLOAT, [4], [1.0, -2.0, 3.0, 0.5])
     indices = helper.make_tensor("indices", onnx.TensorProto.INT64, [4], [0, 5, 9, 14])
-    s = Sheet(17)
+    s = GraphBuilder(17)
     s.input("x", [2, 4])
     s.node("Constant", [], "w", sparse_value=helper.make_sparse_tensor(values, indices, [4, 4]))
     s.node("MatMul", ["x", "w"], "y")
@@ -553,7 +553,7 @@ def sparse_weights() -> Built:
 
 def strings() -> Built:
     """Labels looked up and put together: a model of strings alone."""
-    s = Sheet(18)
+    s = GraphBuilder(18)
     s.input("words", ["N"], "str")
     s.node(
         "LabelEncoder",
@@ -575,7 +575,7 @@ def strings() -> Built:
 
 def random_dropout() -> Built:
     """A model that is random in itself: noise is added to what comes in."""
-    s = Sheet(19)
+    s = GraphBuilder(19)
     s.input("x", [2, 6])
     s.node("RandomNormalLike", ["x"], "noise", scale=0.5)
     s.node("Add", ["x", "noise"], "y")
@@ -585,7 +585,7 @@ def random_dropout() -> Built:
 
 def embedding_lookup() -> Built:
     """Indices that must be within a table, and a mask of 0 and 1: most integers are out of range."""
-    s = Sheet(21)
+    s = GraphBuilder(21)
     s.input("input_ids", ["batch", "sequence"], "int64")
     s.input("attention_mask", ["batch", "sequence"], "int64")
     s.random_weight("word_embeddings.weight", 11, 8, gain=2.0)
@@ -634,7 +634,7 @@ STYLES: dict[str, tuple[str, bool, Callable[[], Built]]] = {
 """What writes so, whether it is a network of convolutions, and the model with inputs for it."""
 
 
-def _recipe(name: str) -> Recipe:
+def _model_spec(name: str) -> ModelSpec:
     source, is_convolutional, build = STYLES[name]
 
     def make(path: Path) -> Feeds:
@@ -642,10 +642,10 @@ def _recipe(name: str) -> Recipe:
         path.write_bytes(model.SerializeToString())
         return feeds
 
-    return Recipe(f"hand_{name}", source, make, is_convolutional)
+    return ModelSpec(f"hand_{name}", source, make, is_convolutional)
 
 
-RECIPES: list[Recipe] = [_recipe(name) for name in STYLES]
+MODEL_SPECS: list[ModelSpec] = [_model_spec(name) for name in STYLES]
 
 
 def float_network(name: str) -> Callable[[], Built]:
@@ -660,7 +660,7 @@ def float_network(name: str) -> Callable[[], Built]:
 
 
 def _residual() -> Built:
-    s = Sheet(30)
+    s = GraphBuilder(30)
     s.input("x", [1, 3, 32, 32])
     x = _conv(s, "x", 3, 16, 3, stride=2)
     for _ in range(2):
@@ -671,7 +671,7 @@ def _residual() -> Built:
 
 
 def _depthwise() -> Built:
-    s = Sheet(31)
+    s = GraphBuilder(31)
     s.input("x", [1, 3, 32, 32])
     x = _conv(s, "x", 3, 16, 3, stride=2, activation="HardSwish")
     x = _conv(s, x, 16, 16, 3, groups=16, activation="HardSwish")
@@ -684,7 +684,14 @@ def _depthwise() -> Built:
 
 
 def _conv(
-    s: Sheet, x: str, i: int, o: int, kernel: int, stride: int = 1, groups: int = 1, activation: str = "Relu"
+    s: GraphBuilder,
+    x: str,
+    i: int,
+    o: int,
+    kernel: int,
+    stride: int = 1,
+    groups: int = 1,
+    activation: str = "Relu",
 ) -> str:
     name = f"conv{len(s.nodes)}"
     s.random_weight(f"{name}.weight", o, i // groups, kernel, kernel, gain=1.4)
@@ -703,7 +710,7 @@ def _conv(
     return s.node(activation, [y], f"{name}.{activation}", f"{name}.{activation}") if activation else y
 
 
-def _head(s: Sheet, x: str, channels: int) -> onnx.ModelProto:
+def _head(s: GraphBuilder, x: str, channels: int) -> onnx.ModelProto:
     pooled = s.node("GlobalAveragePool", [x], "pooled", "pooled")
     flat = s.node("Flatten", [pooled], "flat", "flat")
     s.random_weight("head.weight", 10, channels)
@@ -714,7 +721,7 @@ def _head(s: Sheet, x: str, channels: int) -> onnx.ModelProto:
 
 
 def _perceptron() -> Built:
-    s = Sheet(32)
+    s = GraphBuilder(32)
     x = s.input("x", ["batch", 64])
     for index in range(3):
         s.random_weight(f"w{index}", 64, 64, gain=1.4)
@@ -727,7 +734,7 @@ def _perceptron() -> Built:
 
 
 def _recurrent() -> Built:
-    s = Sheet(33)
+    s = GraphBuilder(33)
     s.input("x", ["time", 1, 32])
     s.random_weight("W", 1, 128, 32, gain=2.0)
     s.random_weight("R", 1, 128, 32, gain=2.0)
@@ -742,7 +749,7 @@ def _recurrent() -> Built:
 
 
 def _attention() -> Built:
-    s = Sheet(34)
+    s = GraphBuilder(34)
     s.input("x", ["batch", "sequence", 64])
     s.weight("split", [0, 0, 4, 16], "int64")
     s.weight("joined", [0, 0, 64], "int64")

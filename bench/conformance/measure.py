@@ -37,14 +37,14 @@ INPUTS = "inputs.npz"
 DONE = "measured"
 """The answer to each line."""
 
-CHECKED = 3
+CHECK_INPUTS = 3
 """Made-up inputs that a simplified model is tried on."""
 
-TURNS = 7
-TURN_SECONDS = 0.05
+ROUNDS = 7
+ROUND_SECONDS = 0.05
 """Turns that onnxruntime and native code take, and how long one is at least, in seconds of the processor."""
 
-FLOOR = 1e-6
+ABSOLUTE_TOLERANCE = 1e-6
 """What differs by less is no more than the rounding of a saturated sigmoid."""
 
 TOLERANCE = 2e-3
@@ -89,10 +89,10 @@ def _graph(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
     save()
     with tempfile.TemporaryDirectory() as made:
         copy = Path(made, "copy.onnx")
-        figures["round_trip"] = _said(lambda: _round_trip(path, copy, expected))
+        figures["round_trip"] = _failure_of(lambda: _round_trip(path, copy, expected))
         save()
         simple = Path(made, "simple.onnx")
-        figures["simplify"] = _said(lambda: _simplified(path, simple, figures, expected))
+        figures["simplify"] = _failure_of(lambda: _simplified(path, simple, figures, expected))
 
 
 def _expected(path: Path, feeds: Feeds, figures: Figures) -> Expected | None:
@@ -125,7 +125,7 @@ def _simplified(path: Path, simple: Path, figures: Figures, expected: Expected) 
     if wrong := expected.differences(onnxruntime(simple)):
         return wrong
     try:
-        wrong = [each for each in compare_models(path, simple, CHECKED) if not each.passed]
+        wrong = [each for each in compare_models(path, simple, CHECK_INPUTS) if not each.passed]
     except XonncError as error:
         return f"--check: {error}"
     return "; ".join(
@@ -156,8 +156,8 @@ def _native(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
     counts = [_count(run) for run in runs]
     ratios: list[float] = []
     lengths: list[float] = []
-    for turn in range(TURNS):
-        order = (0, 1) if turn % 2 else (1, 0)
+    for round_ in range(ROUNDS):
+        order = (0, 1) if round_ % 2 else (1, 0)
         seconds = {which: _seconds(runs[which], counts[which]) for which in order}
         ratios.append(seconds[0] / seconds[1])
         lengths.append(seconds[1])
@@ -167,7 +167,7 @@ def _native(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
 
 def _nvdla(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
     for target, is_rounded in (("nv_small", True), ("nv_full", False)):
-        figures[target] = _said(partial(_package, folder, target, is_rounded, figures))
+        figures[target] = _failure_of(partial(_package, folder, target, is_rounded, figures))
         save()
 
 
@@ -210,7 +210,7 @@ STAGES: dict[str, Callable[[Path, Figures, Callable[[], None]], None]] = {
 }
 
 
-def _said(run: Callable[[], str]) -> str:
+def _failure_of(run: Callable[[], str]) -> str:
     """What a stage says; its error if it fails."""
     try:
         return run()
@@ -320,7 +320,7 @@ def _difference(found: Any, expected: Any) -> str:
     scale = float(np.abs(y[finite]).max(initial=0.0)) or 1.0
     error = float(np.abs(x[finite] - y[finite]).max(initial=0.0)) / scale
     limit = 0.02 if b.dtype.itemsize == 2 else TOLERANCE
-    return "" if error <= limit + FLOOR / scale else f"{error:.1e} of the largest value"
+    return "" if error <= limit + ABSOLUTE_TOLERANCE / scale else f"{error:.1e} of the largest value"
 
 
 def _is_map(value: Any) -> TypeGuard[dict[Any, Any]]:
@@ -344,7 +344,7 @@ def _cosine(a: Any, b: Any) -> float:
 def _count(run: Callable[[], object]) -> int:
     """How many runs make a turn."""
     run()
-    return max(1, int(TURN_SECONDS / max(_seconds(run, 1), 1e-6)))
+    return max(1, int(ROUND_SECONDS / max(_seconds(run, 1), 1e-6)))
 
 
 def _seconds(run: Callable[[], object], count: int) -> float:

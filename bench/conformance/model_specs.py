@@ -18,18 +18,18 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Feeds = Mapping[str, Array]
 
-Make = Callable[[Path], Feeds]
+WriteModel = Callable[[Path], Feeds]
 """Writes a model to a path, and gives inputs for it."""
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ModelSpec:
     """How one model is made."""
 
     name: str
     source: str
     """What writes it, as the table says."""
-    make: Make
+    make: WriteModel
     is_convolutional: bool = False
     """Whether NVDLA is asked too."""
 

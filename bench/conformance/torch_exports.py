@@ -11,7 +11,7 @@ from typing import Any
 
 import onnx
 
-from bench.conformance.model_specs import Feeds, Recipe, is_list
+from bench.conformance.model_specs import Feeds, ModelSpec, is_list
 
 TORCHSCRIPT = "torch, TorchScript exporter"
 DYNAMO = "torch, new exporter"
@@ -173,13 +173,13 @@ def _network(
     is_new: bool = False,
     is_convolutional: bool = False,
     **options: Any,
-) -> Recipe:
+) -> ModelSpec:
     def make(path: Path) -> Feeds:
         torch().manual_seed(0)
         module, arguments = build()
         return exported(module, arguments, path, is_new=is_new, **options)
 
-    return Recipe(name, DYNAMO if is_new else TORCHSCRIPT, make, is_convolutional)
+    return ModelSpec(name, DYNAMO if is_new else TORCHSCRIPT, make, is_convolutional)
 
 
 def _vision(model: str, size: int = 224, channels: int = 3, **arguments: Any) -> Build:
@@ -207,7 +207,7 @@ BATCH = {"input": {0: "batch"}}
 IMAGES = {"input": {0: "batch", 2: "height", 3: "width"}}
 
 
-def torchvision_recipes() -> list[Recipe]:
+def torchvision_specs() -> list[ModelSpec]:
     """Classifiers, segmentation and detectors of torchvision."""
     cnn = {"is_convolutional": True}
     old = [
@@ -400,7 +400,7 @@ NEW_TIMM = (
 )
 
 
-def timm_recipes() -> list[Recipe]:
+def timm_specs() -> list[ModelSpec]:
     """Classifiers of timm."""
     old = [
         _network(f"timm_{name}", _timm(name, size), opset=opset, is_convolutional=True)

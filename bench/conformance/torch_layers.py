@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.conformance.model_specs import Feeds, Recipe
+from bench.conformance.model_specs import Feeds, ModelSpec
 from bench.conformance.torch_exports import (
     DYNAMO,
     TORCHSCRIPT,
@@ -19,7 +19,7 @@ from bench.conformance.torch_exports import (
 Axes = Mapping[str, Mapping[int, str]]
 
 
-def recipes() -> list[Recipe]:
+def model_specs() -> list[ModelSpec]:
     """All networks of this file."""
     batch: Axes = {"input": {0: "batch"}}
     steps: Axes = {"input": {0: "batch", 1: "time"}}
@@ -78,7 +78,9 @@ def recipes() -> list[Recipe]:
 Build = Callable[[], tuple[Any, tuple[Any, ...]]]
 
 
-def _both(name: str, build: Build, axes: Axes | None = None, is_convolutional: bool = False) -> list[Recipe]:
+def _both(
+    name: str, build: Build, axes: Axes | None = None, is_convolutional: bool = False
+) -> list[ModelSpec]:
     return [
         _one(name, build, axes, False, is_convolutional),
         _one(f"{name}_new", build, axes, True, is_convolutional),
@@ -87,7 +89,7 @@ def _both(name: str, build: Build, axes: Axes | None = None, is_convolutional: b
 
 def _one(
     name: str, build: Build, axes: Axes | None, is_new: bool, is_convolutional: bool, opset: int = 17
-) -> Recipe:
+) -> ModelSpec:
     def make(path: Path) -> Feeds:
         torch().manual_seed(0)
         # Else layers of transformers are one operator, which the exporters do not know.
@@ -95,7 +97,7 @@ def _one(
         module, arguments = build()
         return exported(module, arguments, path, is_new=is_new, opset=opset, dynamic=axes)
 
-    return Recipe(f"torch_{name}", DYNAMO if is_new else TORCHSCRIPT, make, is_convolutional)
+    return ModelSpec(f"torch_{name}", DYNAMO if is_new else TORCHSCRIPT, make, is_convolutional)
 
 
 def _module(forward: Callable[..., Any], **parts: Any) -> Any:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bench.conformance.model_specs import Feeds, Recipe
+from bench.conformance.model_specs import Feeds, ModelSpec
 from bench.conformance.torch_exports import (
     DYNAMO,
     TORCHSCRIPT,
@@ -44,15 +44,15 @@ def transformers() -> Any:
 Build = Callable[[], tuple[Any, tuple[Any, ...]]]
 
 
-def recipes() -> list[Recipe]:
+def model_specs() -> list[ModelSpec]:
     """All models of this file."""
-    made: list[Recipe] = []
+    made: list[ModelSpec] = []
     for name in ENCODERS:
         made += _both(name, _encoder(name), TEXT)
     for name in DECODERS:
         made += _both(name, _decoder(name), TEXT)
-    for name, size in PICTURES.items():
-        made += _both(name, _picture(name, size), None)
+    for name, size in IMAGE_MODELS.items():
+        made += _both(name, _image_model(name, size), None)
     made += [
         _one("gpt2_past", _gpt2_past, PAST, False),
         _one("gpt2_past_new", _gpt2_past, PAST, True),
@@ -74,11 +74,11 @@ def recipes() -> list[Recipe]:
     return made
 
 
-def _both(name: str, build: Callable[[], Any], axes: Axes | None) -> list[Recipe]:
+def _both(name: str, build: Callable[[], Any], axes: Axes | None) -> list[ModelSpec]:
     return [_one(name, build, axes, False), _one(f"{name}_new", build, axes, True)]
 
 
-def _one(name: str, build: Callable[[], Any], axes: Axes | None, is_new: bool) -> Recipe:
+def _one(name: str, build: Callable[[], Any], axes: Axes | None, is_new: bool) -> ModelSpec:
     def make(path: Path) -> Feeds:
         torch().manual_seed(0)
         network, inputs = build()
@@ -88,7 +88,7 @@ def _one(name: str, build: Callable[[], Any], axes: Axes | None, is_new: bool) -
             module, tuple(inputs.values()), path, is_new=is_new, dynamic=known, names=list(inputs)
         )
 
-    return Recipe(f"hf_{name}", DYNAMO if is_new else TORCHSCRIPT, make)
+    return ModelSpec(f"hf_{name}", DYNAMO if is_new else TORCHSCRIPT, make)
 
 
 def _plain(network: Any, names: tuple[str, ...]) -> Any:
@@ -183,7 +183,7 @@ def _decoder(name: str) -> Callable[[], Any]:
     return build
 
 
-PICTURES = {
+IMAGE_MODELS = {
     "ViT": 64,
     "DeiT": 64,
     "Beit": 64,
@@ -198,7 +198,7 @@ PICTURES = {
     "Levit": 64,
 }
 
-PICTURE_SIZES: dict[str, Mapping[str, Any]] = {
+IMAGE_CONFIGS: dict[str, Mapping[str, Any]] = {
     "Swin": {"embed_dim": 24, "depths": [2, 2], "num_heads": [2, 4], "window_size": 4, "patch_size": 2},
     "Dinov2": {"patch_size": 14},
     "MobileViT": {"hidden_sizes": [48, 64, 80], "neck_hidden_sizes": [16, 16, 24, 32, 48, 64, 128]},
@@ -220,7 +220,7 @@ PICTURE_SIZES: dict[str, Mapping[str, Any]] = {
 }
 
 
-def _picture(name: str, size: int) -> Callable[[], Any]:
+def _image_model(name: str, size: int) -> Callable[[], Any]:
     def build() -> tuple[Any, dict[str, Any]]:
         package = transformers()
         small = {
@@ -230,7 +230,7 @@ def _picture(name: str, size: int) -> Callable[[], Any]:
             "intermediate_size": 96,
             "patch_size": 16,
         }
-        sizes = PICTURE_SIZES.get(name, small)
+        sizes = IMAGE_CONFIGS.get(name, small)
         if name == "Dinov2":
             sizes = {**small, **sizes}
         config = getattr(package, f"{name}Config")(image_size=size, num_labels=7, **sizes)

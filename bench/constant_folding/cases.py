@@ -16,7 +16,7 @@ import onnx.helper
 import onnx.numpy_helper
 
 Array: TypeAlias = npt.NDArray[Any]
-Held: TypeAlias = "Array | tuple[Array, ...] | None"
+OnnxValue: TypeAlias = "Array | tuple[Array, ...] | None"
 """A tensor, a sequence of tensors, or an optional that is empty."""
 
 RANDOM = frozenset(
@@ -24,25 +24,25 @@ RANDOM = frozenset(
 )
 """Operators whose results are other ones each time."""
 
-QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
+QUANTIZATION = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 
 @dataclass(frozen=True)
-class Case:
+class FoldingCase:
     """A model without inputs, and what its outputs are."""
 
     name: str
     model: onnx.ModelProto
-    expected: Sequence[Held]
+    expected: Sequence[OnnxValue]
     rtol: float
     atol: float
     is_random: bool
     """Whether an operator draws random numbers, as Dropout does in training."""
-    quantises: bool
+    has_quantization: bool
     """Whether QuantizeLinear or DequantizeLinear is in it, which are never folded."""
 
 
-def backend_cases() -> Iterator[Case]:
+def backend_cases() -> Iterator[FoldingCase]:
     """Every node test, those of operators written out by their functions included."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -53,20 +53,22 @@ def backend_cases() -> Iterator[Case]:
         inputs, outputs = (_objects(each) for each in case.data_sets[0])
         operators = set(_operators(case.model.graph))
         training = "Dropout" in operators and "training" in case.name
-        yield Case(
+        yield FoldingCase(
             case.name,
-            of_constants(
-                case.model, [_held(each) for each in inputs], zlib.crc32(case.name.encode()) % 2 == 0
+            inputs_as_constants(
+                case.model, [_to_value(each) for each in inputs], zlib.crc32(case.name.encode()) % 2 == 0
             ),
-            [_held(each) for each in outputs],
+            [_to_value(each) for each in outputs],
             case.rtol,
             case.atol,
             bool(operators & RANDOM) or training,
-            bool(operators & QUANTISING),
+            bool(operators & QUANTIZATION),
         )
 
 
-def of_constants(model: onnx.ModelProto, inputs: Sequence[Held], as_nodes: bool) -> onnx.ModelProto:
+def inputs_as_constants(
+    model: onnx.ModelProto, inputs: Sequence[OnnxValue], as_nodes: bool
+) -> onnx.ModelProto:
     """The model with constants for its inputs: initializers, or Constant nodes."""
     made = onnx.ModelProto()
     made.CopyFrom(model)
@@ -80,7 +82,7 @@ def of_constants(model: onnx.ModelProto, inputs: Sequence[Held], as_nodes: bool)
     return made
 
 
-def _add(graph: onnx.GraphProto, name: str, type_: onnx.TypeProto, held: Held, as_nodes: bool) -> None:
+def _add(graph: onnx.GraphProto, name: str, type_: onnx.TypeProto, held: OnnxValue, as_nodes: bool) -> None:
     kind = type_.WhichOneof("value")
     if kind == "optional_type":
         inner = f"{name}_value"
@@ -113,7 +115,7 @@ def _operators(graph: onnx.GraphProto) -> Iterator[str]:
                 yield from _operators(attribute.g)
 
 
-def _held(value: object) -> Held:
+def _to_value(value: object) -> OnnxValue:
     if value is None:
         return None
     if isinstance(value, onnx.TensorProto):

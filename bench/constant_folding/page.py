@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bench.constant_folding.summary import Tally
-from bench.constant_folding.verdicts import RULES, Verdict
+from bench.constant_folding.summary import FoldingSummary
+from bench.constant_folding.verdicts import RULES, FoldingVerdict
 from xonnc.rewriting.patterns import Native
 from xonnc.transforms.rules.constprop_evaluation import KEPT, MOST_WORK, evaluated
 from xonnc.transforms.rules.constprop_loops import MOST_TURNS
@@ -57,7 +57,7 @@ than the result has.
 """
 
 
-def page(tally: Tally) -> str:
+def page(summary: FoldingSummary) -> str:
     """The page, in Markdown."""
     by_reference = [
         rule.root.template.name
@@ -65,9 +65,9 @@ def page(tally: Tally) -> str:
         if isinstance(rule.result, Native) and rule.result.call is evaluated
     ]
     own = {rule.root.template.name for rule in RULES.values()} - set(by_reference)
-    left: dict[str, list[str]] = {}
-    for verdict in tally.left:
-        left.setdefault(_reason(verdict), []).append(f"`{verdict.case.name}`")
+    unfolded: dict[str, list[str]] = {}
+    for verdict in summary.unfolded:
+        unfolded.setdefault(_reason(verdict), []).append(f"`{verdict.case.name}`")
     return TEXT.format(
         kept=" and ".join(sorted(KEPT, reverse=True)),
         wrong="\n".join(f"| {name} | {fault.what} |" for name, fault in FAULTS.items()),
@@ -77,14 +77,14 @@ def page(tally: Tally) -> str:
         whole=MOST_WHOLE_PRODUCTS,
         work=MOST_WORK,
         turns=MOST_TURNS,
-        figures="\n".join(f"* {line}" for line in tally.lines()),
-        rows="\n".join(f"| {', '.join(names)} | {reason} |" for reason, names in left.items()),
+        figures="\n".join(f"* {line}" for line in summary.lines()),
+        rows="\n".join(f"| {', '.join(names)} | {reason} |" for reason, names in unfolded.items()),
         own=", ".join(sorted(own)),
         reference=", ".join(sorted(by_reference)),
     )
 
 
-def _reason(verdict: Verdict) -> str:
+def _reason(verdict: FoldingVerdict) -> str:
     for name in KEPT:
         if verdict.reason.startswith(f"{name} stays"):
             return f"{name} is never folded"

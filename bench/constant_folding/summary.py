@@ -6,44 +6,44 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from bench.constant_folding.verdicts import Verdict
+from bench.constant_folding.verdicts import FoldingVerdict
 
 
 @dataclass(frozen=True)
-class Tally:
+class FoldingSummary:
     """What became of all cases."""
 
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[FoldingVerdict]
 
     @cached_property
-    def deterministic(self) -> list[Verdict]:
+    def deterministic(self) -> list[FoldingVerdict]:
         """All but those that draw random numbers."""
         return [verdict for verdict in self.verdicts if not verdict.case.is_random]
 
     @cached_property
-    def left(self) -> list[Verdict]:
+    def unfolded(self) -> list[FoldingVerdict]:
         """Deterministic cases that do not fold to what is expected."""
         return [verdict for verdict in self.deterministic if not verdict.folded]
 
     @property
-    def wrong(self) -> list[Verdict]:
+    def wrong(self) -> list[FoldingVerdict]:
         """Cases that fold to something else, or raise an error."""
-        return [verdict for verdict in self.left if verdict.wrong]
+        return [verdict for verdict in self.unfolded if verdict.wrong]
 
     @property
-    def quantising(self) -> list[Verdict]:
+    def quantized(self) -> list[FoldingVerdict]:
         """Cases that are left because they quantise."""
-        return [verdict for verdict in self.left if verdict.case.quantises]
+        return [verdict for verdict in self.unfolded if verdict.case.has_quantization]
 
     @property
-    def random_folded(self) -> list[Verdict]:
+    def random_folded(self) -> list[FoldingVerdict]:
         """Cases that fold although they draw random numbers."""
         return [verdict for verdict in self.verdicts if verdict.case.is_random and verdict.folded]
 
     @property
     def folded(self) -> int:
         """Deterministic cases that fold."""
-        return len(self.deterministic) - len(self.left)
+        return len(self.deterministic) - len(self.unfolded)
 
     @property
     def as_sequences(self) -> int:
@@ -51,17 +51,17 @@ class Tally:
         return sum(verdict.folded and not verdict.as_tensors for verdict in self.deterministic)
 
     @property
-    def share(self) -> float:
+    def fraction_folded(self) -> float:
         """The share of the deterministic cases that fold."""
         return self.folded / max(1, len(self.deterministic))
 
     def lines(self) -> list[str]:
         """The figures, a sentence each."""
-        others = len(self.deterministic) - len(self.quantising)
+        others = len(self.deterministic) - len(self.quantized)
         return [
             f"{len(self.verdicts)} cases, {len(self.deterministic)} of them deterministic.",
-            f"{self.folded} of these fold to the expected constants: {100 * self.share:.1f} %.",
-            f"Without the {len(self.quantising)} that quantise, which is never folded: "
+            f"{self.folded} of these fold to the expected constants: {100 * self.fraction_folded:.1f} %.",
+            f"Without the {len(self.quantized)} that quantise, which is never folded: "
             f"{100 * self.folded / max(1, others):.1f} %.",
             f"{self.as_sequences} of the folded are sequences or optionals of constants.",
         ]

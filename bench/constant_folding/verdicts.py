@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from bench.constant_folding.cases import Case, Held
+from bench.constant_folding.cases import FoldingCase, OnnxValue
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.ops.builtin import ReturnOp
 from xonnc.errors import XonncError
@@ -33,10 +33,10 @@ RULES: RuleSet = ConstProp().rules()
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FoldingVerdict:
     """What became of a case."""
 
-    case: Case
+    case: FoldingCase
     folded: bool
     """Whether every output is a constant, or a sequence or optional of them, and equal to the expected."""
     as_tensors: bool
@@ -47,7 +47,7 @@ class Verdict:
     """Whether it folded to something else than expected, or a pass raised an error."""
 
 
-def judge(case: Case) -> Verdict:
+def fold_case(case: FoldingCase) -> FoldingVerdict:
     """Folds a case."""
     as_tensors = all(isinstance(held, np.ndarray) for held in case.expected)
     refusals: dict[str, str] = {}
@@ -60,22 +60,24 @@ def judge(case: Case) -> Verdict:
         with watching(RULES, tell):
             module = folded(case, new_context())
     except XonncError as error:
-        return Verdict(case, False, as_tensors, f"error: {error}", wrong=True)
+        return FoldingVerdict(case, False, as_tensors, f"error: {error}", wrong=True)
     found = outputs(module)
-    left = [name for name in remaining(module) if name not in ("Constant", "NoValue")]
+    unfolded = [name for name in remaining(module) if name not in ("Constant", "NoValue")]
     if None in found:
-        names = list(dict.fromkeys(left))
+        names = list(dict.fromkeys(unfolded))
         first = next((name for name in names if name in refusals), names[0] if names else "")
-        return Verdict(case, False, as_tensors, f"{', '.join(names)} stays: {refusals.get(first, 'no rule')}")
+        return FoldingVerdict(
+            case, False, as_tensors, f"{', '.join(names)} stays: {refusals.get(first, 'no rule')}"
+        )
     for value, expected in zip(found, case.expected, strict=True):
         assert value is not None
         problem = difference(value.held, expected, case)
         if problem is not None:
-            return Verdict(case, False, as_tensors, problem, wrong=True)
-    return Verdict(case, True, as_tensors, "")
+            return FoldingVerdict(case, False, as_tensors, problem, wrong=True)
+    return FoldingVerdict(case, True, as_tensors, "")
 
 
-def folded(case: Case, context: Context) -> ModuleOp:
+def folded(case: FoldingCase, context: Context) -> ModuleOp:
     """The model after the passes."""
     module = import_proto(case.model, context)
     for _ in range(ROUNDS):
@@ -97,7 +99,7 @@ def remaining(module: ModuleOp) -> list[str]:
     return [op.name.removeprefix("onnx.") for op in function.body.block.ops if not isinstance(op, ReturnOp)]
 
 
-def difference(found: Held, expected: Held, case: Case) -> str | None:
+def difference(found: OnnxValue, expected: OnnxValue, case: FoldingCase) -> str | None:
     """How a result differs from the expected, by the tolerance of the backend's own tests."""
     if isinstance(found, tuple) and isinstance(expected, tuple):
         if len(found) != len(expected):
@@ -113,7 +115,7 @@ def difference(found: Held, expected: Held, case: Case) -> str | None:
     return _elements(found, expected, case)
 
 
-def _elements(found: npt.NDArray[Any], expected: npt.NDArray[Any], case: Case) -> str | None:
+def _elements(found: npt.NDArray[Any], expected: npt.NDArray[Any], case: FoldingCase) -> str | None:
     if found.dtype == np.object_ or found.dtype.kind in "iub":
         same = _words(found) == _words(expected)
     elif found.dtype.kind == "c":

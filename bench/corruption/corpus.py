@@ -17,12 +17,12 @@ from google.protobuf import json_format
 from onnx import TensorProto, helper, numpy_helper, parser, printer
 
 from bench.corruption.mutators import (
-    Damage,
-    bytes_changed,
-    json_changed,
-    message_changed,
-    package_changed,
-    words_changed,
+    Mutator,
+    mutate_bytes,
+    mutate_json,
+    mutate_model,
+    mutate_package,
+    mutate_words,
 )
 from xonnc.compiler import compile_model
 from xonnc.fuzzing.generate import sample
@@ -46,7 +46,7 @@ class Format:
 
     name: str
     samples: Callable[[], Sequence[Files]]
-    damages: Mapping[str, Damage]
+    mutators: Mapping[str, Mutator]
     """What is damaged, one at a time, by the ending of its name."""
     commands: Sequence[Command]
 
@@ -310,12 +310,12 @@ _MODEL_COMMANDS = (
 )
 
 FORMATS = (
-    Format("onnx", _binary, {".onnx": message_changed}, _MODEL_COMMANDS),
-    Format("external", _external, {".onnx": message_changed, ".data": bytes_changed}, _MODEL_COMMANDS),
+    Format("onnx", _binary, {".onnx": mutate_model}, _MODEL_COMMANDS),
+    Format("external", _external, {".onnx": mutate_model, ".data": mutate_bytes}, _MODEL_COMMANDS),
     Format(
         "onnxtxt",
         _text,
-        {".onnxtxt": words_changed},
+        {".onnxtxt": mutate_words},
         (
             ("onnx-translate", "model.onnxtxt", "-o", "out.onnx"),
             ("xonnc", "simplify", "model.onnxtxt", "out.onnx", "-q"),
@@ -324,7 +324,7 @@ FORMATS = (
     Format(
         "json",
         _json,
-        {".json": json_changed},
+        {".json": mutate_json},
         (
             ("onnx-translate", "model.json", "-o", "out.onnx"),
             ("xonnc", "simplify", "model.json", "out.onnx", "-q"),
@@ -333,7 +333,7 @@ FORMATS = (
     Format(
         "mlir",
         _ir,
-        {".mlir": words_changed},
+        {".mlir": mutate_words},
         (
             ("onnx-opt", "model.mlir", "-o", "out.mlir"),
             ("onnx-opt", "model.mlir", "--shape-inference", "--canonicalize", "-o", "out.mlir"),
@@ -345,7 +345,7 @@ FORMATS = (
     Format(
         "stages",
         _stages,
-        {".mlir": words_changed},
+        {".mlir": mutate_words},
         (
             ("onnx-opt", "model.mlir", "-o", "out.mlir"),
             ("onnx-translate", "model.mlir", "-o", "out.nvdla"),
@@ -354,7 +354,7 @@ FORMATS = (
     Format(
         "nvdla",
         _loadables,
-        {".nvdla": bytes_changed},
+        {".nvdla": mutate_bytes},
         (
             ("xonnc", "inspect", "model.nvdla"),
             ("xonnc", "report", "model.nvdla"),
@@ -366,7 +366,7 @@ FORMATS = (
     Format(
         "xpkg",
         _packages,
-        {".xpkg": package_changed},
+        {".xpkg": mutate_package},
         (
             ("xonnc", "run", "model.xpkg", "--input", "there.npy", "-q"),
             ("xonnc", "run", "model.xpkg", "--input", "there.npy", "--cpu", "onnxruntime", "-q"),
@@ -375,7 +375,7 @@ FORMATS = (
     Format(
         "npy",
         _arrays,
-        {".npy": words_changed},
+        {".npy": mutate_words},
         (
             ("xonnc", "simulate", "there.nvdla", "--input", "input.npy", "-q"),
             ("xonnc", "run", "there.onnx", "--input", "input.npy", "-q"),
@@ -385,13 +385,13 @@ FORMATS = (
     Format(
         "npz",
         _archives,
-        {".npz": bytes_changed},
+        {".npz": mutate_bytes},
         (("xonnc", "compile", "there.onnx", "--calibrate", "samples.npz", "--dry-run", "-q"),),
     ),
     Format(
         "toml",
         _targets,
-        {".toml": words_changed},
+        {".toml": mutate_words},
         (
             ("xonnc", "targets", "mine.toml"),
             ("xonnc", "compile", "there.onnx", "--target", "mine.toml", "--dry-run", "-q"),
@@ -400,7 +400,7 @@ FORMATS = (
     Format(
         "calibration",
         _calibrations,
-        {".json": json_changed},
+        {".json": mutate_json},
         (
             ("xonnc", "compile", "there.onnx", "--calib", "calib.json", "--dry-run", "-q"),
             ("xonnc", "explain", "there.onnx", "--calib", "calib.json", "--target", "nv_small"),
@@ -409,7 +409,7 @@ FORMATS = (
     Format(
         "image",
         _images,
-        {".ppm": words_changed, ".pgm": words_changed},
+        {".ppm": mutate_words, ".pgm": mutate_words},
         (
             ("xonnc", "simulate", "there.nvdla", "--input", "input.ppm", "-q"),
             ("xonnc", "simulate", "there.nvdla", "--input", "input.pgm", "-q"),
@@ -418,7 +418,7 @@ FORMATS = (
 )
 
 
-def company() -> Files:
+def valid_files() -> Files:
     """Whole files beside the damaged one: a model, its loadable and an input."""
     return {
         "there.onnx": small_network().SerializeToString(),

@@ -18,9 +18,9 @@ from google.protobuf.message import Message
 Field = Any
 """A field's descriptor, of which protobuf has two classes."""
 
-Damage = Callable[[Random, bytes], bytes]
+Mutator = Callable[[Random, bytes], bytes]
 
-BYTES = (0, 1, 0x7F, 0x80, 0xFF)
+BYTE_VALUES = (0, 1, 0x7F, 0x80, 0xFF)
 INTEGERS = (0, 1, -1, 2, 7, 65, 127, 255, 1 << 16, (1 << 31) - 1, -(1 << 31), 1 << 40, 1 << 62, -(1 << 63))
 FLOATS = (0.0, -0.0, 1.0, -1.0, 1e30, -1e30, float("inf"), float("nan"))
 TEXTS = ("", "?", "x", "\0", "é", "a" * 300, "-1", "1e999", "../x", "Conv", "ai.onnx.ml")
@@ -67,7 +67,7 @@ WORDS = (
 _WORD = re.compile(rb"[A-Za-z_.]+|[0-9]+|\s+|.", re.DOTALL)
 
 
-def bytes_changed(random: Random, data: bytes) -> bytes:
+def mutate_bytes(random: Random, data: bytes) -> bytes:
     """A few bytes changed, removed, repeated or cut off."""
     changed = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 4, 16))):
@@ -87,14 +87,14 @@ def bytes_changed(random: Random, data: bytes) -> bytes:
                 value = random.choice(INTEGERS) % (1 << 8 * number)
                 changed[at : at + number] = value.to_bytes(number, "little")
             case _:
-                changed[at : at + 1] = bytes([random.choice((*BYTES, random.randrange(256)))])
+                changed[at : at + 1] = bytes([random.choice((*BYTE_VALUES, random.randrange(256)))])
     return bytes(changed)
 
 
-def words_changed(random: Random, data: bytes) -> bytes:
+def mutate_words(random: Random, data: bytes) -> bytes:
     """A few words of a text replaced, removed, repeated or exchanged."""
     if random.random() < 0.1:
-        return bytes_changed(random, data)
+        return mutate_bytes(random, data)
     words: list[bytes] = _WORD.findall(data)
     for _ in range(random.choice((1, 1, 1, 2, 3, 8))):
         if not words:
@@ -114,16 +114,16 @@ def words_changed(random: Random, data: bytes) -> bytes:
     return b"".join(words)
 
 
-def json_changed(random: Random, data: bytes) -> bytes:
+def mutate_json(random: Random, data: bytes) -> bytes:
     """An entry of a JSON file replaced, removed or repeated; else its words or bytes."""
     if random.random() < 0.3:
-        return words_changed(random, data)
+        return mutate_words(random, data)
     try:
         tree: Any = json.loads(data)
     except (ValueError, RecursionError):
-        return words_changed(random, data)
+        return mutate_words(random, data)
     for _ in range(random.choice((1, 1, 2))):
-        tree = _tree_changed(random, tree)
+        tree = _mutate_tree(random, tree)
     return json.dumps(tree).encode("utf-8", "surrogatepass")
 
 
@@ -142,24 +142,24 @@ def _is_list(node: object) -> TypeGuard[list[Any]]:
     return isinstance(node, list)
 
 
-def _tree_changed(random: Random, tree: Any) -> Any:
-    places: list[tuple[Any, Any]] = []
-    waiting: list[Any] = [tree]
-    while waiting:
-        node: Any = waiting.pop()
+def _mutate_tree(random: Random, tree: Any) -> Any:
+    entries: list[tuple[Any, Any]] = []
+    stack: list[Any] = [tree]
+    while stack:
+        node: Any = stack.pop()
         keys = _keys(node)
-        places += [(node, key) for key in keys]
-        waiting += [node[key] for key in keys]
-    if not places:
+        entries += [(node, key) for key in keys]
+        stack += [node[key] for key in keys]
+    if not entries:
         return _json_value(random)
-    node, key = random.choice(places)
+    node, key = random.choice(entries)
     match random.randrange(5):
         case 0:
             del node[key]
         case 1 if _is_list(node):
             node.insert(key, node[key])
         case 2:
-            other, its_key = random.choice(places)
+            other, its_key = random.choice(entries)
             node[key] = json.loads(json.dumps(other[its_key]))
         case _:
             node[key] = _json_value(random)
@@ -171,17 +171,17 @@ def _json_value(random: Random) -> Any:
     return random.choice([*choices, random.choice(INTEGERS), random.choice(FLOATS)])
 
 
-def message_changed(random: Random, data: bytes) -> bytes:
+def mutate_model(random: Random, data: bytes) -> bytes:
     """Fields of an ONNX model changed to other values of their type; now and then its bytes."""
     if random.random() < 0.2:
-        return bytes_changed(random, data)
+        return mutate_bytes(random, data)
     model = onnx.ModelProto.FromString(data)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
-        _field_changed(random, model)
+        _mutate_field(random, model)
     return model.SerializeToString()
 
 
-def _field_changed(random: Random, model: onnx.ModelProto) -> None:
+def _mutate_field(random: Random, model: onnx.ModelProto) -> None:
     messages: list[Message] = [model]
     for message in messages:
         for field, value in message.ListFields():
@@ -195,7 +195,7 @@ def _field_changed(random: Random, model: onnx.ModelProto) -> None:
     else:
         field = random.choice(list(message.DESCRIPTOR.fields))
     if field.is_repeated:
-        _list_changed(random, getattr(message, field.name), field)
+        _mutate_list(random, getattr(message, field.name), field)
     elif random.random() < 0.25:
         message.ClearField(field.name)
     elif field.type == FieldDescriptor.TYPE_MESSAGE:
@@ -204,7 +204,7 @@ def _field_changed(random: Random, model: onnx.ModelProto) -> None:
         setattr(message, field.name, _value(random, field, getattr(message, field.name), model))
 
 
-def _list_changed(random: Random, values: Any, field: Field) -> None:
+def _mutate_list(random: Random, values: Any, field: Field) -> None:
     count = len(values)
     at = random.randrange(count) if count else 0
     is_message = field.type == FieldDescriptor.TYPE_MESSAGE
@@ -232,7 +232,7 @@ def _value(random: Random, field: Field, old: Any, model: onnx.ModelProto | None
         case FieldDescriptor.CPPTYPE_FLOAT | FieldDescriptor.CPPTYPE_DOUBLE:
             return random.choice(FLOATS)
         case FieldDescriptor.CPPTYPE_STRING if field.type == FieldDescriptor.TYPE_BYTES:
-            return bytes_changed(random, bytes(old or b"\0"))
+            return mutate_bytes(random, bytes(old or b"\0"))
         case FieldDescriptor.CPPTYPE_STRING:
             names = (
                 [each for node in model.graph.node for each in (*node.input, *node.output)] if model else []
@@ -251,18 +251,18 @@ def _value(random: Random, field: Field, old: Any, model: onnx.ModelProto | None
             return random.choice((*INTEGERS, int(old or 0) + 1, int(old or 0) - 1))
 
 
-def package_changed(random: Random, data: bytes) -> bytes:
+def mutate_package(random: Random, data: bytes) -> bytes:
     """A package with a changed manifest, or a changed part of the digest that the manifest says; or bytes."""
     if random.random() < 0.3:
-        return bytes_changed(random, data)
+        return mutate_bytes(random, data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     if random.random() < 0.5:
-        members["manifest.json"] = json_changed(random, members["manifest.json"])
+        members["manifest.json"] = mutate_json(random, members["manifest.json"])
     else:
         name = random.choice([name for name in members if name.startswith("parts/")])
-        damage = message_changed if name.endswith(".onnx") else bytes_changed
-        part = members[name] = damage(random, members[name])
+        mutator = mutate_model if name.endswith(".onnx") else mutate_bytes
+        part = members[name] = mutator(random, members[name])
         table = json.loads(members["manifest.json"])
         for step in table["steps"]:
             if step["file"] == name:

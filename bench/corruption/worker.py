@@ -20,21 +20,21 @@ from types import FrameType
 
 import numpy as np
 
-from bench.corruption.corpus import FORMATS, Command, Files, Format, company
+from bench.corruption.corpus import FORMATS, Command, Files, Format, valid_files
 from xonnc.errors import XonncError
 from xonnc.tools import driver, opt, translate
 from xonnc.tools.process import run
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 10.0
+MAX_SECONDS = 10.0
 """Of the processor."""
-BYTES = 2 << 30
+MAX_MEMORY = 2 << 30
 """Of memory that a process writes."""
 CHECKS_BY_EXIT = ("inspect", "check", "explain")
 """Commands whose exit code is a verdict, the reasons being on standard output."""
 
 
-class TooLong(BaseException):
+class TimeLimitError(BaseException):
     """A command took longer than it may."""
 
 
@@ -46,30 +46,30 @@ class Fault:
     what: str
 
 
-def format_of(name: str) -> Format:
+def find_format(name: str) -> Format:
     """The format called so."""
     return next(each for each in FORMATS if each.name == name)
 
 
-def case_of(form: Format, number: int, seed: int) -> tuple[Files, Command]:
+def make_case(format_: Format, number: int, seed: int) -> tuple[Files, Command]:
     """The files of a case, one of them damaged, and the command that reads them: always the same."""
-    random = Random(f"{seed} {form.name} {number}")
-    samples = form.samples()
+    random = Random(f"{seed} {format_.name} {number}")
+    samples = format_.samples()
     files = dict(samples[random.randrange(len(samples))])
-    ending, damage = random.choice(list(form.damages.items()))
+    ending, mutator = random.choice(list(format_.mutators.items()))
     for name in sorted(files):
         if name.endswith(ending):
-            files[name] = damage(random, files[name])
-    known = {*files, *company()}
+            files[name] = mutator(random, files[name])
+    known = {*files, *valid_files()}
     fitting = [
         command
-        for command in form.commands
+        for command in format_.commands
         if all("." not in word or word in known or word.startswith("out.") for word in command[1:])
     ]
     return files, random.choice(fitting)
 
 
-def tried(folder: Path, files: Files, command: Command) -> Fault | None:
+def run_command(folder: Path, files: Files, command: Command) -> Fault | None:
     """What is wrong with how `command` ends on `files`, which are put into `folder`; `None` if nothing."""
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -80,9 +80,9 @@ def tried(folder: Path, files: Files, command: Command) -> Fault | None:
         with redirect_stdout(out), redirect_stderr(err), warnings.catch_warnings(), _limited_time():
             warnings.simplefilter("always")
             code = TOOLS[command[0]](list(command[1:]))
-        what = _wrong(command, code, out.getvalue(), err.getvalue(), folder)
-    except TooLong as error:
-        what = f"takes over {SECONDS} s in {error}"
+        what = _fault(command, code, out.getvalue(), err.getvalue(), folder)
+    except TimeLimitError as error:
+        what = f"takes over {MAX_SECONDS} s in {error}"
     except SystemExit as error:
         what = f"ends the process with {error.code}"
     except BaseException as error:
@@ -99,7 +99,7 @@ class _Text(io.StringIO):
     """Text that is no stream of bytes: commands are told to write to files."""
 
 
-def _wrong(command: Command, code: int, out: str, err: str, folder: Path) -> str | None:
+def _fault(command: Command, code: int, out: str, err: str, folder: Path) -> str | None:
     lines = err.splitlines()
     if code not in (0, 1):
         return f"exit {code}: {_reason(folder) or _one_line(err)}"
@@ -124,13 +124,13 @@ def _reason(folder: Path) -> str:
         text = path.read_text()
         frames: list[tuple[str, str]] = re.findall(r'File "([^"]+)", line (\d+)', text)
         error = _one_line(text.strip().splitlines()[-1])
-        found = f"{error[:160]} at {_place(frames)}"
+        found = f"{error[:160]} at {_source_location(frames)}"
     for path in folder.glob("*-bug-*"):
         path.unlink()
     return found
 
 
-def _place(frames: Sequence[tuple[str, str | int]]) -> str:
+def _source_location(frames: Sequence[tuple[str, str | int]]) -> str:
     """The innermost of the places in files that is in this project."""
     ours = [(file, line) for file, line in frames if file.startswith(str(ROOT)) and "/.venv/" not in file]
     file, line = [*frames[:1], *ours][-1] if frames else ("?", 0)
@@ -145,10 +145,10 @@ def _one_line(text: str) -> str:
 def _limited_time() -> Generator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         frames = [(each.filename, each.lineno or 0) for each in traceback.extract_stack(frame)]
-        raise TooLong(_place(frames))
+        raise TimeLimitError(_source_location(frames))
 
     before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
     try:
         yield
     finally:
@@ -187,17 +187,17 @@ def main() -> None:
     name, begin, end, seed, place = sys.argv[1:]
     folder = Path(place)
     tempfile.tempdir = place
-    form = format_of(name)
-    for other, content in company().items():
+    format_ = find_format(name)
+    for other, content in valid_files().items():
         (folder / other).write_bytes(content)
-    form.samples()
-    resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
+    format_.samples()
+    resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     lines = os.fdopen(os.dup(1), "w", buffering=1)
     for number in range(int(begin), int(end)):
         lines.write(f"case {number}\n")
-        files, command = case_of(form, number, int(seed))
-        fault = tried(folder, files, command)
+        files, command = make_case(format_, number, int(seed))
+        fault = run_command(folder, files, command)
         if fault is not None:
             lines.write(f"fault {fault.command} | {_one_line(fault.what)}\n")
     lines.write("done\n")

@@ -15,7 +15,7 @@ import onnx
 
 from bench.latency.task import Array, Feeds, Run, Task
 
-LEAST_OPSET = 17
+MIN_OPSET = 17
 """What importers of IREE and torch are made for; older models are converted, as `iree-import-onnx` offers."""
 
 IREE_FLAGS = (
@@ -32,7 +32,7 @@ IREE_FLAGS = (
 def open_iree(task: Task) -> Run:
     """Compiles to a module that is mapped from a file."""
     runtime: Any = import_module("iree.runtime")
-    path = task.kept("module.vmfb")
+    path = task.cached("module.vmfb")
     if not path.exists():
         _compile_with_iree(task.path, path)
     if task.threads > 1:
@@ -76,7 +76,7 @@ def open_tvm(task: Task) -> Run:
     os.environ["TVM_NUM_THREADS"] = str(task.threads)
     tvm: Any = import_module("tvm")
     relax: Any = import_module("tvm.relax")
-    path = task.kept("library.so")
+    path = task.cached("library.so")
     if not path.exists():
         _compile_with_tvm(tvm, task, path)
     machine = relax.VirtualMachine(tvm.runtime.load_module(str(path)), tvm.cpu())
@@ -113,7 +113,7 @@ def open_torch(task: Task) -> Run:
     return run
 
 
-def do_without_torchvision() -> None:
+def stub_torchvision() -> None:
     """
     Puts an empty package in its place if it is not installed.
 
@@ -136,9 +136,9 @@ def _recent(path: Path) -> onnx.ModelProto:
     """The model with its shapes, of an opset that importers know."""
     model = _load(path)
     version = next(each.version for each in model.opset_import if each.domain in ("", "ai.onnx"))
-    if version < LEAST_OPSET:
+    if version < MIN_OPSET:
         converter: Any = import_module("onnx.version_converter")
-        model = converter.convert_version(model, LEAST_OPSET)
+        model = converter.convert_version(model, MIN_OPSET)
     return onnx.shape_inference.infer_shapes(model, data_prop=True)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-DYNAMIC = {"batch": 1, "sequence": 64}
-"""What the dynamic sizes are (docs/internals/cpu-kernels.md §3); 1 for others."""
+DYNAMIC_SIZES = {"batch": 1, "sequence": 64}
+"""Values of dynamic dimensions by `dim_param`; 1 for any other name."""
 
-WORDS = 1000
+VOCABULARY = 1000
 """Integers are numbers of words below this; in masks all words count."""
 
 
@@ -28,13 +28,13 @@ def feeds_for(path: Path) -> dict[str, npt.NDArray[np.generic]]:
         if port.name in held:
             continue
         tensor = port.type.tensor_type
-        shape = [each.dim_value or DYNAMIC.get(each.dim_param, 1) for each in tensor.shape.dim]
+        shape = [each.dim_value or DYNAMIC_SIZES.get(each.dim_param, 1) for each in tensor.shape.dim]
         if tensor.elem_type == onnx.TensorProto.FLOAT:
             feeds[port.name] = generator.normal(size=shape).astype(np.float32)
         elif "mask" in port.name:
             feeds[port.name] = np.ones(shape, np.int64)
         else:
-            feeds[port.name] = generator.integers(0, WORDS, shape)
+            feeds[port.name] = generator.integers(0, VOCABULARY, shape)
     return feeds
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from bench.latency.feeds import feeds_for, write_feeds
-from bench.latency.peers import ANCHOR, OURS, PEERS
-from bench.latency.ratios import Pace, pace
-from bench.latency.worker import Failed, Ready, Worker
+from bench.latency.peers import BASELINE, PEERS, XONNC
+from bench.latency.ratios import Latency, latency
+from bench.latency.worker import CompileCost, PeerError, Worker
 from bench.models import size_of
 
 TOLERANCE = 2e-4
@@ -23,31 +23,29 @@ TOLERANCE = 2e-4
 QUANTIZED_TOLERANCE = 5e-2
 """The same for models with int8: numbers in the middle of two may be rounded either way."""
 
-TURN = 0.25
+ROUND_SECONDS = 0.25
 """Seconds that a turn takes at least, in whole runs."""
-SETTLE = 0.15
+PAUSE_SECONDS = 0.15
 """Seconds between turns: threads of the last may still spin."""
-SLOW = 1.0
+SLOW_SECONDS = 1.0
 """Seconds of a run from which on one is enough, if it takes ten times as long as the anchor's."""
 
 
-NO_NETWORKS = ("chain5k",)
-"""
-Models that no mean is of: they stress one thing a hundred times as much (docs/internals/cpu-kernels.md §3).
-"""
+NOT_IN_MEAN = ("chain5k",)
+"""Models left out of the geometric mean: stress tests of one property, not networks."""
 
 
 @dataclass
-class Row:
+class ModelResult:
     """What was found of one model."""
 
     model: str
     megabytes: float
-    ready: dict[str, Ready] = field(default_factory=dict[str, Ready])
+    compile_cost: dict[str, CompileCost] = field(default_factory=dict[str, CompileCost])
     """By peer: what it took to the first answer."""
-    again: dict[str, Ready] = field(default_factory=dict[str, Ready])
+    recompile_cost: dict[str, CompileCost] = field(default_factory=dict[str, CompileCost])
     """The same in a second process, of those that keep what they compiled."""
-    paces: dict[str, Pace] = field(default_factory=dict[str, Pace])
+    latencies: dict[str, Latency] = field(default_factory=dict[str, Latency])
     failures: dict[str, str] = field(default_factory=dict[str, str])
     load: float = 0.0
     """The machine's load average before the model, where there is one: what others computed meanwhile."""
@@ -58,19 +56,19 @@ def load() -> float:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
-def rows_of(held: Sequence[Mapping[str, Any]]) -> list[Row]:
+def rows_of(held: Sequence[Mapping[str, Any]]) -> list[ModelResult]:
     """Rows that were written as JSON."""
 
-    def ready(row: Mapping[str, Any], name: str) -> dict[str, Ready]:
-        return {peer: Ready(**each) for peer, each in row[name].items()}
+    def compile_cost(row: Mapping[str, Any], name: str) -> dict[str, CompileCost]:
+        return {peer: CompileCost(**each) for peer, each in row[name].items()}
 
     return [
-        Row(
+        ModelResult(
             row["model"],
             row["megabytes"],
-            ready(row, "ready"),
-            ready(row, "again"),
-            {peer: Pace(**each) for peer, each in row["paces"].items()},
+            compile_cost(row, "compile_cost"),
+            compile_cost(row, "recompile_cost"),
+            {peer: Latency(**each) for peer, each in row["latencies"].items()},
             row["failures"],
             row["load"],
         )
@@ -79,48 +77,48 @@ def rows_of(held: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 
 def measure(
-    model: str, path: Path, peers: Sequence[str], threads: int, rounds: int, *, again: bool = False
-) -> Row:
+    model: str, path: Path, peers: Sequence[str], threads: int, rounds: int, *, recompile_cost: bool = False
+) -> ModelResult:
     """
     Compiles a model with each peer, compares what they give, then lets them run in turns.
 
-    With `again`, those that keep what they compiled start a second time.
+    With `recompile_cost`, those that keep what they compiled start a second time.
     """
-    row = Row(model, size_of(path) / 1e6, load=load())
+    row = ModelResult(model, size_of(path) / 1e6, load=load())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         feeds = folder / "feeds.npz"
         write_feeds(feeds, feeds_for(path))
         workers: dict[str, Worker] = {}
         try:
-            for peer in sorted(peers, key=lambda peer: peer != ANCHOR):
-                kept = folder / f"kept-{peer}"
-                kept.mkdir()
+            for peer in sorted(peers, key=lambda peer: peer != BASELINE):
+                cached = folder / f"kept-{peer}"
+                cached.mkdir()
                 try:
-                    workers[peer] = Worker(peer, path, feeds, threads, kept)
-                    row.ready[peer] = workers[peer].ready
-                    if again and PEERS[peer].keeps:
-                        second = Worker(peer, path, feeds, threads, kept)
-                        row.again[peer] = second.ready
+                    workers[peer] = Worker(peer, path, feeds, threads, cached)
+                    row.compile_cost[peer] = workers[peer].compile_cost
+                    if recompile_cost and PEERS[peer].caches_compilation:
+                        second = Worker(peer, path, feeds, threads, cached)
+                        row.recompile_cost[peer] = second.compile_cost
                         second.end()
-                except Failed as failure:
+                except PeerError as failure:
                     row.failures[peer] = str(failure)
-            _drop_wrong(workers, row, folder)
-            _race(workers, row, rounds)
+            _drop_wrong_outputs(workers, row, folder)
+            _run_rounds(workers, row, rounds)
         finally:
             for worker in workers.values():
                 worker.end()
     return row
 
 
-def _drop_wrong(workers: dict[str, Worker], row: Row, folder: Path) -> None:
+def _drop_wrong_outputs(workers: dict[str, Worker], row: ModelResult, folder: Path) -> None:
     """Who gives other outputs than the anchor, or none, does not run."""
-    wanted = workers[ANCHOR].outputs(folder / f"{ANCHOR}.npz")
+    wanted = workers[BASELINE].outputs(folder / f"{BASELINE}.npz")
     allowed = QUANTIZED_TOLERANCE if row.model.endswith("qdq") else TOLERANCE
-    for name in [name for name in workers if name != ANCHOR]:
+    for name in [name for name in workers if name != BASELINE]:
         try:
             given = workers[name].outputs(folder / f"{name}.npz")
-        except Failed as failure:
+        except PeerError as failure:
             row.failures[name] = str(failure)
         else:
             errors = [_difference(one, other) for one, other in zip(given, wanted, strict=True)]
@@ -140,24 +138,24 @@ def _difference(
     return float(np.abs(first - second).max() / max(np.abs(second).max(), 1e-30))
 
 
-def _race(workers: dict[str, Worker], row: Row, rounds: int) -> None:
+def _run_rounds(workers: dict[str, Worker], row: ModelResult, rounds: int) -> None:
     """Lets them run in turns; who is much slower than the anchor runs once."""
     firsts = {name: worker.run(1) for name, worker in workers.items()}
     slow = [
         name
         for name, (seconds,) in firsts.items()
-        if name != OURS and seconds > max(SLOW, 10 * min(firsts[ANCHOR]))
+        if name != XONNC and seconds > max(SLOW_SECONDS, 10 * min(firsts[BASELINE]))
     ]
     order = [name for name in workers if name not in slow]
-    counts = {name: max(1, min(1000, int(TURN / min(workers[name].run(3))))) for name in order}
-    turns: dict[str, list[list[float]]] = {name: [] for name in order}
+    counts = {name: max(1, min(1000, int(ROUND_SECONDS / min(workers[name].run(3))))) for name in order}
+    rounds_: dict[str, list[list[float]]] = {name: [] for name in order}
     for _ in range(rounds):
         for name in order:
-            time.sleep(SETTLE)
-            turns[name].append(workers[name].run(counts[name]))
+            time.sleep(PAUSE_SECONDS)
+            rounds_[name].append(workers[name].run(counts[name]))
         order.reverse()
     for name in order:
-        row.paces[name] = pace(turns[name], turns[ANCHOR])
+        row.latencies[name] = latency(rounds_[name], rounds_[BASELINE])
     for name in slow:
-        best = min(map(min, turns[ANCHOR]))
-        row.paces[name] = pace([firsts[name]], [[best]])
+        best = min(map(min, rounds_[BASELINE]))
+        row.latencies[name] = latency([firsts[name]], [[best]])

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.latency.compilers import do_without_torchvision, open_iree, open_torch, open_tvm
+from bench.latency.compilers import open_iree, open_torch, open_tvm, stub_torchvision
 from bench.latency.task import Array, Feeds, Run, Task
 
-OURS = "xonnc"
-ANCHOR = "onnxruntime"
+XONNC = "xonnc"
+BASELINE = "onnxruntime"
 """What all others are measured against, at its own defaults."""
 
 
@@ -27,19 +27,19 @@ class Peer:
     packages: Sequence[str]
     """What is imported before the clock starts."""
     open: Callable[[Task], Run]
-    keeps: bool = False
+    caches_compilation: bool = False
     """Whether it keeps what it compiled, and takes that the second time."""
     before: Callable[[], None] | None = None
     """What has to be done before its packages are imported."""
 
-    def is_there(self) -> bool:
+    def is_installed(self) -> bool:
         """Whether its packages are installed."""
         try:
             return all(find_spec(package) is not None for package in self.packages)
         except ModuleNotFoundError:  # the package that one is in
             return False
 
-    def bring(self) -> None:
+    def import_packages(self) -> None:
         """Imports its packages."""
         if self.before is not None:
             self.before()
@@ -89,11 +89,11 @@ def _open_openvino(task: Task) -> Run:
 PEERS = {
     peer.name: peer
     for peer in (
-        Peer(OURS, ["xonnc.native"], _open_xonnc, keeps=True),
-        Peer(ANCHOR, ["onnxruntime"], _open_onnxruntime),
+        Peer(XONNC, ["xonnc.native"], _open_xonnc, caches_compilation=True),
+        Peer(BASELINE, ["onnxruntime"], _open_onnxruntime),
         Peer("openvino", ["openvino"], _open_openvino),
-        Peer("iree", ["iree.compiler.api", "iree.runtime"], open_iree, keeps=True),
-        Peer("tvm", ["tvm", "tvm.relax", "tvm.relax.frontend.onnx"], open_tvm, keeps=True),
-        Peer("torch", ["torch", "onnx2torch"], open_torch, before=do_without_torchvision),
+        Peer("iree", ["iree.compiler.api", "iree.runtime"], open_iree, caches_compilation=True),
+        Peer("tvm", ["tvm", "tvm.relax", "tvm.relax.frontend.onnx"], open_tvm, caches_compilation=True),
+        Peer("torch", ["torch", "onnx2torch"], open_torch, before=stub_torchvision),
     )
 }

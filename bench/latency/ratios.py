@@ -10,21 +10,21 @@ from statistics import median
 NOISE = 0.1
 """Where the median and the ratio of the minima differ by more than this share, there is no verdict."""
 
-GEOMETRIC_MEAN, LARGEST = 1.05, 1.25
+MAX_GEOMETRIC_MEAN, MAX_RATIO = 1.05, 1.25
 """Latency against onnxruntime's that is promised for all models together, and for each (issue 5)."""
 
 
-FIRST, AGAIN = 15.0, 1.0
+MAX_COMPILE_SECONDS, MAX_RECOMPILE_SECONDS = 15.0, 1.0
 """Seconds of one core to a model's first answer that are promised, and the second time."""
 
 
-def most_memory(megabytes: float) -> float:
+def max_megabytes(megabytes: float) -> float:
     """Megabytes that compiling a model of a size takes at most, by the promise."""
     return 2 * megabytes + 200
 
 
 @dataclass(frozen=True)
-class Pace:
+class Latency:
     """One peer's latency on one model: seconds at best, and against the anchor's (below 1: faster)."""
 
     best: float
@@ -40,11 +40,11 @@ class Pace:
         return abs(self.median / self.minimum - 1) > NOISE
 
 
-def pace(turns: Sequence[Sequence[float]], anchor: Sequence[Sequence[float]]) -> Pace:
+def latency(rounds_: Sequence[Sequence[float]], baseline: Sequence[Sequence[float]]) -> Latency:
     """The pace by the seconds of each run, turn by turn, of a peer and of the anchor."""
-    ratios = [median(own) / median(other) for own, other in zip(turns, anchor, strict=True)]
-    best = min(map(min, turns))
-    return Pace(best, median(ratios), best / min(map(min, anchor)), len(ratios))
+    ratios = [median(own) / median(other) for own, other in zip(rounds_, baseline, strict=True)]
+    best = min(map(min, rounds_))
+    return Latency(best, median(ratios), best / min(map(min, baseline)), len(ratios))
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:

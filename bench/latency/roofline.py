@@ -19,19 +19,19 @@ from xonnc.native import resolve_processor
 from xonnc.runtime.native.instance import aligned_empty
 from xonnc.runtime.native.jit import Code, machine_code
 
-SUMS = 20
+ACCUMULATORS = 20
 """Sums at once: enough to hide how long an instruction takes, few enough for registers."""
 
-MOST_SUMS = 12
+ACCUMULATORS_16_REGISTERS = 12
 """The same where a processor has 16 registers."""
 
-AT_ONCE = 8
+UNROLL = 8
 """Vectors that a turn of a loop moves."""
 
-SECONDS, TRIES = 0.004, 9
+LOOP_SECONDS, REPETITIONS = 0.004, 9
 """How long a loop runs, and how often: the fastest counts."""
 
-ENDS = """
+LOOP_TEMPLATE = """
 define void @{name}(ptr %table) {{
   %count = load i64, ptr %table
   %source_at = getelementptr i64, ptr %table, i64 1
@@ -46,16 +46,16 @@ define void @{name}(ptr %table) {{
 """
 
 
-def _products(vector: str, sums: int) -> str:
-    """`count` turns of `sums` vectors multiplied and added each."""
-    phis = [f"%s{i} = phi {vector} [ %first, %0 ], [ %r{i}, %turn ]" for i in range(sums)]
+def _fma_loop(vector: str, accumulators: int) -> str:
+    """`count` turns of `accumulators` vectors multiplied and added each."""
+    phis = [f"%s{i} = phi {vector} [ %first, %0 ], [ %r{i}, %turn ]" for i in range(accumulators)]
     steps = [
         f"%r{i} = call {vector} @llvm.fma({vector} %s{i}, {vector} %factor, {vector} %first)"
-        for i in range(sums)
+        for i in range(accumulators)
     ]
     stores = [
         f"%p{i} = getelementptr {vector}, ptr %target, i64 {i}\n  store {vector} %r{i}, ptr %p{i}"
-        for i in range(sums)
+        for i in range(accumulators)
     ]
     lines = [
         f"%factor = load {vector}, ptr %source",
@@ -72,10 +72,10 @@ def _products(vector: str, sums: int) -> str:
         "done:",
         *stores,
     ]
-    return ENDS.format(name="products", body="\n".join(f"  {line}" for line in lines))
+    return LOOP_TEMPLATE.format(name="products", body="\n".join(f"  {line}" for line in lines))
 
 
-def _moves(name: str, vector: str, moved: Sequence[str]) -> str:
+def _copy_loop(name: str, vector: str, moved: Sequence[str]) -> str:
     """`count` times over `size` bytes, of which each turn moves some vectors, as `moved` says of one."""
     lines = [
         "br label %pass",
@@ -86,8 +86,8 @@ def _moves(name: str, vector: str, moved: Sequence[str]) -> str:
         "%at = phi i64 [ 0, %pass ], [ %next, %turn ]",
         "%from = getelementptr i8, ptr %source, i64 %at",
         "%to = getelementptr i8, ptr %target, i64 %at",
-        *(line.format(i=i) for i in range(AT_ONCE) for line in moved),
-        f"%end = getelementptr {vector}, ptr null, i64 {AT_ONCE}",
+        *(line.format(i=i) for i in range(UNROLL) for line in moved),
+        f"%end = getelementptr {vector}, ptr null, i64 {UNROLL}",
         "%step = ptrtoint ptr %end to i64",
         "%next = add i64 %at, %step",
         "%more = icmp slt i64 %next, %size",
@@ -98,7 +98,7 @@ def _moves(name: str, vector: str, moved: Sequence[str]) -> str:
         "br i1 %again, label %pass, label %done",
         "done:",
     ]
-    return ENDS.format(name=name, body="\n".join(f"  {line}" for line in lines))
+    return LOOP_TEMPLATE.format(name=name, body="\n".join(f"  {line}" for line in lines))
 
 
 @cache
@@ -106,7 +106,7 @@ def _code() -> tuple[Code, int, int]:
     """The loops, floats in a vector, and sums at once."""
     processor = resolve_processor("cpu")
     lanes = processor.vector_bytes // 4
-    sums = SUMS if processor.registers >= 32 else MOST_SUMS
+    accumulators = ACCUMULATORS if processor.registers >= 32 else ACCUMULATORS_16_REGISTERS
     vector = f"<{lanes} x float>"
     read = [
         f"%a{{i}} = getelementptr {vector}, ptr %from, i64 {{i}}",
@@ -118,31 +118,31 @@ def _code() -> tuple[Code, int, int]:
     ]
     texts = [
         f"declare {vector} @llvm.fma.v{lanes}f32({vector}, {vector}, {vector})",
-        _products(vector, sums).replace("@llvm.fma(", f"@llvm.fma.v{lanes}f32("),
-        _moves("reading", vector, read),
-        _moves("copying", vector, [*read, *write]),
+        _fma_loop(vector, accumulators).replace("@llvm.fma(", f"@llvm.fma.v{lanes}f32("),
+        _copy_loop("reading", vector, read),
+        _copy_loop("copying", vector, [*read, *write]),
     ]
     names = {"products": None, "reading": None, "copying": None}
-    return Code(machine_code("\n".join(texts)), names), lanes, sums
+    return Code(machine_code("\n".join(texts)), names), lanes, accumulators
 
 
 _FASTEST: dict[tuple[str, int, int], float] = {}
 """By loop, bytes and threads: the most that was ever measured, since others may compute at the same time."""
 
 
-def products_a_second(threads: int) -> float:
+def peak_flops(threads: int) -> float:
     """Multiplications and additions of f32 in a second, measured once more."""
-    code, lanes, sums = _code()
-    found = _fastest(code.entries["products"], 4096, 2 * lanes * sums, threads)
+    code, lanes, accumulators = _code()
+    found = _fastest(code.entries["products"], 4096, 2 * lanes * accumulators, threads)
     return _most(("products", 0, threads), found)
 
 
-def bytes_a_second(size: int, threads: int, *, writes: bool) -> float:
+def peak_bytes_per_second(size: int, threads: int, *, writes: bool) -> float:
     """Bytes read and written in a second by loops over `size` bytes: half of them copied, or all read."""
     code, lanes, _ = _code()
-    turn = 4 * lanes * AT_ONCE
+    round_ = 4 * lanes * UNROLL
     parts = 2 * threads if writes else threads
-    held = max(1, size // parts // turn) * turn
+    held = max(1, size // parts // round_) * round_
     name = "copying" if writes else "reading"
     found = _fastest(code.entries[name], held, 2 * held if writes else held, threads)
     return _most((name, size, threads), found)
@@ -163,10 +163,10 @@ def _fastest(entry: Callable[[int], None], held: int, work: float, threads: int)
         target[:] = 0
         table = np.asarray([1, source.ctypes.data, target.ctypes.data, held], np.int64)
         count = 1
-        while _seconds(entry, table, count) < SECONDS:
+        while _seconds(entry, table, count) < LOOP_SECONDS:
             count *= 2
         best = 0.0
-        for _ in range(TRIES):
+        for _ in range(REPETITIONS):
             barrier.wait()
             best = max(best, work * count / _seconds(entry, table, count))
         return best

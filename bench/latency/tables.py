@@ -4,90 +4,92 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bench.latency.measure import NO_NETWORKS, Row
-from bench.latency.peers import ANCHOR, OURS, PEERS
-from bench.latency.ratios import Pace, geometric_mean
+from bench.latency.measure import NOT_IN_MEAN, ModelResult
+from bench.latency.peers import BASELINE, PEERS, XONNC
+from bench.latency.ratios import Latency, geometric_mean
 
 NOTHING = "–"
 
-ORDER = (ANCHOR, OURS, *(name for name in PEERS if name not in (ANCHOR, OURS)))
+ORDER = (BASELINE, XONNC, *(name for name in PEERS if name not in (BASELINE, XONNC)))
 """Of columns."""
 
 
-def line(row: Row) -> str:
+def line(row: ModelResult) -> str:
     """A model's row as text."""
     parts = [f"{row.model:<20} {row.megabytes:6.1f} MB"]
     for name in ORDER:
         if name in row.failures:
             parts.append(f"{name}: {row.failures[name]}")
-        elif name in row.paces:
-            found, ready = row.paces[name], row.ready[name]
-            ratio = "" if name == ANCHOR else f" {found.median:5.2f} ({found.minimum:.2f})"
+        elif name in row.latencies:
+            found, compile_cost = row.latencies[name], row.compile_cost[name]
+            ratio = "" if name == BASELINE else f" {found.median:5.2f} ({found.minimum:.2f})"
             noise = " noisy" if found.is_noisy else ""
-            again = f", again {row.again[name].seconds:.2f} s" if name in row.again else ""
+            recompile_cost = (
+                f", again {row.recompile_cost[name].seconds:.2f} s" if name in row.recompile_cost else ""
+            )
             parts.append(
-                f"{name} {found.best * 1e3:8.2f} ms{ratio}{noise}, compile {ready.seconds:5.2f} s "
-                f"{ready.peak:5.0f} MB{again}"
+                f"{name} {found.best * 1e3:8.2f} ms{ratio}{noise}, compile {compile_cost.seconds:5.2f} s "
+                f"{compile_cost.peak:5.0f} MB{recompile_cost}"
             )
     return " | ".join(parts)
 
 
-def latency_table(rows: Sequence[Row]) -> str:
+def latency_table(rows: Sequence[ModelResult]) -> str:
     """Milliseconds of the anchor, and ratios to them: medians of pairs, in brackets of the minima."""
 
-    def cell(row: Row, name: str) -> str:
-        found = row.paces.get(name)
+    def cell(row: ModelResult, name: str) -> str:
+        found = row.latencies.get(name)
         if found is None:
             return NOTHING
         noise = "\\*" if found.is_noisy else ""
         return (
             f"{found.best * 1e3:.2f} ms"
-            if name == ANCHOR
+            if name == BASELINE
             else f"{found.median:.2f} ({found.minimum:.2f}){noise}"
         )
 
     means: list[str] = []
     for name in _present(rows):
-        paces = paces_of(name, rows)
-        if not paces:
+        latencies = latencies_of(name, rows)
+        if not latencies:
             means.append(NOTHING)
             continue
         median, minimum = (
-            geometric_mean([getattr(each, kind) for each in paces]) for kind in ("median", "minimum")
+            geometric_mean([getattr(each, kind) for each in latencies]) for kind in ("median", "minimum")
         )
-        means.append("" if name == ANCHOR else f"{median:.2f} ({minimum:.2f}) of {len(paces)}")
+        means.append("" if name == BASELINE else f"{median:.2f} ({minimum:.2f}) of {len(latencies)}")
     return f"{_table(rows, cell)}\n| geometric mean of networks | {' | '.join(means)} |"
 
 
-def compile_table(rows: Sequence[Row]) -> str:
+def compile_table(rows: Sequence[ModelResult]) -> str:
     """Seconds to the first answer, in brackets in a second process, of those that keep what they compiled."""
 
-    def cell(row: Row, name: str) -> str:
-        if name not in row.paces:
+    def cell(row: ModelResult, name: str) -> str:
+        if name not in row.latencies:
             return NOTHING
-        again = f" ({row.again[name].seconds:.2f})" if name in row.again else ""
-        return f"{row.ready[name].seconds:.2f}{again}"
+        recompile_cost = f" ({row.recompile_cost[name].seconds:.2f})" if name in row.recompile_cost else ""
+        return f"{row.compile_cost[name].seconds:.2f}{recompile_cost}"
 
     return _table(rows, cell)
 
 
-def memory_table(rows: Sequence[Row]) -> str:
+def memory_table(rows: Sequence[ModelResult]) -> str:
     """Megabytes at most until the first answer, beyond what the packages need, and of the file."""
 
-    def cell(row: Row, name: str) -> str:
-        return f"{row.ready[name].peak:.0f}" if name in row.paces else NOTHING
+    def cell(row: ModelResult, name: str) -> str:
+        return f"{row.compile_cost[name].peak:.0f}" if name in row.latencies else NOTHING
 
     return _table(rows, cell, [("file", lambda row: f"{row.megabytes:.0f}")])
 
 
-def loads(rows: Sequence[Row]) -> str:
+def load_averages(rows: Sequence[ModelResult]) -> str:
     """The machine's load meanwhile; the peers are part of it."""
     found = [row.load for row in rows]
     least, most = min(found), max(found)
     return f"Load average of the machine meanwhile, the peers' own among it: {least:.1f} to {most:.1f}."
 
 
-def reasons(rows: Sequence[Row]) -> str:
+def reasons(rows: Sequence[ModelResult]) -> str:
     """Why peers do not run models, a line each."""
     return "\n".join(
         f"* {row.model}, {name}: {row.failures[name]}"
@@ -97,20 +99,20 @@ def reasons(rows: Sequence[Row]) -> str:
     )
 
 
-def paces_of(name: str, rows: Sequence[Row]) -> list[Pace]:
+def latencies_of(name: str, rows: Sequence[ModelResult]) -> list[Latency]:
     """A peer's on all networks."""
-    return [row.paces[name] for row in rows if name in row.paces and row.model not in NO_NETWORKS]
+    return [row.latencies[name] for row in rows if name in row.latencies and row.model not in NOT_IN_MEAN]
 
 
-def _present(rows: Sequence[Row]) -> list[str]:
+def _present(rows: Sequence[ModelResult]) -> list[str]:
     """The peers that ran any of the models."""
-    return [name for name in ORDER if any(name in row.paces for row in rows)]
+    return [name for name in ORDER if any(name in row.latencies for row in rows)]
 
 
 def _table(
-    rows: Sequence[Row],
-    cell: Callable[[Row, str], str],
-    leading: Sequence[tuple[str, Callable[[Row], str]]] = (),
+    rows: Sequence[ModelResult],
+    cell: Callable[[ModelResult, str], str],
+    leading: Sequence[tuple[str, Callable[[ModelResult], str]]] = (),
 ) -> str:
     names = _present(rows)
     titles = ["model", *(title for title, _ in leading), *names]

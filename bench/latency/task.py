@@ -25,6 +25,6 @@ class Task:
     folder: Path
     """What a peer keeps of its work, it finds here when it is asked again."""
 
-    def kept(self, name: str) -> Path:
+    def cached(self, name: str) -> Path:
         """The path of a file that is kept."""
         return self.folder / name

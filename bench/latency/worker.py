@@ -28,19 +28,19 @@ from bench.latency.peers import PEERS
 from bench.latency.task import Task
 from bench.simplification.memory import begin_peak, peak
 
-PATIENCE = 300.0
+TIMEOUT_SECONDS = 300.0
 """Seconds that a peer has for a model until its first answer."""
 
 
 @dataclass(frozen=True)
-class Ready:
+class CompileCost:
     """What it took to the first answer: seconds, and megabytes beyond what the process held before."""
 
     seconds: float
     peak: float
 
 
-class Failed(Exception):
+class PeerError(Exception):
     """A peer ended before its time; the message says why."""
 
 
@@ -52,13 +52,13 @@ def reason(lines: Sequence[str]) -> str:
 
 class Worker:
     """
-    A peer's process; `ready` is what compiling took.
+    A peer's process; `compile_cost` is what compiling took.
 
-    What the peer keeps is in `folder`. Raises `Failed` if it does not answer, within `patience` seconds.
+    What the peer keeps is in `folder`. Raises `PeerError` if it does not answer, within `timeout` seconds.
     """
 
     def __init__(
-        self, peer: str, path: Path, feeds: Path, threads: int, folder: Path, patience: float = PATIENCE
+        self, peer: str, path: Path, feeds: Path, threads: int, folder: Path, timeout: float = TIMEOUT_SECONDS
     ) -> None:
         # A file, because a pipe that nobody reads would stop a peer that has much to say.
         self._errors = TemporaryFile("w+", errors="replace")
@@ -71,12 +71,12 @@ class Worker:
             errors="replace",
         )
         self._is_late = False
-        timer = Timer(patience, self._give_up)
+        timer = Timer(timeout, self._give_up)
         timer.start()
         try:
-            self.ready = Ready(**json.loads(self._answer()))
-        except Failed as failure:
-            raise Failed(f"no answer within {patience:.0f} s") if self._is_late else failure from None
+            self.compile_cost = CompileCost(**json.loads(self._answer()))
+        except PeerError as failure:
+            raise PeerError(f"no answer within {timeout:.0f} s") if self._is_late else failure from None
         finally:
             timer.cancel()
 
@@ -116,7 +116,7 @@ class Worker:
         ended = self._process.wait()
         self._errors.seek(0)
         lines = self._errors.read().strip().splitlines() or [f"it ended with {ended} and no message"]
-        raise Failed(reason(lines)[:200])
+        raise PeerError(reason(lines)[:200])
 
 
 def main() -> int:
@@ -125,7 +125,7 @@ def main() -> int:
     if threads == "1" and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     opened = PEERS[peer]
-    opened.bring()
+    opened.import_packages()
     with np.load(feeds_path) as held:
         feeds = {name: held[name] for name in held.files}
     before = begin_peak()
@@ -142,12 +142,12 @@ def main() -> int:
             np.savez(command, *outputs)
             _answer("done")
             continue
-        turn: list[float] = []
+        round_: list[float] = []
         for _ in range(int(command)):
             begun = time.perf_counter()
             run(feeds)
-            turn.append(time.perf_counter() - begun)
-        _answer(json.dumps(turn))
+            round_.append(time.perf_counter() - begun)
+        _answer(json.dumps(round_))
     return 0
 
 

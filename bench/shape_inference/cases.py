@@ -19,29 +19,29 @@ from bench.models import MODELS, path_of
 KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted")
 """What `onnx.backend.test` has; the real models are among `bench/models.py`."""
 
-MOST_BYTES = 1 << 16
+MAX_BYTES = 1 << 16
 """Larger tensors are weights, which no shape depends on."""
 
 
 WEIGHT = "weight"
 """Marks inputs that were weights."""
 
-SCALED = ("chain", "many")
+SIZE_SERIES = ("chain", "many")
 
 INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 
 
 @dataclass(frozen=True)
-class Case:
+class ShapeCase:
     """One model, stripped."""
 
     name: str
     model: onnx.ModelProto
-    seen: Mapping[str, Sequence[int]]
+    observed: Mapping[str, Sequence[int]]
     """Shapes of outputs as they were when the model ran."""
 
 
-def backend_cases() -> Iterator[Case]:
+def backend_cases() -> Iterator[ShapeCase]:
     """All models of `onnx.backend.test`."""
     for kind in KINDS:
         with warnings.catch_warnings():
@@ -51,25 +51,25 @@ def backend_cases() -> Iterator[Case]:
             model = case.model
             if model is None:
                 assert case.model_dir is not None
-                model = loaded(Path(case.model_dir) / "model.onnx")
-            yield Case(case.name, stripped(model), _seen(model, case.data_sets))
+                model = load_without_data(Path(case.model_dir) / "model.onnx")
+            yield ShapeCase(case.name, without_types(model), _observed(model, case.data_sets))
 
 
-def bench_names() -> list[str]:
+def benchmark_names() -> list[str]:
     """The models of the benchmarks, but for those that differ only in their size."""
-    return [name for name in MODELS if not name.startswith(SCALED)]
+    return [name for name in MODELS if not name.startswith(SIZE_SERIES)]
 
 
-def bench_cases() -> Iterator[Case]:
+def benchmark_cases() -> Iterator[ShapeCase]:
     """The models of the benchmarks; large weights become inputs."""
-    for name in bench_names():
-        yield Case(name, stripped(without_weights(loaded(path_of(name)))), {})
+    for name in benchmark_names():
+        yield ShapeCase(name, without_types(without_weights(load_without_data(path_of(name)))), {})
 
 
-def dynamic_cases() -> Iterator[Case]:
+def dynamic_cases() -> Iterator[ShapeCase]:
     """The models of the benchmarks with a batch of any size, and texts of any length."""
-    for name in bench_names():
-        model = stripped(without_weights(loaded(path_of(name))))
+    for name in benchmark_names():
+        model = without_types(without_weights(load_without_data(path_of(name))))
         weights = {tensor.name for tensor in model.graph.initializer}
         for port in model.graph.input:
             dims = port.type.tensor_type.shape.dim
@@ -78,10 +78,10 @@ def dynamic_cases() -> Iterator[Case]:
                 dims[0].dim_param = "batch"
                 if is_text:
                     dims[1].dim_param = "seq"
-        yield Case(name, model, {})
+        yield ShapeCase(name, model, {})
 
 
-def loaded(path: Path) -> onnx.ModelProto:
+def load_without_data(path: Path) -> onnx.ModelProto:
     """A model without its external data."""
     model = onnx.ModelProto()
     model.ParseFromString(path.read_bytes())
@@ -103,32 +103,32 @@ def without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _is_large(tensor: onnx.TensorProto) -> bool:
-    return len(tensor.raw_data) > MOST_BYTES or tensor.data_location == onnx.TensorProto.EXTERNAL
+    return len(tensor.raw_data) > MAX_BYTES or tensor.data_location == onnx.TensorProto.EXTERNAL
 
 
-def stripped(model: onnx.ModelProto) -> onnx.ModelProto:
+def without_types(model: onnx.ModelProto) -> onnx.ModelProto:
     """A copy that says nothing of values inside the main graph, and only element types of its outputs."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     del copy.graph.value_info[:]
     for output in copy.graph.output:
-        _forget(output.type)
+        _clear_shape(output.type)
     return copy
 
 
-def _forget(type_: onnx.TypeProto) -> None:
+def _clear_shape(type_: onnx.TypeProto) -> None:
     match type_.WhichOneof("value"):
         case "tensor_type":
             type_.tensor_type.ClearField("shape")
         case "sequence_type":
-            _forget(type_.sequence_type.elem_type)
+            _clear_shape(type_.sequence_type.elem_type)
         case "optional_type":
-            _forget(type_.optional_type.elem_type)
+            _clear_shape(type_.optional_type.elem_type)
         case _:
             pass
 
 
-def _seen(model: onnx.ModelProto, data_sets: object) -> dict[str, Sequence[int]]:
+def _observed(model: onnx.ModelProto, data_sets: object) -> dict[str, Sequence[int]]:
     """The shapes of the expected outputs."""
     first = data_sets[0] if _is_list(data_sets) and data_sets else None
     outputs = first[1] if _is_list(first) else None

@@ -12,7 +12,7 @@ import onnx.shape_inference
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from bench.shape_inference.cases import Case
+from bench.shape_inference.cases import ShapeCase
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.locations import output_names
 from xonnc.errors import XonncError
@@ -40,50 +40,50 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ShapeVerdict:
     """What there is to say of one model."""
 
     name: str
     dims: int
     """Dimensions that the onnx package knows or names as an input."""
-    more: int
+    only_ours: int
     """Dimensions, or whole shapes, that only we know."""
     findings: Sequence[Finding]
 
 
-def judge(case: Case) -> Verdict:
+def compare_case(case: ShapeCase) -> ShapeVerdict:
     """Infers the shapes of a case by both and compares them."""
-    theirs = by_onnx(case.model)
+    theirs = infer_with_onnx(case.model)
     try:
-        ours = by_us(case.model)
+        ours = infer_with_xonnc(case.model)
     except XonncError as error:
-        return Verdict(case.name, 0, 0, [Finding("error", "", str(error))])
+        return ShapeVerdict(case.name, 0, 0, [Finding("error", "", str(error))])
     names = {dim for port in case.model.graph.input for dim in _names(port.type)}
-    dims = more = 0
+    dims = only_ours = 0
     findings: list[Finding] = []
     for name, type_ in theirs.items():
         if name not in ours:
             findings.append(Finding("less", name, f"nothing for {_text(type_)}"))
             continue
         found = list(_compared(type_, ours[name], names))
-        dims += sum(1 for each in found if each.counts)
-        more += sum(1 for each in found if each.is_more)
-        seen = case.seen.get(name)
-        told_wrong = seen is not None and not _fits(type_, seen)
+        dims += sum(1 for each in found if each.known_to_onnx)
+        only_ours += sum(1 for each in found if each.only_ours)
+        observed = case.observed.get(name)
+        told_wrong = observed is not None and not _fits(type_, observed)
         findings += [
             Finding(each.kind, name, each.what, told_wrong) for each in found if each.kind is not None
         ]
     findings += [
-        Finding("wrong", name, f"{_text(ours[name])}, but the model gave {list(seen)}")
-        for name, seen in case.seen.items()
-        if name in ours and not _fits(ours[name], seen)
+        Finding("wrong", name, f"{_text(ours[name])}, but the model gave {list(observed)}")
+        for name, observed in case.observed.items()
+        if name in ours and not _fits(ours[name], observed)
     ]
-    return Verdict(case.name, dims, more, findings)
+    return ShapeVerdict(case.name, dims, only_ours, findings)
 
 
-def nameless(case: Case) -> list[str]:
+def unknown_dims(case: ShapeCase) -> list[str]:
     """The values of a case with sizes that are neither known nor named."""
-    found = by_us(case.model)
+    found = infer_with_xonnc(case.model)
     return [
         f"{name}: {_text(type_)}"
         for name, type_ in found.items()
@@ -95,7 +95,7 @@ def nameless(case: Case) -> list[str]:
     ]
 
 
-def by_onnx(model: onnx.ModelProto) -> Types:
+def infer_with_onnx(model: onnx.ModelProto) -> Types:
     """What the onnx package infers, strictly if it can."""
     try:
         inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
@@ -104,7 +104,7 @@ def by_onnx(model: onnx.ModelProto) -> Types:
     return {info.name: info.type for info in (*inferred.graph.value_info, *inferred.graph.output)}
 
 
-def by_us(model: onnx.ModelProto) -> Types:
+def infer_with_xonnc(model: onnx.ModelProto) -> Types:
     """What shape inference here finds."""
     module = import_proto(model, new_context())
     _, facts = learn_shapes(module)
@@ -122,21 +122,21 @@ def _main(module: ModuleOp) -> FuncOp:
 
 
 @dataclass(frozen=True)
-class _Compared:
+class _DimComparison:
     """One dimension, or what is wrong with a whole type."""
 
     kind: Kind | None = None
     what: str = ""
-    counts: bool = False
-    is_more: bool = False
+    known_to_onnx: bool = False
+    only_ours: bool = False
 
 
-def _compared(theirs: onnx.TypeProto, ours: onnx.TypeProto, names: set[str]) -> Iterator[_Compared]:
+def _compared(theirs: onnx.TypeProto, ours: onnx.TypeProto, names: set[str]) -> Iterator[_DimComparison]:
     kind = theirs.WhichOneof("value")
     if kind is None:
         return
     if ours.WhichOneof("value") != kind:
-        yield _Compared("other", f"{_text(ours)} for {_text(theirs)}")
+        yield _DimComparison("other", f"{_text(ours)} for {_text(theirs)}")
     elif kind == "sequence_type":
         yield from _compared(theirs.sequence_type.elem_type, ours.sequence_type.elem_type, names)
     elif kind == "optional_type":
@@ -147,16 +147,16 @@ def _compared(theirs: onnx.TypeProto, ours: onnx.TypeProto, names: set[str]) -> 
 
 def _tensors(
     theirs: onnx.TypeProto.Tensor, ours: onnx.TypeProto.Tensor, names: set[str]
-) -> Iterator[_Compared]:
+) -> Iterator[_DimComparison]:
     text = f"{_tensor_text(ours)} for {_tensor_text(theirs)}"
     if theirs.elem_type not in (0, ours.elem_type):
-        yield _Compared("other", text)
+        yield _DimComparison("other", text)
     elif not theirs.HasField("shape"):
-        yield _Compared(is_more=ours.HasField("shape"))
+        yield _DimComparison(only_ours=ours.HasField("shape"))
     elif not ours.HasField("shape"):
-        yield _Compared("less", text, counts=True)
+        yield _DimComparison("less", text, known_to_onnx=True)
     elif len(theirs.shape.dim) != len(ours.shape.dim):
-        yield _Compared("other", text, counts=True)
+        yield _DimComparison("other", text, known_to_onnx=True)
     else:
         for one, other in zip(theirs.shape.dim, ours.shape.dim, strict=True):
             yield _dims(one, other, names, text)
@@ -167,27 +167,29 @@ def _dims(
     ours: onnx.TensorShapeProto.Dimension,
     names: set[str],
     text: str,
-) -> _Compared:
+) -> _DimComparison:
     if theirs.HasField("dim_value"):
         if not ours.HasField("dim_value"):
-            return _Compared("less", text, counts=True)
-        return _Compared("other" if ours.dim_value != theirs.dim_value else None, text, counts=True)
+            return _DimComparison("less", text, known_to_onnx=True)
+        return _DimComparison(
+            "other" if ours.dim_value != theirs.dim_value else None, text, known_to_onnx=True
+        )
     if theirs.dim_param not in names or not theirs.dim_param:
-        return _Compared(is_more=ours.HasField("dim_value") or bool(ours.dim_param))
+        return _DimComparison(only_ours=ours.HasField("dim_value") or bool(ours.dim_param))
     if ours.HasField("dim_value"):
-        return _Compared(counts=True, is_more=True)
+        return _DimComparison(known_to_onnx=True, only_ours=True)
     if not ours.dim_param:
-        return _Compared("less", text, counts=True)
-    return _Compared("other" if ours.dim_param != theirs.dim_param else None, text, counts=True)
+        return _DimComparison("less", text, known_to_onnx=True)
+    return _DimComparison("other" if ours.dim_param != theirs.dim_param else None, text, known_to_onnx=True)
 
 
-def _fits(type_: onnx.TypeProto, seen: Sequence[int]) -> bool:
+def _fits(type_: onnx.TypeProto, observed: Sequence[int]) -> bool:
     """Whether a tensor of a shape may have a type."""
     if type_.WhichOneof("value") != "tensor_type" or not type_.tensor_type.HasField("shape"):
         return True
     dims = type_.tensor_type.shape.dim
-    pairs = zip(dims, seen, strict=False)
-    return len(dims) == len(seen) and all(
+    pairs = zip(dims, observed, strict=False)
+    return len(dims) == len(observed) and all(
         not dim.HasField("dim_value") or dim.dim_value == size for dim, size in pairs
     )
 

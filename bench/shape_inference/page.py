@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bench.shape_inference.comparison import Finding, Verdict
+from bench.shape_inference.comparison import Finding, ShapeVerdict
 from bench.shape_inference.known_differences import reason
 
 TEXT = """# Inferred shapes
@@ -31,11 +31,11 @@ texts: sizes of values inside that are neither known nor named.
 
 | model | without a name |
 |---|---|
-{nameless}
+{unknown_dims}
 """
 
 
-def unexplained(verdicts: Sequence[Verdict]) -> list[tuple[str, Finding]]:
+def unexplained(verdicts: Sequence[ShapeVerdict]) -> list[tuple[str, Finding]]:
     """What differs without a reason that is known."""
     return [
         (verdict.name, finding)
@@ -45,8 +45,8 @@ def unexplained(verdicts: Sequence[Verdict]) -> list[tuple[str, Finding]]:
     ]
 
 
-def page(verdicts: Sequence[Verdict], nameless: Mapping[str, int]) -> str:
-    """The page, in Markdown; `nameless` counts values of models with dynamic inputs."""
+def page(verdicts: Sequence[ShapeVerdict], unknown_dims: Mapping[str, int]) -> str:
+    """The page, in Markdown; `unknown_dims` counts values of models with dynamic inputs."""
     found = [(verdict.name, finding) for verdict in verdicts for finding in verdict.findings]
     rows = [
         f"| `{name}` | `{finding.value}` | {finding.what} | {reason(name, finding)} |"
@@ -55,9 +55,9 @@ def page(verdicts: Sequence[Verdict], nameless: Mapping[str, int]) -> str:
     return TEXT.format(
         models=len(verdicts),
         dims=sum(verdict.dims for verdict in verdicts),
-        more=sum(verdict.more for verdict in verdicts),
+        more=sum(verdict.only_ours for verdict in verdicts),
         less=sum(1 for _, finding in found if finding.kind == "less"),
         other=sum(1 for _, finding in found if finding.kind == "other"),
         rows="\n".join(rows),
-        nameless="\n".join(f"| `{name}` | {count} |" for name, count in nameless.items()),
+        unknown_dims="\n".join(f"| `{name}` | {count} |" for name, count in unknown_dims.items()),
     )

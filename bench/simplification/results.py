@@ -9,22 +9,22 @@ from dataclasses import dataclass, field
 
 from bench.models import CHAIN_LENGTHS, LARGEST, NETWORKS
 from bench.simplification.sample import Failure, Sample
-from bench.simplification.tools import BASELINE, OURS
+from bench.simplification.tools import BASELINE, XONNC
 
-FEWEST_NODES_OF = ("onnxsim", "onnxslim", "ort-basic")
-FASTER_THAN = ("onnxslim", "onnxoptimizer", "onnxscript")
-LARGE = 40.0
+NODE_COUNT_PEERS = ("onnxsim", "onnxslim", "ort-basic")
+SPEED_PEERS = ("onnxslim", "onnxoptimizer", "onnxscript")
+LARGE_MEGABYTES = 40.0
 """Megabytes from which on we are to be as fast as `ort-basic`."""
 PEAK_FACTOR, PEAK_MEGABYTES = 1.3, 60.0
 CHAIN, CHAIN_SECONDS = "chain5k", 1.5
-FLATNESS = 1.3
+MAX_COST_RATIO = 1.3
 """How much more a node of the dearest chain may cost than one of the cheapest."""
 NOISE = 0.1
 """Ratios of medians and of minima that are further apart than this say nothing."""
 
 
 @dataclass
-class Cell:
+class ToolResult:
     """What a tool did to a model."""
 
     samples: list[Sample] = field(default_factory=list[Sample])
@@ -76,88 +76,93 @@ class Cell:
 
 
 @dataclass
-class Figures:
+class Measurements:
     """Cells by model and tool, and the size of each model in megabytes."""
 
     tools: list[str]
     sizes: dict[str, float] = field(default_factory=dict[str, float])
-    cells: dict[str, dict[str, Cell]] = field(default_factory=dict[str, dict[str, Cell]])
+    cells: dict[str, dict[str, ToolResult]] = field(default_factory=dict[str, dict[str, ToolResult]])
 
-    def cell(self, model: str, tool: str) -> Cell:
+    def cell(self, model: str, tool: str) -> ToolResult:
         """The cell, empty at first."""
-        return self.cells.setdefault(model, {}).setdefault(tool, Cell())
+        return self.cells.setdefault(model, {}).setdefault(tool, ToolResult())
 
-    def done(self, model: str, tool: str) -> Cell | None:
+    def done(self, model: str, tool: str) -> ToolResult | None:
         """The cell, if there is a figure in it."""
         cell = self.cells.get(model, {}).get(tool)
         return cell if cell is not None and cell.is_done else None
 
-    def loaded(self, model: str) -> Cell | None:
+    def loaded(self, model: str) -> ToolResult | None:
         """What reading the model takes."""
         return self.done(model, BASELINE)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Requirement:
     """Whether something that was asked holds, and for what it does not."""
 
-    asked: str
-    misses: list[str]
+    text: str
+    failures: list[str]
     checked: int
 
     @property
     def passed(self) -> bool:
         """Whether it holds for all that was measured, and something was."""
-        return not self.misses and self.checked > 0
+        return not self.failures and self.checked > 0
 
 
-def verdicts(figures: Figures) -> list[Verdict]:
+def requirements(measurements: Measurements) -> list[Requirement]:
     """What issue 3 asks for, point by point, of what was measured."""
-    ours = {model: cell for model in figures.cells if (cell := figures.done(model, OURS)) is not None}
-    all_of_ours = [figures.cells[model][OURS] for model in figures.cells if OURS in figures.cells[model]]
+    ours = {
+        model: cell for model in measurements.cells if (cell := measurements.done(model, XONNC)) is not None
+    }
+    all_of_ours = [
+        measurements.cells[model][XONNC] for model in measurements.cells if XONNC in measurements.cells[model]
+    ]
     found = [
-        _verdict(
+        _requirement(
             "every model is simplified, and agrees with the original",
             (
                 f"{model}: {cell.failure or cell.disagreement}" if cell.failure or cell.disagreement else ""
-                for model in figures.cells
-                if (cell := figures.cells[model].get(OURS)) is not None
+                for model in measurements.cells
+                if (cell := measurements.cells[model].get(XONNC)) is not None
             ),
         ),
-        _verdict(
-            f"nodes <= the fewest of {', '.join(FEWEST_NODES_OF)}",
+        _requirement(
+            f"nodes <= the fewest of {', '.join(NODE_COUNT_PEERS)}",
             (
-                _more(model, cell.nodes, {tool: peer.nodes for tool, peer in rivals.items()})
+                _more(model, cell.nodes, {tool: peer.nodes for tool, peer in peers.items()})
                 for model, cell in ours.items()
-                if (rivals := _rivals(figures, model, FEWEST_NODES_OF))
+                if (peers := _results_of(measurements, model, NODE_COUNT_PEERS))
             ),
         ),
-        _verdict(
-            f"time <= ort-basic from {LARGE:.0f} MB on",
+        _requirement(
+            f"time <= ort-basic from {LARGE_MEGABYTES:.0f} MB on",
             (
-                _slower(model, cell, rivals)
+                _slower(model, cell, peers)
                 for model, cell in ours.items()
-                if figures.sizes[model] >= LARGE and (rivals := _rivals(figures, model, ("ort-basic",)))
+                if measurements.sizes[model] >= LARGE_MEGABYTES
+                and (peers := _results_of(measurements, model, ("ort-basic",)))
             ),
         ),
-        _verdict(
-            f"faster than {', '.join(FASTER_THAN)}",
+        _requirement(
+            f"faster than {', '.join(SPEED_PEERS)}",
             (
-                _slower(model, cell, rivals)
+                _slower(model, cell, peers)
                 for model, cell in ours.items()
-                if (rivals := _rivals(figures, model, FASTER_THAN))
+                if (peers := _results_of(measurements, model, SPEED_PEERS))
             ),
         ),
-        _verdict(
+        _requirement(
             f"peak <= {PEAK_FACTOR} x file + {PEAK_MEGABYTES:.0f} MB",
             (
                 f"{model}: {cell.peak:.0f} MB of {most:.0f}" if cell.peak > most else ""
                 for model, cell in ours.items()
                 if model in NETWORKS or model == LARGEST
-                for most in [PEAK_FACTOR * figures.sizes[model] + PEAK_MEGABYTES]
+                for most in [PEAK_FACTOR * measurements.sizes[model] + PEAK_MEGABYTES]
             ),
         ),
-        _verdict(
+        _requirement(
             f"{CHAIN} in {CHAIN_SECONDS} s",
             (
                 f"{cell.seconds:.2f} s" if cell.seconds > CHAIN_SECONDS else ""
@@ -167,55 +172,57 @@ def verdicts(figures: Figures) -> list[Verdict]:
         ),
         _flat({count: ours[name] for count in CHAIN_LENGTHS if (name := f"chain_{count}") in ours}),
     ]
-    return [verdict for verdict in found if verdict.checked or not all_of_ours]
+    return [requirement for requirement in found if requirement.checked or not all_of_ours]
 
 
-def costs(cells: dict[int, Cell]) -> dict[int, float]:
+def costs(cells: dict[int, ToolResult]) -> dict[int, float]:
     """Microseconds a node by the length of the chain."""
     return {count: cell.seconds / count * 1e6 for count, cell in cells.items()}
 
 
-def _flat(cells: dict[int, Cell]) -> Verdict:
-    asked = f"a node costs the same in chains of all lengths, within a factor of {FLATNESS}"
+def _flat(cells: dict[int, ToolResult]) -> Requirement:
+    text = f"a node costs the same in chains of all lengths, within a factor of {MAX_COST_RATIO}"
     if len(cells) < 2:
-        return Verdict(asked, [], 0)
+        return Requirement(text, [], 0)
     found = costs(cells)
     told = ", ".join(f"{count}: {cost:.0f} us" for count, cost in found.items())
-    return Verdict(asked, [told] if max(found.values()) > FLATNESS * min(found.values()) else [], len(cells))
+    return Requirement(
+        text, [told] if max(found.values()) > MAX_COST_RATIO * min(found.values()) else [], len(cells)
+    )
 
 
-def _verdict(asked: str, outcomes: Iterable[str]) -> Verdict:
+def _requirement(text: str, outcomes: Iterable[str]) -> Requirement:
     """Outcomes are empty where it holds."""
     found = list(outcomes)
-    return Verdict(asked, [outcome for outcome in found if outcome], len(found))
+    return Requirement(text, [outcome for outcome in found if outcome], len(found))
 
 
-def _rivals(figures: Figures, model: str, tools: Iterable[str]) -> dict[str, Cell]:
-    return {tool: cell for tool in tools if (cell := figures.done(model, tool)) is not None}
+def _results_of(measurements: Measurements, model: str, tools: Iterable[str]) -> dict[str, ToolResult]:
+    return {tool: cell for tool in tools if (cell := measurements.done(model, tool)) is not None}
 
 
-def _more(model: str, nodes: int, rivals: dict[str, int]) -> str:
-    best = min(rivals, key=lambda tool: rivals[tool])
-    return f"{model}: {nodes} of {rivals[best]} ({best})" if nodes > rivals[best] else ""
+def _more(model: str, nodes: int, peers: dict[str, int]) -> str:
+    best = min(peers, key=lambda tool: peers[tool])
+    return f"{model}: {nodes} of {peers[best]} ({best})" if nodes > peers[best] else ""
 
 
-def ratio(cell: Cell, rival: Cell) -> float:
+def ratio(cell: ToolResult, peer: ToolResult) -> float:
     """How many times as long as its rival a tool takes: the median over the turns that they took together."""
-    if len(cell.samples) != len(rival.samples):
-        return cell.seconds / rival.seconds
-    pairs = zip(cell.samples, rival.samples, strict=True)
+    if len(cell.samples) != len(peer.samples):
+        return cell.seconds / peer.seconds
+    pairs = zip(cell.samples, peer.samples, strict=True)
     return statistics.median(one.seconds / other.seconds for one, other in pairs)
 
 
-def _slower(model: str, cell: Cell, rivals: dict[str, Cell]) -> str:
+def _slower(model: str, cell: ToolResult, peers: dict[str, ToolResult]) -> str:
     found = [
-        f"{times:.2f} of {tool}{_noise(times, cell, rival)}"
-        for tool, rival in rivals.items()
-        if (times := ratio(cell, rival)) > 1
+        f"{times:.2f} of {tool}{_noise(times, cell, peer)}"
+        for tool, peer in peers.items()
+        if (times := ratio(cell, peer)) > 1
     ]
     return f"{model}: {', '.join(found)}" if found else ""
 
 
-def _noise(times: float, cell: Cell, rival: Cell) -> str:
+def _noise(times: float, cell: ToolResult, peer: ToolResult) -> str:
     """Says so if the median and the minima tell different stories."""
-    return " (noisy)" if abs(times / (cell.fastest / rival.fastest) - 1) > NOISE else ""
+    return " (noisy)" if abs(times / (cell.fastest / peer.fastest) - 1) > NOISE else ""

@@ -8,84 +8,89 @@ from dataclasses import asdict
 from math import exp, log
 
 from bench.models import CHAIN_LENGTHS
-from bench.simplification.results import Cell, Figures, costs, verdicts
+from bench.simplification.results import Measurements, ToolResult, costs, requirements
 from bench.simplification.sample import Sample
-from bench.simplification.tools import BASELINE, OURS, TOOLS
+from bench.simplification.tools import BASELINE, TOOLS, XONNC
 
 NOTHING = "–"
 
 
-def tables(figures: Figures) -> str:
+def tables(measurements: Measurements) -> str:
     """Time, memory and nodes by model and tool; cost of a node; what was asked."""
-    others = [tool for tool in figures.tools if tool != BASELINE]
+    others = [tool for tool in measurements.tools if tool != BASELINE]
     parts = [
         f"Time as a multiple of {BASELINE}; medians\n",
-        _table(figures, others, [("MB", _size), (f"{BASELINE} s", _load_seconds)], _time),
-        _geomeans(figures, others),
+        _table(measurements, others, [("MB", _size), (f"{BASELINE} s", _load_seconds)], _time),
+        _geomeans(measurements, others),
         "\nPeak memory as a multiple of the file\n",
-        _table(figures, figures.tools, [("MB", _size)], _peak),
+        _table(measurements, measurements.tools, [("MB", _size)], _peak),
         "\nNodes left\n",
-        _table(figures, others, [("nodes in", _nodes_in)], lambda _figures, _model, cell: str(cell.nodes)),
+        _table(
+            measurements, others, [("nodes in", _nodes_in)], lambda _figures, _model, cell: str(cell.nodes)
+        ),
         "\nSeconds before the clock starts: interpreter, imports, a model of one node\n",
-        ", ".join(f"{tool} {start:.2f}" for tool, start in _starts(figures)),
+        ", ".join(f"{tool} {start:.2f}" for tool, start in _starts(measurements)),
         "",
-        _chains(figures),
-        *_failures(figures),
+        _chains(measurements),
+        *_failures(measurements),
         "\nAsked\n",
         *(
-            f"* {'holds' if verdict.passed else 'MISSED'} ({verdict.checked}): {verdict.asked}"
-            + "".join(f"\n  * {miss}" for miss in verdict.misses)
-            for verdict in verdicts(figures)
+            f"* {'holds' if requirement.passed else 'MISSED'} ({requirement.checked}): {requirement.text}"
+            + "".join(f"\n  * {miss}" for miss in requirement.failures)
+            for requirement in requirements(measurements)
         ),
     ]
     return "\n".join(parts) + "\n"
 
 
-def as_json(figures: Figures) -> str:
+def as_json(measurements: Measurements) -> str:
     """Every sample."""
     return json.dumps(
         {
-            "tools": {name: TOOLS[name].title() for name in figures.tools},
-            "megabytes": figures.sizes,
+            "tools": {name: TOOLS[name].package_version() for name in measurements.tools},
+            "megabytes": measurements.sizes,
             "cells": {
                 model: {tool: asdict(cell) for tool, cell in row.items()}
-                for model, row in figures.cells.items()
+                for model, row in measurements.cells.items()
             },
-            "verdicts": [asdict(verdict) | {"passed": verdict.passed} for verdict in verdicts(figures)],
+            "requirements": [
+                asdict(requirement) | {"passed": requirement.passed}
+                for requirement in requirements(measurements)
+            ],
         },
         indent=1,
     )
 
 
-def from_json(text: str) -> Figures:
+def from_json(text: str) -> Measurements:
     """The figures of which `as_json` made a text."""
     kept = json.loads(text)
-    figures = Figures(list(kept["tools"]), kept["megabytes"])
+    measurements = Measurements(list(kept["tools"]), kept["megabytes"])
     for model, row in kept["cells"].items():
         for tool, fields in row.items():
             samples = [Sample(**sample) for sample in fields["samples"]]
-            figures.cells.setdefault(model, {})[tool] = Cell(**fields | {"samples": samples})
-    return figures
+            measurements.cells.setdefault(model, {})[tool] = ToolResult(**fields | {"samples": samples})
+    return measurements
 
 
 def _table(
-    figures: Figures,
+    measurements: Measurements,
     tools: list[str],
-    heads: list[tuple[str, Callable[[Figures, str], str]]],
-    tell: Callable[[Figures, str, Cell], str],
+    heads: list[tuple[str, Callable[[Measurements, str], str]]],
+    tell: Callable[[Measurements, str, ToolResult], str],
 ) -> str:
     lines = [_line(["model", *(head for head, _ in heads), *tools])]
     lines.append("|" + "---|" * (1 + len(heads) + len(tools)))
-    for model, row in figures.cells.items():
+    for model, row in measurements.cells.items():
         cells = [
             NOTHING
             if (cell := row.get(tool)) is None
-            else tell(figures, model, cell)
+            else tell(measurements, model, cell)
             if cell.is_done
             else "failed"
             for tool in tools
         ]
-        lines.append(_line([model, *(value(figures, model) for _, value in heads), *cells]))
+        lines.append(_line([model, *(value(measurements, model) for _, value in heads), *cells]))
     return "\n".join(lines)
 
 
@@ -93,61 +98,61 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _size(figures: Figures, model: str) -> str:
-    return f"{figures.sizes[model]:.3g}"
+def _size(measurements: Measurements, model: str) -> str:
+    return f"{measurements.sizes[model]:.3g}"
 
 
-def _load_seconds(figures: Figures, model: str) -> str:
-    loaded = figures.loaded(model)
+def _load_seconds(measurements: Measurements, model: str) -> str:
+    loaded = measurements.loaded(model)
     return NOTHING if loaded is None else f"{loaded.seconds:.3f}"
 
 
-def _nodes_in(figures: Figures, model: str) -> str:
-    loaded = figures.loaded(model)
+def _nodes_in(measurements: Measurements, model: str) -> str:
+    loaded = measurements.loaded(model)
     return NOTHING if loaded is None else str(loaded.nodes)
 
 
-def _time(figures: Figures, model: str, cell: Cell) -> str:
-    loaded = figures.loaded(model)
+def _time(measurements: Measurements, model: str, cell: ToolResult) -> str:
+    loaded = measurements.loaded(model)
     return f"{cell.seconds:.3f} s" if loaded is None else f"{cell.seconds / loaded.seconds:.3g}"
 
 
-def _peak(figures: Figures, model: str, cell: Cell) -> str:
-    return f"{cell.peak / figures.sizes[model]:.2f}"
+def _peak(measurements: Measurements, model: str, cell: ToolResult) -> str:
+    return f"{cell.peak / measurements.sizes[model]:.2f}"
 
 
-def _geomeans(figures: Figures, tools: list[str]) -> str:
+def _geomeans(measurements: Measurements, tools: list[str]) -> str:
     """The last line of the table of times: over the models that the tool did, so many."""
     cells = ["**geomean** (models)", "", ""]
     for tool in tools:
         ratios = [
             cell.seconds / loaded.seconds
-            for model in figures.cells
-            if (cell := figures.done(model, tool)) and (loaded := figures.loaded(model))
+            for model in measurements.cells
+            if (cell := measurements.done(model, tool)) and (loaded := measurements.loaded(model))
         ]
         mean = exp(sum(map(log, ratios)) / len(ratios)) if ratios else 0.0
         cells.append(f"**{mean:.3g}** ({len(ratios)})" if ratios else NOTHING)
     return _line(cells)
 
 
-def _starts(figures: Figures) -> Iterable[tuple[str, float]]:
-    for tool in figures.tools:
-        found = [cell.start for model in figures.cells if (cell := figures.done(model, tool))]
+def _starts(measurements: Measurements) -> Iterable[tuple[str, float]]:
+    for tool in measurements.tools:
+        found = [cell.start for model in measurements.cells if (cell := measurements.done(model, tool))]
         if found:
             yield tool, sorted(found)[len(found) // 2]
 
 
-def _chains(figures: Figures) -> str:
-    cells = {count: cell for count in CHAIN_LENGTHS if (cell := figures.done(f"chain_{count}", OURS))}
+def _chains(measurements: Measurements) -> str:
+    cells = {count: cell for count in CHAIN_LENGTHS if (cell := measurements.done(f"chain_{count}", XONNC))}
     if not cells:
         return ""
     told = ", ".join(f"{count}: {cost:.0f}" for count, cost in costs(cells).items())
-    return f"Microseconds of {OURS} a node by the length of the chain: {told}"
+    return f"Microseconds of {XONNC} a node by the length of the chain: {told}"
 
 
-def _failures(figures: Figures) -> Iterable[str]:
+def _failures(measurements: Measurements) -> Iterable[str]:
     """Why cells are empty or wrong."""
-    for model, row in figures.cells.items():
+    for model, row in measurements.cells.items():
         for tool, cell in row.items():
             if reason := cell.failure or cell.disagreement:
                 yield f"* {model}, {tool}: {reason}"

@@ -17,7 +17,7 @@ import onnx
 BASELINE = "onnx.load"
 """Reads the model and no more: what the times of all are told in."""
 
-OURS = "xonnc"
+XONNC = "xonnc"
 
 
 class Simplified(Protocol):
@@ -45,11 +45,11 @@ class Tool:
     is_standard: bool = True
     """Whether the nodes that it makes are of ONNX alone, so that they can be counted against others."""
 
-    def is_there(self) -> bool:
+    def is_installed(self) -> bool:
         """Whether its package is installed."""
         return find_spec(self.package) is not None
 
-    def title(self) -> str:
+    def package_version(self) -> str:
         """The package and its version."""
         return f"{self.package} {version(self.package)}"
 
@@ -180,7 +180,7 @@ def _open_session(source: Path, level: str, optimized: Path | None = None) -> ob
 TOOLS = {
     tool.name: tool
     for tool in (
-        Tool(OURS, "xonnc", _ours),
+        Tool(XONNC, "xonnc", _ours),
         Tool("xonnc+message", "xonnc", _ours_as_message),
         Tool(BASELINE, "onnx", _load),
         Tool("onnxsim", "onnxsim", _onnxsim),

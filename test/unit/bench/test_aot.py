@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench import aot
-from bench.aot import TOLERANCE, Row, main, measure
+from bench.aot import TOLERANCE, AotResult, main, measure
 from bench.zoo.convolutional import mnist_cnn
 from bench.zoo.recurrent import lstm
 
@@ -34,10 +34,10 @@ def small_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("form", ["so", "c"])
 @pytest.mark.parametrize("model", ["mnist_cnn", "lstm"])
 def test_small_networks_run_from_c(model: str, form: str) -> None:
-    row = measure(model, form, runs=1)
-    assert row.difference < TOLERANCE
-    assert row.files[f"model.{form}"] > 1000
-    assert ("model.weight" in row.files) == (form == "c")
+    result = measure(model, form, runs=1)
+    assert result.difference < TOLERANCE
+    assert result.files[f"model.{form}"] > 1000
+    assert ("model.weight" in result.files) == (form == "c")
 
 
 @pytest.mark.parametrize(("tolerance", "exit_code"), [(TOLERANCE, 0), (-1.0, 1)])
@@ -48,10 +48,10 @@ def test_the_table_is_written_and_other_outputs_fail(
     tolerance: float,
     exit_code: int,
 ) -> None:
-    row = Row("lstm", "so", 5, {"model.so": 7}, 9, 0.5, 0.25, 0.001, 0.002, 0.0)
+    result = AotResult("lstm", "so", 5, {"model.so": 7}, 9, 0.5, 0.25, 0.001, 0.002, 0.0)
 
-    def measured(model: str, form: str) -> Row:
-        return row
+    def measured(model: str, form: str) -> AotResult:
+        return result
 
     monkeypatch.setattr(aot, "measure", measured)
     monkeypatch.setattr(aot, "TOLERANCE", tolerance)
@@ -59,9 +59,9 @@ def test_the_table_is_written_and_other_outputs_fail(
     assert main(["--models", "lstm", "--forms", "so", "--json", str(path)]) == exit_code
     (written,) = json.loads(path.read_text())
     assert written["files"] == {"model.so": 7}
-    said = capsys.readouterr().out
-    assert "run 1.00 ms, session 2.00 ms" in said
-    assert "| lstm | `.so` | 0.00 MB | 0.2 s | 0.00 MB | 1.00 ms |" in said
+    stderr = capsys.readouterr().out
+    assert "run 1.00 ms, session 2.00 ms" in stderr
+    assert "| lstm | `.so` | 0.00 MB | 0.2 s | 0.00 MB | 1.00 ms |" in stderr
 
 
 def test_what_a_program_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench import backend
-from bench.backend import Outcome, main, page, run
+from bench.backend import BackendResult, main, page, run
 from xonnc.dialects.onnx.ops.tensor import UniqueOp
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LOWERINGS
 
@@ -55,8 +55,8 @@ def without_unique(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_case_passes_fails_or_runs_on_the_host() -> None:
     passed, hosted, failed = map(run, CASES)
-    assert passed == Outcome("test_abs", "", [])
-    assert hosted == Outcome("test_unique", "", [("Unique", "no kernel for this operator yet")])
+    assert passed == BackendResult("test_abs", "", [])
+    assert hosted == BackendResult("test_unique", "", [("Unique", "no kernel for this operator yet")])
     assert failed.failure.startswith("Not equal to tolerance")
     assert "random" in failed.reason
     assert "shape [3], not [2]" in run(case("x", "Abs", X[:2])).failure
@@ -76,10 +76,10 @@ def test_a_failure_without_a_reason_is_one(
 ) -> None:
     made = [*CASES, case("test_other", "Neg", X)][:number]
 
-    def cases(kind: str) -> Sequence[Made]:
+    def load_cases(kind: str) -> Sequence[Made]:
         return made
 
-    monkeypatch.setattr(backend, "cases", cases)
+    monkeypatch.setattr(backend, "load_cases", load_cases)
     assert main(["--list"]) == exit_code
     said = capsys.readouterr().out
     assert ("no reason is known: test_other" in said) == (exit_code == 1)

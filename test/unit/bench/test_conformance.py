@@ -11,11 +11,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.conformance.__main__ import Results, Stage
+from bench.conformance.__main__ import ResultStore, StageProcess
 from bench.conformance.generate import INPUTS, MODEL, generate
 from bench.conformance.handwritten import STYLES, float_network
 from bench.conformance.measure import Expected, differences, onnxruntime
-from bench.conformance.model_specs import Recipe, read_feeds, write_feeds
+from bench.conformance.model_specs import ModelSpec, read_feeds, write_feeds
 from bench.conformance.page import page, problems
 from xonnc.contexts import new_context
 from xonnc.formats.onnx.exporter import export_model
@@ -70,7 +70,7 @@ def test_a_package_that_fails_leaves_its_reason(tmp_path: Path, capsys: pytest.C
     def fails(path: Path) -> dict[str, np.ndarray]:
         raise ModuleNotFoundError("no such package")
 
-    assert not generate(Recipe("none", "a package", fails), tmp_path / "none")
+    assert not generate(ModelSpec("none", "a package", fails), tmp_path / "none")
     assert (tmp_path / "none" / "failure.txt").read_text().startswith("ModuleNotFoundError: no such package")
     assert not (tmp_path / "none" / MODEL).exists()
     assert "none: ModuleNotFoundError" in capsys.readouterr().err
@@ -121,7 +121,7 @@ def test_the_page_has_a_line_a_model_and_says_what_is_wrong():
 
 
 def test_a_process_that_dies_is_told_and_replaced(tmp_path: Path):
-    class Dying(Stage):
+    class Dying(StageProcess):
         """Ends without an answer for a folder that is none, as a crash would."""
 
         def _started(self) -> subprocess.Popen[str]:
@@ -146,12 +146,12 @@ def test_a_process_that_dies_is_told_and_replaced(tmp_path: Path):
 
 
 def test_figures_are_kept_by_stage(tmp_path: Path):
-    results = Results(tmp_path / "results.json")
-    recipe = Recipe("m", "torch", lambda path: {})
-    results.add(recipe, "graph", {"nodes": 3})
-    results.add(recipe, "native", {"ratio": 2.0, "host": {}})
-    results.add(recipe, "native", {"ratio": 1.0})
-    assert Results(tmp_path / "results.json").by_model() == {
+    results = ResultStore(tmp_path / "results.json")
+    spec = ModelSpec("m", "torch", lambda path: {})
+    results.add(spec, "graph", {"nodes": 3})
+    results.add(spec, "native", {"ratio": 2.0, "host": {}})
+    results.add(spec, "native", {"ratio": 1.0})
+    assert ResultStore(tmp_path / "results.json").by_model() == {
         "m": {"nodes": 3, "ratio": 1.0, "source": "torch"}
     }
 

@@ -12,8 +12,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.corruption import worker
-from bench.corruption.corpus import FORMATS, company
-from bench.corruption.worker import Fault, case_of, format_of, tried
+from bench.corruption.corpus import FORMATS, valid_files
+from bench.corruption.worker import Fault, find_format, make_case, run_command
 
 CASES = 3
 """Of each format; the benchmark tries tens of thousands."""
@@ -22,23 +22,23 @@ CASES = 3
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for name, content in company().items():
+    for name, content in valid_files().items():
         (tmp_path / name).write_bytes(content)
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [form.name for form in FORMATS])
+@pytest.mark.parametrize("name", [format_.name for format_ in FORMATS])
 def test_damaged_files_end_with_clean_errors(name: str, folder: Path):
-    form = format_of(name)
+    format_ = find_format(name)
     for number in range(CASES):
-        files, command = case_of(form, number, seed=1)
-        assert tried(folder, files, command) is None, f"case {number}"
+        files, command = make_case(format_, number, seed=1)
+        assert run_command(folder, files, command) is None, f"case {number}"
 
 
 def test_cases_are_the_same_every_time_and_differ():
-    form = format_of("mlir")
-    cases = [case_of(form, number, seed=1) for number in range(8)]
-    assert cases == [case_of(form, number, seed=1) for number in range(8)]
+    format_ = find_format("mlir")
+    cases = [make_case(format_, number, seed=1) for number in range(8)]
+    assert cases == [make_case(format_, number, seed=1) for number in range(8)]
     assert len({str(files) for files, _ in cases}) == 8
 
 
@@ -64,7 +64,7 @@ def test_what_does_not_end_well_is_a_fault(folder: Path, monkeypatch: pytest.Mon
     def silent(arguments: list[str]) -> int:
         return 1
 
-    monkeypatch.setattr(worker, "SECONDS", 0.05)
+    monkeypatch.setattr(worker, "MAX_SECONDS", 0.05)
     cases: list[tuple[Callable[[list[str]], int], str]] = [
         (failing, "raises ZeroDivisionError: x"),
         (with_bug, "exit 3: "),
@@ -74,6 +74,6 @@ def test_what_does_not_end_well_is_a_fault(folder: Path, monkeypatch: pytest.Mon
     ]
     for tool, what in cases:
         monkeypatch.setitem(worker.TOOLS, "tool", tool)
-        fault = tried(folder, {"x": b""}, ("tool", "x"))
+        fault = run_command(folder, {"x": b""}, ("tool", "x"))
         assert isinstance(fault, Fault)
         assert fault.what.startswith(what)

@@ -13,40 +13,40 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.cpu import conclude, section
-from bench.kernels import CASES, Found, model_of, table
+from bench.kernels import CASES, KernelResult, build_model, table
 from bench.kernels import line as line_of_kernel
 from bench.latency.feeds import feeds_for, write_feeds
-from bench.latency.measure import Row, rows_of
+from bench.latency.measure import ModelResult, rows_of
 from bench.latency.page import heading, replace_section
-from bench.latency.peers import ANCHOR, OURS, Peer
-from bench.latency.ratios import pace
-from bench.latency.roofline import bytes_a_second, products_a_second
+from bench.latency.peers import BASELINE, XONNC, Peer
+from bench.latency.ratios import latency
+from bench.latency.roofline import peak_bytes_per_second, peak_flops
 from bench.latency.tables import line
 from bench.latency.task import Run, Task
-from bench.latency.worker import Failed, Ready, Worker, reason
+from bench.latency.worker import CompileCost, PeerError, Worker, reason
 from bench.zoo.convolutional import mnist_cnn
 
 
 def test_turns_are_compared_with_their_neighbours() -> None:
-    found = pace([[1.0, 1.0], [4.0, 4.0], [3.0, 1.0]], [[2.0, 2.0], [4.0, 4.0], [4.0, 4.0]])
+    found = latency([[1.0, 1.0], [4.0, 4.0], [3.0, 1.0]], [[2.0, 2.0], [4.0, 4.0], [4.0, 4.0]])
     assert (found.best, found.median, found.minimum, found.pairs) == (1.0, 0.5, 0.5, 3)
     assert not found.is_noisy
-    assert pace([[1.0], [9.0]], [[1.0], [3.0]]).is_noisy
+    assert latency([[1.0], [9.0]], [[1.0], [3.0]]).is_noisy
 
 
 @pytest.mark.parametrize(("seconds", "broken"), [(1.0, 0), (1.2, 1), (1.3, 1)])
 def test_what_is_slower_than_promised_is_told(
     seconds: float, broken: int, capsys: pytest.CaptureFixture[str]
 ):
-    row = Row("resnet18", 47.0, {name: Ready(1.0, 50.0) for name in (ANCHOR, OURS)})
-    row.paces = {ANCHOR: pace([[1.0]], [[1.0]]), OURS: pace([[seconds]], [[1.0]])}
+    row = ModelResult("resnet18", 47.0, {name: CompileCost(1.0, 50.0) for name in (BASELINE, XONNC)})
+    row.latencies = {BASELINE: latency([[1.0]], [[1.0]]), XONNC: latency([[seconds]], [[1.0]])}
     assert conclude([row]) == broken
     assert ("above 1.25: resnet18 1.30" in capsys.readouterr().out) == (seconds == 1.3)
     assert f"{seconds:5.2f} ({seconds:.2f})" in line(row)
 
 
 def test_a_peer_that_failed_breaks_the_promise() -> None:
-    row = Row("lstm", 14.0, failures={OURS: "its outputs differ by 1.0e+00"})
+    row = ModelResult("lstm", 14.0, failures={XONNC: "its outputs differ by 1.0e+00"})
     assert conclude([row]) == 1
     assert "differ" in line(row)
 
@@ -55,8 +55,8 @@ def test_a_worker_compiles_runs_and_writes(tmp_path: Path) -> None:
     path, feeds = tmp_path / "model.onnx", tmp_path / "feeds.npz"
     path.write_bytes(mnist_cnn().SerializeToString())
     write_feeds(feeds, feeds_for(path))
-    worker = Worker(OURS, path, feeds, 1, tmp_path)
-    assert worker.ready.seconds > 0
+    worker = Worker(XONNC, path, feeds, 1, tmp_path)
+    assert worker.compile_cost.seconds > 0
     assert len(worker.run(3)) == 3
     (output,) = worker.outputs(tmp_path / "out.npz")
     assert output.shape == (1, 10)
@@ -68,8 +68,8 @@ def test_a_worker_that_fails_says_why(tmp_path: Path) -> None:
     path, feeds = tmp_path / "model.onnx", tmp_path / "feeds.npz"
     path.write_bytes(b"no model")
     write_feeds(feeds, {})
-    with pytest.raises(Failed, match=r"model\.onnx"):
-        Worker(OURS, path, feeds, 1, tmp_path)
+    with pytest.raises(PeerError, match=r"model\.onnx"):
+        Worker(XONNC, path, feeds, 1, tmp_path)
 
 
 def test_the_reason_is_the_last_error() -> None:
@@ -87,24 +87,29 @@ def test_a_worker_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     path, feeds = tmp_path / "model.onnx", tmp_path / "feeds.npz"
     path.write_bytes(mnist_cnn().SerializeToString())
     write_feeds(feeds, feeds_for(path))
-    with pytest.raises(Failed, match="no answer within 0 s"):
-        Worker(OURS, path, feeds, 1, tmp_path, patience=0.01)
+    with pytest.raises(PeerError, match="no answer within 0 s"):
+        Worker(XONNC, path, feeds, 1, tmp_path, timeout=0.01)
 
 
 def test_peers_that_are_not_installed_are_not_there() -> None:
     def never(task: Task) -> Run:
         raise AssertionError(task)
 
-    assert not Peer("none", ["no_such_package.part"], never).is_there()
-    assert not Peer("none", ["numpy", "no_such_package"], never).is_there()
-    assert Peer("numpy", ["numpy"], never).is_there()
+    assert not Peer("none", ["no_such_package.part"], never).is_installed()
+    assert not Peer("none", ["numpy", "no_such_package"], never).is_installed()
+    assert Peer("numpy", ["numpy"], never).is_installed()
 
 
 def test_tables_have_a_dash_and_a_reason_for_what_did_not_run() -> None:
-    row = Row("lstm", 14.0, {name: Ready(2.0, 50.0) for name in (ANCHOR, OURS)}, {OURS: Ready(0.5, 9.0)})
-    row.paces = {ANCHOR: pace([[0.002]], [[0.002]]), OURS: pace([[0.001]], [[0.002]])}
-    other = Row("unet", 7.0, dict(row.ready), {}, dict(row.paces), load=2.25)
-    other.ready["tvm"], other.paces["tvm"] = Ready(3.0, 70.0), pace([[0.004]], [[0.002]])
+    row = ModelResult(
+        "lstm",
+        14.0,
+        {name: CompileCost(2.0, 50.0) for name in (BASELINE, XONNC)},
+        {XONNC: CompileCost(0.5, 9.0)},
+    )
+    row.latencies = {BASELINE: latency([[0.002]], [[0.002]]), XONNC: latency([[0.001]], [[0.002]])}
+    other = ModelResult("unet", 7.0, dict(row.compile_cost), {}, dict(row.latencies), load=2.25)
+    other.compile_cost["tvm"], other.latencies["tvm"] = CompileCost(3.0, 70.0), latency([[0.004]], [[0.002]])
     row.failures = {"tvm": "no LSTM"}
     text = section([row, other])
     assert text.startswith(
@@ -114,8 +119,12 @@ def test_tables_have_a_dash_and_a_reason_for_what_did_not_run() -> None:
     assert "| lstm | 2.00 ms | 0.50 (0.50) | – |" in text
     assert "| unet | 2.00 ms | 0.50 (0.50) | 2.00 (2.00) |" in text
     assert "| geometric mean of networks |  | 0.50 (0.50) of 2 | 2.00 (2.00) of 1 |" in text
-    chain = Row(
-        "chain5k", 0.2, dict(row.ready), {}, {ANCHOR: pace([[1.0]], [[1.0]]), OURS: pace([[0.01]], [[1.0]])}
+    chain = ModelResult(
+        "chain5k",
+        0.2,
+        dict(row.compile_cost),
+        {},
+        {BASELINE: latency([[1.0]], [[1.0]]), XONNC: latency([[0.01]], [[1.0]])},
     )
     assert "| geometric mean of networks |  | 0.50 (0.50) of 1 |" in section([row, chain])
     assert "| lstm | 2.00 | 2.00 (0.50) | – |" in text
@@ -124,29 +133,36 @@ def test_tables_have_a_dash_and_a_reason_for_what_did_not_run() -> None:
 
 
 def test_rows_are_read_as_they_were_written() -> None:
-    row = Row(
-        "lstm", 14.0, {OURS: Ready(2.0, 50.0)}, {OURS: Ready(0.5, 9.0)}, failures={"tvm": "no LSTM"}, load=1.5
+    row = ModelResult(
+        "lstm",
+        14.0,
+        {XONNC: CompileCost(2.0, 50.0)},
+        {XONNC: CompileCost(0.5, 9.0)},
+        failures={"tvm": "no LSTM"},
+        load=1.5,
     )
-    row.paces[OURS] = pace([[1.0]], [[2.0]])
+    row.latencies[XONNC] = latency([[1.0]], [[2.0]])
     assert rows_of(json.loads(json.dumps([asdict(row)]))) == [row]
 
 
 @pytest.mark.parametrize(
-    ("seconds", "again", "peak", "said"),
+    ("seconds", "recompile_seconds", "peak", "message"),
     [
         (15.0, 1.0, 228.0, ""),
-        (16.0, 1.0, 228.0, "lstm: 16.0 s to the first answer (at most 15)"),
-        (15.0, 1.5, 228.0, "lstm: 1.5 s the second time (at most 1)"),
-        (15.0, 1.0, 229.0, "lstm: 229 MB (at most 228)"),
+        (16.0, 1.0, 228.0, "lstm: 16.0 s to compile and run (limit 15 s)"),
+        (15.0, 1.5, 228.0, "lstm: 1.5 s with a warm cache (limit 1 s)"),
+        (15.0, 1.0, 229.0, "lstm: peak 229 MB (limit 228 MB)"),
     ],
 )
 def test_what_compiles_slower_than_promised_is_told(
-    seconds: float, again: float, peak: float, said: str, capsys: pytest.CaptureFixture[str]
+    seconds: float, recompile_seconds: float, peak: float, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    row = Row("lstm", 14.0, {OURS: Ready(seconds, peak)}, {OURS: Ready(again, 9.0)})
-    row.paces = {ANCHOR: pace([[1.0]], [[1.0]]), OURS: pace([[1.0]], [[1.0]])}
-    assert conclude([row]) == bool(said)
-    assert said in capsys.readouterr().out
+    row = ModelResult(
+        "lstm", 14.0, {XONNC: CompileCost(seconds, peak)}, {XONNC: CompileCost(recompile_seconds, 9.0)}
+    )
+    row.latencies = {BASELINE: latency([[1.0]], [[1.0]]), XONNC: latency([[1.0]], [[1.0]])}
+    assert conclude([row]) == bool(message)
+    assert message in capsys.readouterr().out
 
 
 def test_sections_of_a_page_are_written_anew_or_added(tmp_path: Path) -> None:
@@ -162,15 +178,17 @@ def test_sections_of_a_page_are_written_anew_or_added(tmp_path: Path) -> None:
 
 def test_kernels_are_models_and_lines_of_a_table() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
-    assert [len(model_of(case).graph.node) for case in CASES[:1]] == [1]
+    assert [len(build_model(case).graph.node) for case in CASES[:1]] == [1]
     case = CASES[0]
-    row = Row(case.name, 1.0, paces={ANCHOR: pace([[2e-3]], [[2e-3]]), OURS: pace([[1e-3]], [[2e-3]])})
-    found = Found(case, row, 5e-4)
+    row = ModelResult(
+        case.name, 1.0, latencies={BASELINE: latency([[2e-3]], [[2e-3]]), XONNC: latency([[1e-3]], [[2e-3]])}
+    )
+    found = KernelResult(case, row, 5e-4)
     assert line_of_kernel(found).endswith(
         "1000.0 us, onnxruntime    2000.0 us,  0.50 (0.50)  151 GFLOP/s  50%"
     )
-    moved = Found(replace(case, work=0, numbers=1_000_000), row, 1e-4)
-    other = Found(CASES[1], Row(CASES[1].name, 1.0, failures={OURS: "differs"}), 1.0)
+    moved = KernelResult(replace(case, flops=0, elements=1_000_000), row, 1e-4)
+    other = KernelResult(CASES[1], ModelResult(CASES[1].name, 1.0, failures={XONNC: "differs"}), 1.0)
     assert "differs" in line_of_kernel(other)
     lines = table([found, moved, other]).splitlines()
     assert lines[4] == f"| {case.name} | 1000.0 | 2000.0 | 0.50 (0.50) | 151 GFLOP/s | 50% |"
@@ -179,7 +197,7 @@ def test_kernels_are_models_and_lines_of_a_table() -> None:
 
 
 def test_peaks_are_measured_by_loops_that_run() -> None:
-    assert products_a_second(1) > 1e8
-    assert bytes_a_second(1 << 16, 2, writes=True) > 1e8
-    assert bytes_a_second(1 << 16, 1, writes=False) > 1e8
-    assert CASES[0].bound(1) > 0
+    assert peak_flops(1) > 1e8
+    assert peak_bytes_per_second(1 << 16, 2, writes=True) > 1e8
+    assert peak_bytes_per_second(1 << 16, 1, writes=False) > 1e8
+    assert CASES[0].seconds_bound(1) > 0

@@ -8,16 +8,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.constant_folding.page import page
-from bench.constant_folding.summary import Tally
-from bench.folding import LEAST, verdicts
+from bench.constant_folding.summary import FoldingSummary
+from bench.folding import MIN_FOLDED, verdicts
 
 
 def test_what_is_constant_folds_to_what_is_expected():
-    tally = Tally(verdicts(""))
-    assert len(tally.deterministic) > 1000
-    assert tally.share >= LEAST, [verdict.case.name for verdict in tally.left]
-    assert not [f"{verdict.case.name}: {verdict.reason}" for verdict in tally.wrong]
-    assert not [verdict.case.name for verdict in tally.random_folded]
-    assert all(verdict.reason for verdict in tally.left)
-    text = page(tally)
-    assert all(verdict.case.name.removeprefix("test_") in text for verdict in tally.left)
+    summary = FoldingSummary(verdicts(""))
+    assert len(summary.deterministic) > 1000
+    assert summary.fraction_folded >= MIN_FOLDED, [verdict.case.name for verdict in summary.unfolded]
+    assert not [f"{verdict.case.name}: {verdict.reason}" for verdict in summary.wrong]
+    assert not [verdict.case.name for verdict in summary.random_folded]
+    assert all(verdict.reason for verdict in summary.unfolded)
+    text = page(summary)
+    assert all(verdict.case.name.removeprefix("test_") in text for verdict in summary.unfolded)

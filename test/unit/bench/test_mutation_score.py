@@ -11,7 +11,7 @@ from coverage import CoverageData
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.mutation_score import drawn, failed_tests
+from bench.mutation_score import failed_tests, sample_mutants
 from bench.mutation_testing.checkout import Checkout
 from bench.mutation_testing.coverage_map import CoverageMap, by_distance, mirror
 from bench.mutation_testing.mutants import mutants
@@ -56,15 +56,15 @@ def test_only_the_expression_changes():
 
 
 def test_sample_is_seeded_and_each_mutant_is_valid_python():
-    sample = drawn(20, 3)
-    assert sample == drawn(20, 3) != drawn(20, 4)
+    sample = sample_mutants(20, 3)
+    assert sample == sample_mutants(20, 3) != sample_mutants(20, 4)
     root = Path(__file__).resolve().parents[3]
     for mutant in sample:
         ast.parse(mutant.applied((root / mutant.path).read_text()))
 
 
 def test_sample_of_one_folder():
-    assert {mutant.path.split("/")[0] for mutant in drawn(10, 0, "targets/*")} == {"targets"}
+    assert {mutant.path.split("/")[0] for mutant in sample_mutants(10, 0, "targets/*")} == {"targets"}
 
 
 def test_nearest_tests_come_first():

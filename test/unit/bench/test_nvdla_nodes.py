@@ -12,8 +12,8 @@ from onnx import helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.backend import cases
-from bench.nvdla_nodes import Outcome, Trial, difference, outcomes_of, page, trial_of, tried
+from bench.backend import load_cases
+from bench.nvdla_nodes import NodeResult, NodeTest, difference, node_test_of, page, run_case, run_test
 from bench.nvdla_zoo import CONFIGURATIONS, Configuration
 
 EVERY = 75
@@ -22,10 +22,10 @@ FULL, SMALL = Configuration("nv_full", "FP16"), Configuration("nv_small", "INT8"
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_some_of_all_node_tests():
-    chosen = list(cases("node"))[::EVERY]
-    outcomes = [one for case in chosen for one in outcomes_of(case)]
-    assert [one for one in outcomes if one.is_fault] == []
-    assert {one.kind for one in outcomes} >= {"DLA", "refused"}
+    chosen = list(load_cases("node"))[::EVERY]
+    results = [one for case in chosen for one in run_case(case)]
+    assert [one for one in results if one.is_fault] == []
+    assert {one.kind for one in results} >= {"DLA", "refused"}
 
 
 def model_of(op: str, *names: str) -> onnx.ModelProto:
@@ -35,60 +35,60 @@ def model_of(op: str, *names: str) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def trial(op: str, expected: float = 2.0) -> Trial:
+def node_test(op: str, expected: float = 2.0) -> NodeTest:
     ones = np.ones((1, 2, 3, 3), np.float32)
-    return trial_of(model_of(op, "a", "b"), [ones, ones], [ones * expected])
+    return node_test_of(model_of(op, "a", "b"), [ones, ones], [ones * expected])
 
 
 def test_operands_past_the_first_are_weights():
-    made = trial("PRelu")
+    made = node_test("PRelu")
     assert [port.name for port in made.model.graph.input] == list(made.feeds) == ["a"]
     assert [one.name for one in made.model.graph.initializer] == ["b"]
 
 
 def test_operands_of_equals_are_computed():
-    assert list(trial("Add").feeds) == ["a", "b"]
+    assert list(node_test("Add").feeds) == ["a", "b"]
 
 
 def test_what_runs_is_compared():
-    assert tried(trial("Add"), FULL) == ("DLA", "within the tolerance")
-    assert tried(trial("Add", 2.1), FULL) == ("wrong", "error 4.76e-02 of the largest")
-    assert tried(trial("Add", 2.1), SMALL) == ("DLA", "bit for bit")
+    assert run_test(node_test("Add"), FULL) == ("DLA", "within the tolerance")
+    assert run_test(node_test("Add", 2.1), FULL) == ("wrong", "error 4.76e-02 of the largest")
+    assert run_test(node_test("Add", 2.1), SMALL) == ("DLA", "bit for bit")
 
 
 def test_a_step_on_the_way_explains_an_error():
     wanted = np.array([1.0, 0.2], np.float32)
     assert (
-        difference([wanted + np.float32(0.05)], [wanted], SMALL, rounds=True)
+        difference([wanted + np.float32(0.05)], [wanted], SMALL, is_quantized=True)
         == "error 5.00e-02 of the largest"
     )
-    assert difference([wanted + np.float32(0.05)], [wanted], SMALL, 0.06, rounds=True) == ""
+    assert difference([wanted + np.float32(0.05)], [wanted], SMALL, 0.06, is_quantized=True) == ""
     assert (
-        difference([wanted + np.float32(0.2)], [wanted], SMALL, 0.3, rounds=True)
+        difference([wanted + np.float32(0.2)], [wanted], SMALL, 0.3, is_quantized=True)
         == "error 2.00e-01 of the largest"
     )
 
 
 def test_roundings_of_halves_may_go_the_other_way():
     wanted = np.array([7, 8], np.uint8)
-    assert difference([wanted + np.uint8(1)], [wanted], FULL, rounds=True) == ""
-    assert difference([wanted + np.uint8(1)], [wanted], FULL, rounds=False) == "uint8 [2] that differ"
-    assert difference([wanted + np.uint8(2)], [wanted], FULL, rounds=True) == "uint8 [2] that differ"
+    assert difference([wanted + np.uint8(1)], [wanted], FULL, is_quantized=True) == ""
+    assert difference([wanted + np.uint8(1)], [wanted], FULL, is_quantized=False) == "uint8 [2] that differ"
+    assert difference([wanted + np.uint8(2)], [wanted], FULL, is_quantized=True) == "uint8 [2] that differ"
     wide = wanted.astype(np.int64)
-    assert difference([wide + 1], [wide], FULL, rounds=True) == "int64 [2] that differ"
+    assert difference([wide + 1], [wide], FULL, is_quantized=True) == "int64 [2] that differ"
 
 
 def test_what_is_refused_has_a_reason():
-    assert tried(trial("Pow"), SMALL)[0] == "refused"
+    assert run_test(node_test("Pow"), SMALL)[0] == "refused"
 
 
 def test_the_page_counts_cases_by_operator():
-    outcomes = [
-        Outcome(f"case{number}", "Add", str(configuration), kind, "why")
+    results = [
+        NodeResult(f"case{number}", "Add", str(configuration), kind, "why")
         for number, kind in enumerate(("DLA", "refused", "wrong"))
         for configuration in CONFIGURATIONS
     ]
-    text = page(outcomes, list(map(str, CONFIGURATIONS)))
+    text = page(results, list(map(str, CONFIGURATIONS)))
     assert "| nv_full FP16 | 3 | 1 | 0 | 1 | 1 | 0 |" in text
     assert "| Add | 3 | 1 / 0 / 1, 1 faults |" in text
     assert "| 4 | Add | why |" in text

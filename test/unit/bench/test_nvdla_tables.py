@@ -15,9 +15,9 @@ SMALL, FULL = Configuration("nv_small", "INT8"), Configuration("nv_full", "FP16"
 
 def test_accuracy():
     rows = [
-        nvdla_networks.Row("a", FULL, cosine=0.99995, integers="", clear=9, same=9),
-        nvdla_networks.Row("a", SMALL, cosine=0.97, integers="equal", clear=10, same=9),
-        nvdla_networks.Row("b", SMALL, cosine=0.99, integers="3 of 10 differ"),
+        nvdla_networks.NetworkResult("a", FULL, cosine=0.99995, integers="", clear_top1=9, same_top1=9),
+        nvdla_networks.NetworkResult("a", SMALL, cosine=0.97, integers="equal", clear_top1=10, same_top1=9),
+        nvdla_networks.NetworkResult("b", SMALL, cosine=0.99, integers="3 of 10 differ"),
     ]
     assert markdown(nvdla_networks.cells(rows)) == [
         "| network | nv_full FP16 | nv_small INT8 |",
@@ -29,8 +29,8 @@ def test_accuracy():
 
 def test_memory():
     rows = [
-        nvdla_memory.Row("a", FULL, 2048, 2048, 3_000_000, 4_000_000),
-        nvdla_memory.Row("a", SMALL, 2048, 2000, 3_000_000, 4_000_000),
+        nvdla_memory.NvdlaMemoryResult("a", FULL, 2048, 2048, 3_000_000, 4_000_000),
+        nvdla_memory.NvdlaMemoryResult("a", SMALL, 2048, 2000, 3_000_000, 4_000_000),
     ]
     assert markdown(nvdla_memory.cells(rows))[2:] == [
         "| a | 2 KB; 3.0 of 4.0 MB | 2 KB (**2.4% above**); 3.0 of 4.0 MB |"

@@ -11,8 +11,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.shape_inference.cases import Case, backend_cases, stripped
-from bench.shape_inference.comparison import Finding, judge, nameless
+from bench.shape_inference.cases import ShapeCase, backend_cases, without_types
+from bench.shape_inference.comparison import Finding, compare_case, unknown_dims
 from bench.shape_inference.known_differences import REASONS, reason
 from bench.shape_inference.page import page, unexplained
 
@@ -20,13 +20,13 @@ SHARE = 6
 """One case of so many."""
 
 
-def case(text: str, seen: dict[str, tuple[int, ...]] | None = None) -> Case:
+def case(text: str, observed: dict[str, tuple[int, ...]] | None = None) -> ShapeCase:
     header = '<ir_version: 10, opset_import: ["" : 20]> main '
-    return Case("made", stripped(onnx.parser.parse_model(header + text)), seen or {})
+    return ShapeCase("made", without_types(onnx.parser.parse_model(header + text)), observed or {})
 
 
 def test_nothing_is_less_precise_or_different():
-    verdicts = [judge(each) for each in islice(backend_cases(), 0, None, SHARE)]
+    verdicts = [compare_case(each) for each in islice(backend_cases(), 0, None, SHARE)]
     assert len(verdicts) > 300
     assert unexplained(verdicts) == []
     assert sum(verdict.dims for verdict in verdicts) > 3000
@@ -36,19 +36,19 @@ def test_nothing_is_less_precise_or_different():
 
 
 def test_every_reason_is_needed():
-    found = [judge(each) for each in backend_cases() if each.name in REASONS]
+    found = [compare_case(each) for each in backend_cases() if each.name in REASONS]
     assert {verdict.name for verdict in found if verdict.findings} == REASONS.keys()
     assert unexplained(found) == []
 
 
 def test_a_shape_that_a_run_contradicts_is_found():
-    verdict = judge(case("(float[2] x) => (float[2] y) { y = Relu(x) }", {"y": (3,)}))
+    verdict = compare_case(case("(float[2] x) => (float[2] y) { y = Relu(x) }", {"y": (3,)}))
     assert verdict.findings == [Finding("wrong", "y", "float[2], but the model gave [3]")]
     assert reason("made", verdict.findings[0]) is None
 
 
 def test_a_contradiction_in_the_model_is_found():
-    verdict = judge(case("(float[2] x, float[3] z) => (float[2] y) { y = Add(x, z) }"))
+    verdict = compare_case(case("(float[2] x, float[3] z) => (float[2] y) { y = Add(x, z) }"))
     assert [finding.kind for finding in verdict.findings] == ["error"]
 
 
@@ -61,4 +61,4 @@ def test_a_contradiction_in_the_model_is_found():
 )
 def test_sizes_without_names_are_found(body: str, missing: list[str]):
     made = case(f"(float[N, S] x) => (float[A, B] y) {{ {body} }}")
-    assert nameless(made) == missing
+    assert unknown_dims(made) == missing

@@ -9,96 +9,102 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.simplification.results import Figures, Verdict, ratio, verdicts
+from bench.simplification.results import Measurements, Requirement, ratio, requirements
 from bench.simplification.sample import Failure, Sample, disagreement, run_sample
 from bench.simplification.tables import as_json, from_json, tables
 from bench.zoo.convolutional import mnist_cnn
 from bench.zoo.synthetic import chain
 
 
-def figures(cells: dict[str, dict[str, tuple[float, float, int]]], megabytes: float = 100.0) -> Figures:
+def measurements(
+    cells: dict[str, dict[str, tuple[float, float, int]]], megabytes: float = 100.0
+) -> Measurements:
     """Figures of one sample each: seconds, peak and nodes by model and tool."""
-    made = Figures(["xonnc", "onnx.load"], {model: megabytes for model in cells})
+    made = Measurements(["xonnc", "onnx.load"], {model: megabytes for model in cells})
     for model, row in cells.items():
         for tool, (seconds, peak, nodes) in row.items():
             made.cell(model, tool).add(Sample(seconds, 0.1, peak, {"Add": nodes}))
     return made
 
 
-def verdict(figures: Figures, beginning: str) -> Verdict:
+def requirement(measurements: Measurements, beginning: str) -> Requirement:
     """The verdict that begins with those words."""
-    (found,) = (each for each in verdicts(figures) if each.asked.startswith(beginning))
+    (found,) = (each for each in requirements(measurements) if each.text.startswith(beginning))
     return found
 
 
 def test_nodes_are_compared_with_the_best() -> None:
     row = {"xonnc": (1.0, 1.0, 10), "onnxsim": (1.0, 1.0, 12), "ort-basic": (1.0, 1.0, 9)}
-    assert verdict(figures({"lstm": row}), "nodes").misses == ["lstm: 10 of 9 (ort-basic)"]
+    assert requirement(measurements({"lstm": row}), "nodes").failures == ["lstm: 10 of 9 (ort-basic)"]
     del row["ort-basic"]
-    assert verdict(figures({"lstm": row}), "nodes").passed
+    assert requirement(measurements({"lstm": row}), "nodes").passed
 
 
 @pytest.mark.parametrize(("megabytes", "is_asked"), [(39.0, False), (40.0, True)])
 def test_large_models_are_compared_with_onnxruntime(megabytes: float, is_asked: bool) -> None:
     row = {"xonnc": (3.0, 1.0, 1), "ort-basic": (2.0, 1.0, 1)}
     found = [
-        each.misses for each in verdicts(figures({"lstm": row}, megabytes)) if "from 40 MB" in each.asked
+        each.failures
+        for each in requirements(measurements({"lstm": row}, megabytes))
+        if "from 40 MB" in each.text
     ]
     assert found == ([["lstm: 1.50 of ort-basic"]] if is_asked else [])
 
 
 def test_time_is_compared_with_every_rival() -> None:
     row = {"xonnc": (3.0, 1.0, 1), "onnxslim": (2.0, 1.0, 1), "onnxscript": (4.0, 1.0, 1)}
-    assert verdict(figures({"lstm": row}), "faster").misses == ["lstm: 1.50 of onnxslim"]
+    assert requirement(measurements({"lstm": row}), "faster").failures == ["lstm: 1.50 of onnxslim"]
 
 
 def test_minima_that_contradict_medians_are_noise() -> None:
-    made = figures({"lstm": {"xonnc": (3.0, 1.0, 1), "onnxslim": (2.0, 1.0, 1)}})
+    made = measurements({"lstm": {"xonnc": (3.0, 1.0, 1), "onnxslim": (2.0, 1.0, 1)}})
     for seconds in (1.0, 3.0):
         made.cell("lstm", "xonnc").add(Sample(seconds, 0.1, 1.0, {}))
-    assert verdict(made, "faster").misses == ["lstm: 1.50 of onnxslim (noisy)"]
+    assert requirement(made, "faster").failures == ["lstm: 1.50 of onnxslim (noisy)"]
 
 
 def test_turns_are_compared_in_pairs() -> None:
-    made = figures({"lstm": {"xonnc": (1.0, 1.0, 1), "onnxslim": (2.0, 1.0, 1)}})
+    made = measurements({"lstm": {"xonnc": (1.0, 1.0, 1), "onnxslim": (2.0, 1.0, 1)}})
     for factor in (10.0, 0.5):
         made.cell("lstm", "xonnc").add(Sample(factor, 0.1, 1.0, {}))
         made.cell("lstm", "onnxslim").add(Sample(2 * factor, 0.1, 1.0, {}))
     assert ratio(made.cell("lstm", "xonnc"), made.cell("lstm", "onnxslim")) == 0.5
-    assert verdict(made, "faster").passed
+    assert requirement(made, "faster").passed
 
 
 def test_peak_is_measured_by_the_file() -> None:
-    assert verdict(figures({"lstm": {"xonnc": (1.0, 190.0, 1)}}), "peak").passed
-    assert verdict(figures({"lstm": {"xonnc": (1.0, 191.0, 1)}}), "peak").misses == ["lstm: 191 MB of 190"]
+    assert requirement(measurements({"lstm": {"xonnc": (1.0, 190.0, 1)}}), "peak").passed
+    assert requirement(measurements({"lstm": {"xonnc": (1.0, 191.0, 1)}}), "peak").failures == [
+        "lstm: 191 MB of 190"
+    ]
 
 
 def test_chains_cost_the_same_a_node() -> None:
     flat = {"chain_1000": {"xonnc": (0.1, 1.0, 1)}, "chain_5000": {"xonnc": (0.6, 1.0, 1)}}
-    assert verdict(figures(flat), "a node costs").passed
+    assert requirement(measurements(flat), "a node costs").passed
     flat["chain_5000"] = {"xonnc": (0.7, 1.0, 1)}
-    assert verdict(figures(flat), "a node costs").misses == ["1000: 100 us, 5000: 140 us"]
+    assert requirement(measurements(flat), "a node costs").failures == ["1000: 100 us, 5000: 140 us"]
 
 
 def test_failures_and_disagreements_are_misses() -> None:
-    made = figures({"lstm": {"xonnc": (1.0, 1.0, 1)}, "unet": {"xonnc": (1.0, 1.0, 1)}})
+    made = measurements({"lstm": {"xonnc": (1.0, 1.0, 1)}, "unet": {"xonnc": (1.0, 1.0, 1)}})
     made.cell("lstm", "xonnc").add(Failure("over 3 s"))
     made.cell("unet", "xonnc").disagreement = "y: 1 of 2 elements differ"
-    misses = verdict(made, "every model").misses
-    assert misses == ["lstm: over 3 s", "unet: y: 1 of 2 elements differ"]
+    failures = requirement(made, "every model").failures
+    assert failures == ["lstm: over 3 s", "unet: y: 1 of 2 elements differ"]
     assert "| lstm | 100 | – | failed |" in tables(made)
     assert "* lstm, xonnc: over 3 s" in tables(made)
 
 
 def test_tables_are_multiples() -> None:
-    made = figures({"lstm": {"onnx.load": (0.5, 200.0, 7), "xonnc": (1.0, 150.0, 6)}})
+    made = measurements({"lstm": {"onnx.load": (0.5, 200.0, 7), "xonnc": (1.0, 150.0, 6)}})
     assert "| lstm | 100 | 0.500 | 2 |" in tables(made)
     assert "| lstm | 100 | 1.50 |" in tables(made)
     assert "| lstm | 7 | 6 |" in tables(made)
 
 
 def test_figures_are_kept_as_json() -> None:
-    made = figures({"lstm": {"onnx.load": (0.5, 200.0, 7), "xonnc": (1.0, 150.0, 6)}})
+    made = measurements({"lstm": {"onnx.load": (0.5, 200.0, 7), "xonnc": (1.0, 150.0, 6)}})
     assert from_json(as_json(made)) == made
 
 

@@ -17,7 +17,7 @@ from operator_cases import PICKED, REDUCED, case
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
 
-from bench.nvdla_nodes import Configuration, Trial, tried
+from bench.nvdla_nodes import Configuration, NodeTest, run_test
 from xonnc.runtime.reference import Reference
 
 Build = Callable[..., onnx.ModelProto]
@@ -93,11 +93,11 @@ ARITHMETIC = [
 def test_integers(
     nodes: str, options: dict[str, Any], configuration: Configuration, build: Build, tmp_path: Path
 ):
-    kind, how = tried(trial(build(nodes, **options), tmp_path), configuration)
+    kind, how = run_test(node_test(build(nodes, **options), tmp_path), configuration)
     assert (kind, how) in (("DLA", "bit for bit"), ("DLA", "within the tolerance"))
 
 
-def trial(model: onnx.ModelProto, folder: Path) -> Trial:
+def node_test(model: onnx.ModelProto, folder: Path) -> NodeTest:
     """A model with inputs drawn from a seed and what onnxruntime gives."""
     path = folder / "model.onnx"
     path.write_bytes(model.SerializeToString())
@@ -107,4 +107,4 @@ def trial(model: onnx.ModelProto, folder: Path) -> Trial:
         port.name: generator.standard_normal([size or 1 for size in port.shape]).astype(np.float32)
         for port in reference.inputs()
     }
-    return Trial(model, feeds, reference.run(feeds))
+    return NodeTest(model, feeds, reference.run(feeds))
