@@ -21,7 +21,7 @@ class Parameter(NamedTuple):
     """An input or output of an operator."""
 
     name: str
-    count: Literal["one", "optional", "variadic"]
+    multiplicity: Literal["one", "optional", "variadic"]
     at_least: int
 
 
@@ -58,7 +58,7 @@ def make_schema(
 
 def _parameter(given: Parameter) -> onnx.defs.OpSchema.FormalParameter:
     return onnx.defs.OpSchema.FormalParameter(
-        given.name, "tensor(float)", param_option=_OPTIONS[given.count], min_arity=given.at_least or 1
+        given.name, "tensor(float)", param_option=_OPTIONS[given.multiplicity], min_arity=given.at_least or 1
     )
 
 

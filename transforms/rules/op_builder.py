@@ -69,7 +69,7 @@ class Writer:
     ) -> Operation:
         """A new op of a class with this many results; their types are inferred."""
         types: Sequence[Attribute] = ONNX.result_types(kind, operands, dict(properties))
-        types = [*types, *(types[-1:] * max(0, results - len(types)))][:results]
+        types = [types[min(index, len(types) - 1)] for index in range(results)]
         op = kind.create(
             operands=operands,
             result_types=types,
