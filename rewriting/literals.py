@@ -8,7 +8,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, FloatData, IntAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.attributes import integer, is_array, real, text
+from xonnc.dialects.onnx.attributes import float_attr, int_attr, is_array, string_attr
 
 Decoded: TypeAlias = "int | float | str | tuple[Decoded, ...] | Attribute | None"
 
@@ -21,11 +21,11 @@ def encode(
         case Attribute():
             return given
         case bool() | int():
-            return integer(int(given))
+            return int_attr(int(given))
         case float():
-            return real(given)
+            return float_attr(given)
         case str():
-            return text(given)
+            return string_attr(given)
         case _:
             return ArrayAttr([_element(item) for item in given])
 

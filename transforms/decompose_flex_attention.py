@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import bf16, f16, f32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from xonnc.dialects.onnx.attributes import integer, integers
+from xonnc.dialects.onnx.attributes import int_array_attr, int_attr
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.builtin import YieldOp
@@ -52,7 +52,7 @@ def write_out_flex_attention(op: FlexAttentionOp, pool: DisposablePool) -> bool:
     scores = writer.cast(writer.multiplied(query, key, sizes), kind)
     scores = writer.cast(writer.body(op.score_mod, scores), kind, sizes)
     softmax = SoftmaxOp.build(
-        operands=[scores], result_types=[tensor_type(sizes, kind)], properties={"axis": integer(-1)}
+        operands=[scores], result_types=[tensor_type(sizes, kind)], properties={"axis": int_attr(-1)}
     )
     shares = writer.cast(writer.body(op.prob_mod, writer.add(softmax)), kind, sizes)
     spread = writer.spread(writer.cast(op.V, kind), heads // pairs)
@@ -106,7 +106,7 @@ class _Writer:
         type_ = tensor_type((batch, heads, columns, rows), element)
         return self.add(
             TransposeOp.build(
-                operands=[value], result_types=[type_], properties={"perm": integers(0, 1, 3, 2)}
+                operands=[value], result_types=[type_], properties={"perm": int_array_attr(0, 1, 3, 2)}
             )
         )
 
@@ -123,7 +123,7 @@ class _Writer:
         sizes = self._pool.create(np.array(shape, np.int64))
         constant = self.add(ConstantOp.from_attr(sizes, self._op.location))
         type_ = tensor_type(shape, self._known(value)[1])
-        properties = {"allowzero": integer(0)} if kind is ReshapeOp else {}
+        properties = {"allowzero": int_attr(0)} if kind is ReshapeOp else {}
         return self.add(kind.create(operands=[value, constant], result_types=[type_], properties=properties))
 
     def cast(self, value: SSAValue, element: Attribute, shape: Shape | None = None) -> SSAValue:

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.ops.builtin import DimGroupOp
 from xonnc.rewriting.editing import erase
 from xonnc.transforms.dims.analysis import DimAnalysis
@@ -39,7 +39,7 @@ class OnnxDimAnalysis(ModulePass):
             erase(old)
         last: dict[Block | Operation, Operation] = {}
         for member in list(DimAnalysis(op).members()):
-            properties = {"axis": integer(member.axis), "group_id": integer(member.group)}
+            properties = {"axis": int_attr(member.axis), "group_id": int_attr(member.group)}
             group = DimGroupOp.create(operands=[member.value], properties=properties)
             owner = member.value.owner
             Rewriter.insert_op(group, _after(owner, last.get(owner)))

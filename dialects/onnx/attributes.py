@@ -27,40 +27,40 @@ SI64 = IntegerType(64, Signedness.SIGNED)
 
 
 @cache
-def integer(value: int) -> IntegerAttr[IntegerType]:
+def int_attr(value: int) -> IntegerAttr[IntegerType]:
     """ONNX's INT: `1 : si64`."""
     return IntegerAttr(value, SI64)
 
 
-def real(value: float) -> FloatAttr[Float32Type]:
+def float_attr(value: float) -> FloatAttr[Float32Type]:
     """ONNX's FLOAT, rounded to 32 bits: `1.000000e+00 : f32`."""
     return _real(value, copysign(1.0, value))
 
 
 @cache
-def text(value: str) -> StringAttr:
+def string_attr(value: str) -> StringAttr:
     """ONNX's STRING: `"NOTSET"`."""
     return StringAttr(value)
 
 
 @cache
-def integers(*values: int) -> ArrayAttr[IntegerAttr[IntegerType]]:
+def int_array_attr(*values: int) -> ArrayAttr[IntegerAttr[IntegerType]]:
     """ONNX's INTS: `[0, 1]`, elements of type i64."""
     return ArrayAttr([_element(value) for value in values])
 
 
-def reals(*values: float) -> ArrayAttr[FloatAttr[Float32Type]]:
+def float_array_attr(*values: float) -> ArrayAttr[FloatAttr[Float32Type]]:
     """ONNX's FLOATS: `[1.000000e+00 : f32]`."""
-    return ArrayAttr([real(value) for value in values])
+    return ArrayAttr([float_attr(value) for value in values])
 
 
 @cache
-def texts(*values: str) -> ArrayAttr[StringAttr]:
+def string_array_attr(*values: str) -> ArrayAttr[StringAttr]:
     """ONNX's STRINGS: `["Tanh"]`."""
-    return ArrayAttr([text(value) for value in values])
+    return ArrayAttr([string_attr(value) for value in values])
 
 
-def values_of(array: ArrayAttr[IntegerAttr[IntegerType]] | None) -> tuple[int, ...] | None:
+def int_values(array: ArrayAttr[IntegerAttr[IntegerType]] | None) -> tuple[int, ...] | None:
     """The integers of an INTS attribute; `None` if it is absent."""
     return None if array is None else tuple(element.value.data for element in array)
 
@@ -71,7 +71,7 @@ def _real(value: float, sign: float) -> FloatAttr[Float32Type]:
     return FloatAttr(value, f32)
 
 
-def numbers_of(attribute: Attribute | None) -> npt.NDArray[np.float32] | npt.NDArray[np.int64] | None:
+def numeric_values(attribute: Attribute | None) -> npt.NDArray[np.float32] | npt.NDArray[np.int64] | None:
     """The numbers of a FLOATS or INTS attribute; `None` if it is absent or of others."""
     if not isa(attribute, ArrayAttr[IntegerAttr | FloatAttr]):
         return None
@@ -80,7 +80,7 @@ def numbers_of(attribute: Attribute | None) -> npt.NDArray[np.float32] | npt.NDA
     return np.array(numbers, np.float32) if is_real else np.array(numbers, np.int64)
 
 
-def texts_of(array: ArrayAttr[StringAttr] | None) -> tuple[str, ...] | None:
+def string_values(array: ArrayAttr[StringAttr] | None) -> tuple[str, ...] | None:
     """The strings of a STRINGS attribute; `None` if it is absent."""
     return None if array is None else tuple(element.data for element in array)
 

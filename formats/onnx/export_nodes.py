@@ -9,7 +9,7 @@ import onnx
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xonnc.dialects.onnx.attributes import integer, is_array
+from xonnc.dialects.onnx.attributes import int_attr, is_array
 from xonnc.dialects.onnx.locations import NODE_NAME, describe, node_name
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, DimOp
@@ -104,7 +104,7 @@ def _written(op: OnnxOp, kinds: Mapping[str, Kind]) -> dict[str, Attribute]:
         if not {"start", "end"} <= kinds.keys():
             return {}
         axis = op.axis.value.data
-        return {"start": integer(axis), "end": integer(axis + 1)}
+        return {"start": int_attr(axis), "end": int_attr(axis + 1)}
     is_custom = isinstance(op, CustomOp)
     signature = op_signature_of(type(op))
     always = _ALWAYS_WRITTEN.get(op.OP_TYPE, frozenset[str]())

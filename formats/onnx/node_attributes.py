@@ -46,7 +46,7 @@ Convert: TypeAlias = Callable[[onnx.AttributeProto, ConstantReader], Attribute]
 
 _CONVERT: dict[int, Convert] = {
     _A.FLOAT: lambda given, constants: _real(given.f),
-    _A.INT: lambda given, constants: spelled.integer(given.i),
+    _A.INT: lambda given, constants: spelled.int_attr(given.i),
     _A.STRING: lambda given, constants: message_codec.text_or_bytes(given.s),
     _A.FLOATS: lambda given, constants: _reals(given.floats),
     _A.INTS: lambda given, constants: _integers(given.ints),
@@ -174,7 +174,7 @@ def _fill_list(given: onnx.AttributeProto, values: Iterable[Attribute], kind: Ki
 
 def _real(value: float) -> Attribute:
     """A float attribute that tells -0.0 from 0.0 and one NaN from another, which a memo does not."""
-    return spelled.real(value) if value and value == value else FloatAttr(value, f32)
+    return spelled.float_attr(value) if value and value == value else FloatAttr(value, f32)
 
 
 def _reals(values: Iterable[float]) -> Attribute:
@@ -187,4 +187,4 @@ def _integers(values: Iterable[int]) -> Attribute:
         # Forests say few different numbers very often.
         made = {value: IntegerAttr(value, i64) for value in set(found)}
         return ArrayAttr([made[value] for value in found])
-    return spelled.integers(*found)
+    return spelled.int_array_attr(*found)

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.attributes import OperandMode, Stage, StageFunction
 from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import cube_of
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
@@ -66,7 +66,7 @@ def image_convolution(
     """A convolution over pixels of halves and its bias."""
     window = window_over(op, image_value, weights.shape[2:], builder)
     check_window(image_value, weights.shape[0], window, builder)
-    rows, columns = values_of(op.dilations) or (1, 1)
+    rows, columns = int_values(op.dilations) or (1, 1)
     whole = undilated(dense(weights, op.group.value.data), (rows, columns))
     kernels = builder.kernels(flattened(whole, cube_of(image_value.value.type).channels))
     stages: list[Operand] = [] if bias is None else [(PER_CHANNEL_SUM, builder.per_kernel(bias))]

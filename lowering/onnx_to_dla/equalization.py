@@ -25,7 +25,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xonnc.dialects.onnx.attributes import integer, values_of
+from xonnc.dialects.onnx.attributes import int_attr, int_values
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.builtin import NoValueOp
@@ -174,7 +174,7 @@ def _channels_after(user: Operation, value: SSAValue, channels: Array) -> Array 
         case ReshapeOp() | FlattenOp():
             return channels.reshape(shape)
         case TransposeOp() if user.perm is not None:
-            return channels.transpose([int(axis) for axis in values_of(user.perm) or ()])
+            return channels.transpose([int(axis) for axis in int_values(user.perm) or ()])
         case _:
             return None
 
@@ -201,7 +201,7 @@ def _window(op: SpatialMean) -> tuple[int, int] | None:
         return None
     window = (shape[2], shape[3])
     if isinstance(op, AveragePoolOp) and (
-        values_of(op.kernel_shape) != window or any(values_of(op.pads) or ())
+        int_values(op.kernel_shape) != window or any(int_values(op.pads) or ())
     ):
         return None
     return window if max(window) <= LARGEST_POOL and window != (1, 1) else None
@@ -224,7 +224,7 @@ def _is_consumer(consumer: LinearOp, value: SSAValue) -> bool:
 
 
 def _pads(op: ConvOp) -> bool:
-    return any(values_of(op.pads) or ()) or op.auto_pad.data not in ("NOTSET", "VALID")
+    return any(int_values(op.pads) or ()) or op.auto_pad.data not in ("NOTSET", "VALID")
 
 
 def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
@@ -308,7 +308,7 @@ def _as_sum(mean: SpatialMean, pool: DisposablePool) -> ConvOp:
     constant = _constant(weights, mean, pool)
     conv = ConvOp.create(
         operands=[mean.X, constant.output, none.none_val],
-        properties={"group": integer(shape[1])},
+        properties={"group": int_attr(shape[1])},
         result_types=[mean.Y.type],
         location=mean.location,
     )

@@ -15,7 +15,7 @@ from xonnc.dialects.dla.attributes import PoolMode
 from xonnc.dialects.dla.engines import PdpOp
 from xonnc.dialects.dla.storage import SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp
 from xonnc.formats.nvdla.geometry import LARGEST_POOL
@@ -77,7 +77,7 @@ class PoolOp(WindowOp, Protocol):
 
 def pool_windows(op: PoolOp, cube: CubeShape, builder: DlaBuilder) -> tuple[Window, Window]:
     """The window as the model has it, and with the pads for a last, partial one."""
-    window = window_of(op, values_of(op.kernel_shape) or (), cube, builder)
+    window = window_of(op, int_values(op.kernel_shape) or (), cube, builder)
     if window.dilations != (1, 1):
         builder.refuse(f"dilations {list(window.dilations)} (the PDP takes 1)")
     return window, _stretched(window, cube, op.ceil_mode.value.data == 1)

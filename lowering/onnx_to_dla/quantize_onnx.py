@@ -28,7 +28,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import UNKNOWN, derived, node_location, node_name, output_names
 from xonnc.dialects.onnx.op import OnnxOp
@@ -397,4 +397,4 @@ def _multiplies(value: SSAValue) -> bool:
 
 
 def _pads(op: AveragePoolOp) -> bool:
-    return any(values_of(op.pads) or ()) or op.ceil_mode.value.data == 1
+    return any(int_values(op.pads) or ()) or op.ceil_mode.value.data == 1

@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.types import cube_of
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.convolution import dense
@@ -41,7 +41,7 @@ def image_convolution(op: ConvOp, image_value: ImageValue, builder: QuantizedDla
             "kernels whose zero point takes them beyond 8 bits, over pixels; take the input as a feature cube"
         )
     groups = op.group.value.data
-    dilations = _pair(values_of(op.dilations) or (1, 1))
+    dilations = _pair(int_values(op.dilations) or (1, 1))
     window = window_over(op, image_value, given.array.shape[2:], builder)
     cube = check_window(image_value, given.array.shape[0], window, builder)
     bias = np.zeros(1) if op.B.type == NONE else builder.real_constant(op.B)

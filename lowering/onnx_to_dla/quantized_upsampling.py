@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.types import cube_of
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.convolution import batch_of, tiled
@@ -38,7 +38,7 @@ def conv_transpose(op: ConvTransposeOp, builder: QuantizedDlaBuilder) -> Dequant
     bias = None if bias is None else tiled(bias, batch)
     scales = kernels.scales if kernels.scales.size == 1 else tiled(kernels.scales, batch)
     given = tiled(kernels.array.swapaxes(0, 1), batch)
-    weights = dense_transposed_kernels(given, groups, values_of(op.dilations) or (1, 1))
+    weights = dense_transposed_kernels(given, groups, int_values(op.dilations) or (1, 1))
     plan = transposed_convolution(op, weights.shape[2:], cube_of(source.value.type), builder)
     parts = [
         convolution(

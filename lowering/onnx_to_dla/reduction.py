@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import AluFunction, OperandMode, PoolMode, Stage, StageFunction
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops import reduction
 from xonnc.dialects.onnx.types import NONE
@@ -71,7 +71,7 @@ class Reduction:
 def axes_of(op: OnnxOp, rank: int, builder: DlaBuilder) -> list[int]:
     """The dimensions that `op` reduces."""
     given: Any = op.properties.get("axes")
-    axes = None if given is None else list(values_of(given) or ())
+    axes = None if given is None else list(int_values(given) or ())
     if given is None and len(op.operands) > 1 and op.operands[1].type != NONE:
         axes = [int(axis) for axis in builder.weights(op.operands[1], "axes").reshape(-1)]
     if axes:

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.dla_planning.window import Window
@@ -86,7 +86,7 @@ def _check_scales(op: AnyResize, found: tuple[int, int], builder: DlaBuilder) ->
     given = None if op.scales.type == NONE else builder.constant(op.scales)
     if given is None or not given.size:
         return
-    axes = values_of(op.axes) if isinstance(op, ResizeOp | ResizeV18Op) and op.axes is not None else None
+    axes = int_values(op.axes) if isinstance(op, ResizeOp | ResizeV18Op) and op.axes is not None else None
     rank = len(builder.result_shape(op))
     scales = [1.0] * rank
     for axis, scale in zip(axes or range(rank), given.reshape(-1).tolist(), strict=True):

@@ -14,7 +14,7 @@ from xonnc.dialects.dla.engines import SoftmaxOp as DlaSoftmaxOp
 from xonnc.dialects.dla.storage import ConcatOp as DlaConcatOp
 from xonnc.dialects.dla.storage import ReshapeOp as DlaReshapeOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.math import SoftmaxOp, SoftmaxV11Op
 from xonnc.dialects.onnx.ops.nn import DropoutOp, DropoutV10Op, FlattenOp
 from xonnc.dialects.onnx.ops.tensor import (
@@ -137,7 +137,7 @@ def picking(picked: Array) -> Array:
 def channels_picked(op: TransposeOp, source: Cube, builder: DlaBuilder) -> Array | None:
     """The channels of the result in their new order; `None` if nothing moves in memory."""
     rank = len(source.shape)
-    order = values_of(op.perm) or tuple(reversed(range(rank)))
+    order = int_values(op.perm) or tuple(reversed(range(rank)))
     moved = [dimension for dimension in order if source.shape[dimension] != 1]
     if moved == sorted(moved):
         return None

@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.attributes import PoolMode
 from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import LARGEST_DIMENSION
@@ -97,7 +97,7 @@ def transposed_convolution(
     if op.auto_pad.data not in ("NOTSET", "VALID") or op.output_shape is not None:
         builder.refuse("auto_pad or output_shape; give the pads")
     shape = builder.result_shape(op)
-    strides, pads = values_of(op.strides) or (1, 1), values_of(op.pads) or (0,) * 4
+    strides, pads = int_values(op.strides) or (1, 1), int_values(op.pads) or (0,) * 4
     sizes, outs = (cube.height, cube.width), shape[2:]
     # One row has no other that the stride could take it apart from: then all is one phase.
     steps = [stride if size > 1 else 1 for stride, size in zip(strides, sizes, strict=True)]
@@ -135,7 +135,7 @@ def conv_transpose(op: ConvTransposeOp, builder: DlaBuilder) -> Cube:
     batch = batch_of(builder.result_shape(op), builder)
     bias = None if bias is None else tiled(bias, batch)
     groups = op.group.value.data * batch
-    weights = dense_transposed_kernels(tiled(weights, batch), groups, values_of(op.dilations) or (1, 1))
+    weights = dense_transposed_kernels(tiled(weights, batch), groups, int_values(op.dilations) or (1, 1))
     plan = transposed_convolution(op, weights.shape[2:], cube_of(image.type), builder)
     parts = [
         [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xonnc.dialects.dla.types import CubeShape
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.windows import WindowOp
 from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
@@ -17,9 +17,9 @@ def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, builder: D
     rank = len(kernel)
     if rank not in (1, 2):
         builder.refuse(f"a window over {rank} dimensions (the core takes 1 or 2)")
-    strides = _pair(values_of(op.strides) or (1,) * rank)
-    dilations = _pair(values_of(op.dilations) or (1,) * rank)
-    pads = values_of(op.pads) or (0,) * (2 * rank)
+    strides = _pair(int_values(op.strides) or (1,) * rank)
+    dilations = _pair(int_values(op.dilations) or (1,) * rank)
+    pads = int_values(op.pads) or (0,) * (2 * rank)
     begins, ends = _pair(pads[:rank], 0), _pair(pads[rank:], 0)
     window = Window(_pair(kernel), strides, dilations, (*begins, *ends))
     auto_pad = op.auto_pad.data

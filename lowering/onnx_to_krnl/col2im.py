@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
@@ -75,10 +75,10 @@ def _spread(
     op: nn.ConvTransposeOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]
 ) -> _Spread:
     rank = len(kernel)
-    strides = values_of(op.strides) or (1,) * rank
-    dilations = values_of(op.dilations) or (1,) * rank
-    extra = values_of(op.output_padding) or (0,) * rank
-    begins = list((values_of(op.pads) or (0,) * (2 * rank))[:rank])
+    strides = int_values(op.strides) or (1,) * rank
+    dilations = int_values(op.dilations) or (1,) * rank
+    extra = int_values(op.output_padding) or (0,) * rank
+    begins = list((int_values(op.pads) or (0,) * (2 * rank))[:rank])
     if op.auto_pad.data != "NOTSET" or op.output_shape is not None:
         for axis, size in enumerate(out):
             reach = (shape[axis] - 1) * strides[axis] + (kernel[axis] - 1) * dilations[axis] + 1
@@ -98,9 +98,9 @@ def col2im(op: nn.Col2ImOp, builder: LoweringBuilder) -> str | None:
         return "windows of unknown size"
     rank = len(out) - 2
     kernel = [int(size) for size in block.reshape(-1)]
-    strides = values_of(op.strides) or (1,) * rank
-    dilations = values_of(op.dilations) or (1,) * rank
-    pads = values_of(op.pads) or (0,) * (2 * rank)
+    strides = int_values(op.strides) or (1,) * rank
+    dilations = int_values(op.dilations) or (1,) * rank
+    pads = int_values(op.pads) or (0,) * (2 * rank)
     counts = [
         (size + pads[axis] + pads[rank + axis] - (kernel[axis] - 1) * dilations[axis] - 1) // strides[axis]
         + 1

@@ -39,7 +39,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, element_of, shape_of
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.controlflow import IfOp, LoopOp, ScanOp
@@ -181,8 +181,8 @@ def _parts(
     axes: ArrayAttr[IntegerAttr[IntegerType]] | None,
     directions: ArrayAttr[IntegerAttr[IntegerType]] | None,
 ) -> list[_Parts]:
-    places = values_of(axes) or (0,) * len(values)
-    backwards = values_of(directions) or (0,) * len(values)
+    places = int_values(axes) or (0,) * len(values)
+    backwards = int_values(directions) or (0,) * len(values)
     made: list[_Parts] = []
     for value, axis, back in zip(values, places, backwards, strict=True):
         made.append(_Parts(value, axis % len(static_shape(value.type) or (1,)), bool(back)))

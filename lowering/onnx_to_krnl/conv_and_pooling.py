@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.types import is_integer
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
@@ -198,7 +198,7 @@ def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) ->
     """The largest number of each window: NaN is left out, of nothing else it is -∞."""
     element = builder.element(op.operands[0])
     has_places = isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE
-    is_long = prod(values_of(op.kernel_shape) or ()) > MAX_UNROLLED_WINDOW
+    is_long = prod(int_values(op.kernel_shape) or ()) > MAX_UNROLLED_WINDOW
     if has_places or is_long or (element != f32 and not _is_byte(element)):
         if not are_static(builder.sizes(op.operands[0])):
             return NO_DYNAMIC_KERNEL
@@ -221,7 +221,7 @@ def _is_byte(element: Attribute) -> bool:
 def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
     """The mean of each window; pads count if `count_include_pad`, but not what `ceil_mode` adds."""
     shape, out = static_sizes(builder.sizes(op.X)[2:]), static_sizes(builder.sizes(op.Y)[2:])
-    kernel = values_of(op.kernel_shape) or ()
+    kernel = int_values(op.kernel_shape) or ()
     if len(shape) < len(kernel) or len(out) < len(kernel):
         return NO_DYNAMIC_KERNEL
     window = window_of(op, kernel, shape, out)
@@ -229,7 +229,7 @@ def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
         if not are_static(builder.sizes(op.X)):
             return NO_DYNAMIC_KERNEL
         return general_average_pool(op, window, builder)
-    given = values_of(op.pads) or (0,) * (2 * len(shape))
+    given = int_values(op.pads) or (0,) * (2 * len(shape))
     ends = given[len(shape) :] if op.auto_pad.data == "NOTSET" else window.ends
     inside = np.zeros(window.padded)
     if op.count_include_pad.value.data:
@@ -273,7 +273,7 @@ def _pool(
     element, shape, out = builder.element(value), builder.sizes(value), builder.sizes(result)
     if not are_static((*shape[2:], *out[2:])):
         return NO_DYNAMIC_KERNEL
-    window = window_of(op, values_of(op.kernel_shape) or (), static_sizes(shape[2:]), static_sizes(out[2:]))
+    window = window_of(op, int_values(op.kernel_shape) or (), static_sizes(shape[2:]), static_sizes(out[2:]))
     if result in builder.layouts.blocked:
         _blocked_pool(name, (value, result), window, (start, combine), inverse_counts, builder)
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops import math, tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.channel_blocking import join
@@ -36,7 +36,7 @@ supports_dynamic_shapes(
 def transpose(op: tensor.TransposeOp, builder: LoweringBuilder) -> str | None:
     """Axes in another order."""
     shape = builder.sizes(op.data)
-    order = values_of(op.perm) or tuple(reversed(range(len(shape))))
+    order = int_values(op.perm) or tuple(reversed(range(len(shape))))
     sizes = [shape[axis] for axis in order]
     places = [dim(order.index(axis)) for axis in range(len(shape))]
     source = builder.buffer(op.data)

@@ -7,7 +7,7 @@ from math import prod
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.nn import DeformConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
@@ -50,8 +50,8 @@ def _columns(op: DeformConvOp, builder: LoweringBuilder) -> SSAValue:
     """For each channel and each place of the window, what lies at the moved places of it."""
     (images, channels, *size), (_, _, *out) = builder.shape(op.X), builder.shape(op.Y)
     window = builder.shape(op.W)[2:]
-    strides, dilations = values_of(op.strides) or (1, 1), values_of(op.dilations) or (1, 1)
-    pads = values_of(op.pads) or (0,) * 4
+    strides, dilations = int_values(op.strides) or (1, 1), int_values(op.dilations) or (1, 1)
+    pads = int_values(op.pads) or (0,) * 4
     groups = op.offset_group.value.data
     element, each = builder.element(op.X), channels // groups
     kind = compute_type(element)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32, f64, i1, i64
 from xdsl.ir import Attribute
 
 from xonnc.dialects.krnl.types import is_integer
-from xonnc.dialects.onnx.attributes import numbers_of, values_of
+from xonnc.dialects.onnx.attributes import int_values, numeric_values
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops.ml import (
     ArrayFeatureExtractorOp,
@@ -77,7 +77,7 @@ def scaler(op: ScalerOp, builder: LoweringBuilder) -> str | None:
     columns = shape[-1] if shape else 1
     numbers = [
         np.full(1, plain, np.float32) if given is None else given
-        for given, plain in ((numbers_of(op.offset), 0), (numbers_of(op.scale), 1))
+        for given, plain in ((numeric_values(op.offset), 0), (numeric_values(op.scale), 1))
     ]
     if any(len(each) not in (1, columns) for each in numbers):
         return "as many offsets and scales as there are columns, or one"
@@ -136,7 +136,7 @@ def imputer(op: ImputerOp, builder: LoweringBuilder) -> str | None:
     """`X`, and other numbers in place of one; of each column its own or one for all."""
     shape, element = builder.shape(op.X), builder.element(op.X)
     is_real = not is_integer(element)
-    values = numbers_of(op.imputed_value_floats if is_real else op.imputed_value_int64s)
+    values = numeric_values(op.imputed_value_floats if is_real else op.imputed_value_int64s)
     replaced = op.replaced_value_float.value.data if is_real else op.replaced_value_int64.value.data
     columns = shape[-1] if shape else 1
     if values is None or len(values) not in (1, columns):
@@ -161,7 +161,7 @@ def feature_vectorizer(op: FeatureVectorizerOp, builder: LoweringBuilder) -> str
     """The inputs beside each other, each cut or filled with 0 to its number of columns."""
     shapes = [builder.shape(value) for value in op.X]
     matrices = [(shape[0], 1) if len(shape) == 1 else shape for shape in shapes]
-    widths = values_of(op.inputdimensions) or tuple(shape[1] for shape in matrices if len(shape) == 2)
+    widths = int_values(op.inputdimensions) or tuple(shape[1] for shape in matrices if len(shape) == 2)
     rows, total = builder.shape(op.Y)
     if any(len(shape) != 2 for shape in matrices) or sum(widths) != total or len(widths) != len(matrices):
         return "not matrices of the columns that the result has"
@@ -185,7 +185,7 @@ def feature_vectorizer(op: FeatureVectorizerOp, builder: LoweringBuilder) -> str
 @lowers(OneHotEncoderOp)
 def one_hot_encoder(op: OneHotEncoderOp, builder: LoweringBuilder) -> str | None:
     """1 at the place of the category that an element is, else 0."""
-    categories = values_of(op.cats_int64s) or ()
+    categories = int_values(op.cats_int64s) or ()
     if not categories:
         return "of strings"
     count, size, element = prod(builder.shape(op.X)), len(categories), builder.element(op.X)
@@ -271,7 +271,7 @@ def _first(attributes: Sequence[Attribute | None]) -> Array | None:
     for attribute in attributes:
         if attribute is not None:
             held = elements_array(attribute)
-            numbers = numbers_of(attribute) if held is None else held
+            numbers = numeric_values(attribute) if held is None else held
             return None if numbers is None or numbers.dtype.kind not in "if" else numbers.reshape(-1)
     return None
 

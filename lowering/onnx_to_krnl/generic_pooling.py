@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
@@ -58,7 +58,7 @@ def general_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBui
     kind = _number(element)
     if kind is None:
         return "of a type that is not computed with"
-    window = window_of(op, values_of(op.kernel_shape) or (), shape[2:], out[2:])
+    window = window_of(op, int_values(op.kernel_shape) or (), shape[2:], out[2:])
     types = [buffer_type(out, element)]
     if indices is not None:
         types.append(buffer_type(out, i64))
@@ -117,7 +117,7 @@ def _flat(
 def lp_pool(op: nn.LpPoolOp, builder: LoweringBuilder) -> str | None:
     """The root of the sum of powers of each window."""
     shape, out = builder.shape(op.X), builder.shape(op.Y)
-    window = window_of(op, values_of(op.kernel_shape) or (), shape[2:], out[2:])
+    window = window_of(op, int_values(op.kernel_shape) or (), shape[2:], out[2:])
     return _powers(op.X, op.Y, window, op.p.value.data, builder)
 
 
@@ -160,7 +160,7 @@ def general_average_pool(op: nn.AveragePoolOp, window: Window, builder: Lowering
         return "not of floats"
     is_padded = bool(op.count_include_pad.value.data)
     rank = len(shape) - 2
-    given = values_of(op.pads) or (0,) * (2 * rank)
+    given = int_values(op.pads) or (0,) * (2 * rank)
     ends = given[rank:] if op.auto_pad.data == "NOTSET" else window.ends
     kernel = KernelBuilder([buffer_type(out, element), buffer_type(shape, element)])
     with kernel.loops(out) as at:
@@ -191,9 +191,9 @@ def max_unpool(op: nn.MaxUnpoolOp, builder: LoweringBuilder) -> str | None:
     Where the result is said to be larger than what the windows make, it has that in its first corner.
     """
     element, shape, out = builder.element(op.X), builder.shape(op.X), builder.shape(op.output)
-    kernel_shape = values_of(op.kernel_shape) or ()
+    kernel_shape = int_values(op.kernel_shape) or ()
     rank = len(kernel_shape)
-    strides, pads = values_of(op.strides) or (1,) * rank, values_of(op.pads) or (0,) * (2 * rank)
+    strides, pads = int_values(op.strides) or (1,) * rank, int_values(op.pads) or (0,) * (2 * rank)
     whole = [*shape[:2]]
     for axis, size in enumerate(kernel_shape):
         whole.append((shape[2 + axis] - 1) * strides[axis] - pads[axis] - pads[rank + axis] + size)

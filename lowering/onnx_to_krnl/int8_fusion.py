@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.constant import constant_elements
@@ -351,7 +351,7 @@ def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: Int8Plan) -> None:
     shape, out = image_shape(value), image_shape(result)
     if shape is None or out is None or len(shape) != 4 or 0 in out:
         return
-    window = window_of(op, values_of(op.kernel_shape) or (), shape[2:], out[2:])
+    window = window_of(op, int_values(op.kernel_shape) or (), shape[2:], out[2:])
     # What lies beyond the edge is taken from the edge, which is in the window if it has no gaps.
     has_gaps = window.is_padded and max(window.dilations) > 1
     reaches = all(begin < size for begin, size in zip(window.begins, window.kernel, strict=True))

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import shape_of
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn, tensor
 from xonnc.dialects.onnx.ops.constant import constant_elements
@@ -231,9 +231,9 @@ def _begin_transposed(op: nn.ConvTransposeOp, layouts: LayoutPlan, ends: dict[SS
     if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
         return
     is_plain = op.group.value.data == 1 and op.auto_pad.data == "NOTSET" and op.output_shape is None
-    if not is_plain or set(values_of(op.dilations) or (1,)) != {1} or 2 * y[1] < layouts.lanes:
+    if not is_plain or set(int_values(op.dilations) or (1,)) != {1} or 2 * y[1] < layouts.lanes:
         return
-    strides, pads = values_of(op.strides) or (1, 1), values_of(op.pads) or (0,) * 4
+    strides, pads = int_values(op.strides) or (1, 1), int_values(op.pads) or (0,) * 4
     if prod(strides) > MAX_SUB_CONVOLUTIONS:
         return
     phases = transposed_phases(weights.shape[2:], strides, pads[:2], y[2:])
@@ -405,7 +405,7 @@ def pool_window(op: PoolOp, layouts: LayoutPlan) -> Window | None:
         return None
     if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE:
         return None
-    window = window_of(op, values_of(op.kernel_shape) or (), x[2:], y[2:])
+    window = window_of(op, int_values(op.kernel_shape) or (), x[2:], y[2:])
     # What lies beyond the edge is taken from the edge, which is in the window if it has no gaps.
     has_gaps = window.is_padded and max(window.dilations) > 1 and not isinstance(op, nn.AveragePoolOp)
     reaches = all(begin < size for begin, size in zip(window.begins, window.kernel, strict=True))

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.onnx.attributes import numbers_of, texts_of, values_of
+from xonnc.dialects.onnx.attributes import int_values, numeric_values, string_values
 from xonnc.dialects.onnx.ops.ml import LinearClassifierOp, LinearRegressorOp
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
@@ -81,7 +81,7 @@ def linear_scores(plan: Linear, x: SSAValue, sums: SSAValue, builder: LoweringBu
 @lowers(LinearRegressorOp)
 def linear_regressor(op: LinearRegressorOp, builder: LoweringBuilder) -> str | None:
     """`X coefficients + intercepts` for each target."""
-    plan = linear(op.X, numbers_of(op.coefficients), numbers_of(op.intercepts), builder)
+    plan = linear(op.X, numeric_values(op.coefficients), numeric_values(op.intercepts), builder)
     if plan is None or builder.shape(op.Y) != (plan.rows, plan.count):
         return "coefficients that are not as many as there are features and targets"
     sums = builder.allocate([plan.rows, plan.count], plan.kind)
@@ -106,10 +106,10 @@ def finish(result: SSAValue, sums: SSAValue, plan: Linear, after: str, builder: 
 @lowers(LinearClassifierOp)
 def linear_classifier(op: LinearClassifierOp, builder: LoweringBuilder) -> str | None:
     """The class of the highest score, and all scores; of two classes the first may have none of its own."""
-    labels = values_of(op.classlabels_ints)
-    if labels is None or texts_of(op.classlabels_strings):
+    labels = int_values(op.classlabels_ints)
+    if labels is None or string_values(op.classlabels_strings):
         return "classes that are called by strings"
-    plan = linear(op.X, numbers_of(op.coefficients), numbers_of(op.intercepts), builder)
+    plan = linear(op.X, numeric_values(op.coefficients), numeric_values(op.intercepts), builder)
     is_binary = plan is not None and plan.count == 1 and len(labels) == 2
     count = 2 if is_binary else 0 if plan is None else plan.count
     if plan is None or builder.shape(op.Z) != (plan.rows, count) or len(labels) != count:

@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE, numpy_dtype
 from xonnc.lowering.onnx_to_krnl.data_movement import as_stored, integers_of
@@ -61,7 +61,7 @@ def pad(op: FedPad, builder: LoweringBuilder) -> str | None:
 @lowers_data_movement(tensor.PadV2Op)
 def pad_by_attributes(op: tensor.PadV2Op, builder: LoweringBuilder) -> str | None:
     """The same with pads and the constant as attributes."""
-    given, shape = values_of(op.pads), builder.sizes(op.data)
+    given, shape = int_values(op.pads), builder.sizes(op.data)
     assert given is not None
     pads = list(zip(given[: len(shape)], given[len(shape) :], strict=True))
     if any(not is_static(size) and pad != (0, 0) for size, pad in zip(shape, pads, strict=True)):

@@ -13,7 +13,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn, reduction
 from xonnc.dialects.onnx.ops.constant import constant_elements
@@ -411,7 +411,7 @@ def _axes(op: Operation, rank: int) -> list[int] | None:
     if isinstance(op, nn.GlobalAveragePoolOp | nn.GlobalMaxPoolOp):
         return list(range(2, rank))
     if len(op.operands) == 1:
-        given = values_of(getattr(op, "axes", None))
+        given = int_values(getattr(op, "axes", None))
     elif op.operands[1].type == NONE:
         given = None
     else:

@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
@@ -84,7 +84,7 @@ def resize(op: Resize, builder: LoweringBuilder) -> str | None:
     """Sampled at the places that `coordinate_transformation_mode` tells."""
     rank = len(builder.shape(op.X))
     is_new = isinstance(op, tensor.ResizeOp | tensor.ResizeV18Op)
-    axes = (values_of(op.axes) if is_new else None) or tuple(range(rank))
+    axes = (int_values(op.axes) if is_new else None) or tuple(range(rank))
     how = _Sampling(
         mode=op.mode.data,
         coordinates=op.coordinate_transformation_mode.data,

@@ -9,7 +9,7 @@ from math import inf
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.nn import MaxRoiPoolOp
 from xonnc.dialects.onnx.ops.object_detection import RoiAlignOp, RoiAlignV10Op
 from xonnc.lowering.onnx_to_krnl.checks import check_indices, checked, index_in, turns_where
@@ -263,7 +263,7 @@ def max_roi_pool(op: MaxRoiPoolOp, builder: LoweringBuilder) -> str | None:
     shape, out = builder.shape(op.X), builder.shape(op.Y)
     element, kind = builder.element(op.X), builder.element(op.rois)
     number = compute_type(element)
-    scale, cells = float(op.spatial_scale.value.data), values_of(op.pooled_shape) or ()
+    scale, cells = float(op.spatial_scale.value.data), int_values(op.pooled_shape) or ()
     images = builder.allocate([out[0]], i64)
     _check_images(op, images, shape[0], builder)
     last = [out[0], *out[2:], out[1]]

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f32, f64, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
-from xonnc.dialects.onnx.attributes import numbers_of, values_of
+from xonnc.dialects.onnx.attributes import int_values, numeric_values
 from xonnc.dialects.onnx.ops.ml import SVMClassifierOp, SVMRegressorOp
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
@@ -74,7 +74,7 @@ def svm_regressor(op: SVMRegressorOp, builder: LoweringBuilder) -> str | None:
     """What each support vector has in common with the features, added up; of one class the sign of that."""
     count = op.n_supports.value.data
     vectors, coefficients, rho, parameters = (
-        numbers_of(each) for each in (op.support_vectors, op.coefficients, op.rho, op.kernel_params)
+        numeric_values(each) for each in (op.support_vectors, op.coefficients, op.rho, op.kernel_params)
     )
     name = op.kernel_type.data if count else "LINEAR"
     plan = linear(op.X, vectors if count else coefficients, None, builder)
@@ -145,10 +145,10 @@ class _Machine:
 @lowers(SVMClassifierOp)
 def svm_classifier(op: SVMClassifierOp, builder: LoweringBuilder) -> str | None:
     """The class that wins most pairs; scores of pairs, or probabilities of classes as in libsvm."""
-    labels = values_of(op.classlabels_ints)
+    labels = int_values(op.classlabels_ints)
     if labels is None or len(labels) < 2:
         return "classes that are called by strings, or one alone"
-    counts = values_of(op.vectors_per_class) or ()
+    counts = int_values(op.vectors_per_class) or ()
     if not sum(counts):
         return _linear_classifier(op, labels, builder)
     machine = _machine(op, len(labels), counts, builder)
@@ -180,7 +180,7 @@ def _machine(
     op: SVMClassifierOp, classes: int, counts: Sequence[int], builder: LoweringBuilder
 ) -> _Machine | str:
     vectors, dual_coefficients, rho, parameters, slopes, offsets = (
-        numbers_of(each)
+        numeric_values(each)
         for each in (op.support_vectors, op.coefficients, op.rho, op.kernel_params, op.prob_a, op.prob_b)
     )
     plan = linear(op.X, vectors, None, builder)
@@ -428,10 +428,10 @@ def _write(
 
 def _linear_classifier(op: SVMClassifierOp, labels: Sequence[int], builder: LoweringBuilder) -> str | None:
     """Without support vectors: one product a class, and the first value of rho."""
-    rho = numbers_of(op.rho)
+    rho = numeric_values(op.rho)
     if rho is None or not rho.size:
         return "no value of rho"
-    plan = linear(op.X, numbers_of(op.coefficients), rho[:1], builder)
+    plan = linear(op.X, numeric_values(op.coefficients), rho[:1], builder)
     if plan is None or plan.count != len(labels) or builder.shape(op.Z) != (plan.rows, plan.count):
         return "coefficients that are not as many as there are features and classes"
     scores = builder.allocate([plan.rows, plan.count], plan.kind)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import f32, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.onnx.attributes import numbers_of, values_of
+from xonnc.dialects.onnx.attributes import int_values, numeric_values
 from xonnc.dialects.onnx.ops.nn import TfIdfVectorizerOp
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
@@ -27,9 +27,9 @@ def tf_idf_vectorizer(op: TfIdfVectorizerOp, builder: LoweringBuilder) -> str | 
     """How often each n-gram of numbers is in a row, by halves of the pool; or whether; times a weight."""
     shape = builder.shape(op.X)
     rows, columns = (1, *shape)[-2:] if shape else (1, 1)
-    targets = values_of(op.ngram_indexes) or ()
+    targets = int_values(op.ngram_indexes) or ()
     size = max(targets, default=-1) + 1
-    weights = numbers_of(op.weights)
+    weights = numeric_values(op.weights)
     if op.pool_int64s is None or prod(builder.shape(op.Y)) != rows * size or min(targets, default=-1) < 0:
         return "of strings, or of places that the result has not"
     if weights is not None and len(weights) not in (0, size):
@@ -53,8 +53,8 @@ def tf_idf_vectorizer(op: TfIdfVectorizerOp, builder: LoweringBuilder) -> str | 
 
 def _grams(op: TfIdfVectorizerOp, targets: Sequence[int]) -> dict[int, tuple[Integers, Integers]] | None:
     """By length, the n-grams in order, and the place in the result of each; of equal ones the last counts."""
-    pool = np.array(values_of(op.pool_int64s) or (), np.int64)
-    begins = [*(values_of(op.ngram_counts) or ()), len(pool)]
+    pool = np.array(int_values(op.pool_int64s) or (), np.int64)
+    begins = [*(int_values(op.ngram_counts) or ()), len(pool)]
     found: dict[int, tuple[Integers, Integers]] = {}
     known = 0
     for length, (begin, end) in enumerate(pairwise(begins), 1):

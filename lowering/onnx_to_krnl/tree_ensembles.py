@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.onnx.attributes import numbers_of, texts_of, values_of
+from xonnc.dialects.onnx.attributes import int_values, numeric_values, string_values
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops.ml import TreeEnsembleClassifierOp, TreeEnsembleOp, TreeEnsembleRegressorOp
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
@@ -85,7 +85,7 @@ def tree_ensemble_regressor(op: TreeEnsembleRegressorOp, builder: LoweringBuilde
 
 def _base(op: TreeEnsembleRegressorOp | TreeEnsembleClassifierOp) -> Array:
     held = None if op.base_values_as_tensor is None else elements_array(op.base_values_as_tensor)
-    found = numbers_of(op.base_values) if held is None else held
+    found = numeric_values(op.base_values) if held is None else held
     return np.zeros(0) if found is None else found.reshape(-1)
 
 
@@ -140,8 +140,8 @@ def _regressed(
 @lowers(TreeEnsembleClassifierOp)
 def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, builder: LoweringBuilder) -> str | None:
     """The class that leaves say most for, and all scores; of one class also those against it."""
-    labels = values_of(op.classlabels_int64s)
-    if labels is None or texts_of(op.classlabels_strings):
+    labels = int_values(op.classlabels_int64s)
+    if labels is None or string_values(op.classlabels_strings):
         return "classes that are called by strings"
     try:
         trees = older_forest(op)

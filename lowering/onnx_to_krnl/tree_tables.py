@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.attributes import numbers_of, texts_of, values_of
+from xonnc.dialects.onnx.attributes import int_values, numeric_values, string_values
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops.ml import TreeEnsembleClassifierOp, TreeEnsembleOp, TreeEnsembleRegressorOp
 from xonnc.errors import XonncError
@@ -97,16 +97,16 @@ def older_forest(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -> Fore
         said = op.target_treeids, op.target_nodeids, op.target_ids
         weights = _reals(op.target_weights_as_tensor, op.target_weights)
     trees, ids, features = (
-        list(values_of(each) or ()) for each in (op.nodes_treeids, op.nodes_nodeids, op.nodes_featureids)
+        list(int_values(each) or ()) for each in (op.nodes_treeids, op.nodes_nodeids, op.nodes_featureids)
     )
     if len(trees) != len(ids):
         raise NoForestError("attributes of nodes that are not all as long")
     places = {key: place for place, key in enumerate(zip(trees, ids, strict=True))}
-    modes = texts_of(op.nodes_modes) or ()
-    branches = [values_of(each) or () for each in (op.nodes_falsenodeids, op.nodes_truenodeids)]
+    modes = string_values(op.nodes_modes) or ()
+    branches = [int_values(each) or () for each in (op.nodes_falsenodeids, op.nodes_truenodeids)]
     count = len(trees)
     numbers = _reals(op.nodes_values_as_tensor, op.nodes_values)
-    missing = np.array(values_of(op.nodes_missing_value_tracks_true) or [0] * count, np.bool_)
+    missing = np.array(int_values(op.nodes_missing_value_tracks_true) or [0] * count, np.bool_)
     if not count or any(len(each) != count for each in (modes, features, numbers, missing, *branches)):
         raise NoForestError("attributes of nodes that are not all as long")
     ways = np.zeros((count, 2), np.int64)
@@ -122,11 +122,11 @@ def older_forest(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -> Fore
     for place, tree in enumerate(trees):
         first.setdefault(tree, place)
     roots = np.array([first[tree] for tree in sorted(first)], np.int64)
-    voting = [values_of(each) or () for each in said[:2]]
+    voting = [int_values(each) or () for each in said[:2]]
     if len(voting[0]) != len(voting[1]):
         raise NoForestError("attributes of votes that are not all as long")
     voters = list(zip(*voting, strict=True))
-    targets = np.array(values_of(said[2]) or (), np.int64)
+    targets = np.array(int_values(said[2]) or (), np.int64)
     if any(voter not in places for voter in voters) or not len(voters) == len(targets) == len(weights):
         raise NoForestError("votes of nodes that are none")
     votes = _votes(np.array([places[voter] for voter in voters], np.int64), targets, weights, count)
@@ -143,14 +143,14 @@ def forest(op: TreeEnsembleOp) -> Forest:
     """The trees of TreeEnsemble: leaves come behind the nodes, sets of numbers become a node for each."""
     splits, modes = (elements_array(each) for each in (op.nodes_splits, op.nodes_modes))
     weights = elements_array(op.leaf_weights)
-    features = np.array(values_of(op.nodes_featureids), np.int64)
+    features = np.array(int_values(op.nodes_featureids), np.int64)
     count = len(features)
-    leaves = np.array(values_of(op.leaf_targetids), np.int64)
+    leaves = np.array(int_values(op.leaf_targetids), np.int64)
     if splits is None or modes is None or weights is None:
         raise NoForestError("attributes without numbers")
     ends = [
-        (values_of(op.nodes_falsenodeids) or (), values_of(op.nodes_falseleafs) or ()),
-        (values_of(op.nodes_truenodeids) or (), values_of(op.nodes_trueleafs) or ()),
+        (int_values(op.nodes_falsenodeids) or (), int_values(op.nodes_falseleafs) or ()),
+        (int_values(op.nodes_truenodeids) or (), int_values(op.nodes_trueleafs) or ()),
     ]
     lengths = {len(each) for pair in ends for each in pair} | {splits.size, modes.size}
     if lengths != {count} or len(leaves) != weights.size or not count or not len(leaves):
@@ -159,7 +159,7 @@ def forest(op: TreeEnsembleOp) -> Forest:
         features.tolist(),
         [MODES[mode] if mode < len(MODES) else str(mode) for mode in modes.reshape(-1).astype(np.int64)],
         splits.reshape(-1).astype(np.float64).tolist(),
-        list(map(bool, values_of(op.nodes_missing_value_tracks_true) or [0] * count)),
+        list(map(bool, int_values(op.nodes_missing_value_tracks_true) or [0] * count)),
         [[0, 0] for _ in range(count)],
     )
     for way, (nodes, is_leaf) in enumerate(ends):
@@ -171,7 +171,7 @@ def forest(op: TreeEnsembleOp) -> Forest:
         tables.add(0, LEAF, 0.0, False, [0, 0])
     members = None if op.membership_values is None else elements_array(op.membership_values)
     tables.write_out_members([] if members is None else members.reshape(-1).astype(np.float64).tolist())
-    roots = np.array(values_of(op.tree_roots), np.int64)
+    roots = np.array(int_values(op.tree_roots), np.int64)
     if not len(roots) or min(roots) < 0 or max(roots) >= count:
         raise NoForestError("roots that are no nodes")
     voters = count + np.arange(len(leaves))
@@ -229,5 +229,5 @@ class _Growing:
 
 def _reals(tensor: Attribute | None, floats: Attribute | None) -> npt.NDArray[np.float64]:
     """The numbers of the one of both attributes that is there."""
-    found = numbers_of(floats) if tensor is None else elements_array(tensor)
+    found = numeric_values(floats) if tensor is None else elements_array(tensor)
     return np.zeros(0) if found is None else found.reshape(-1).astype(np.float64)

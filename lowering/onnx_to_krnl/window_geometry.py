@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.windows import WindowOp
 
 MAX_UNROLLED_WINDOW = 64
@@ -32,13 +32,13 @@ class Window:
 def window_of(op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]) -> Window:
     """The window of an op; the pads at the end are as many as the last window needs."""
     rank = len(kernel)
-    strides = values_of(op.strides) or (1,) * rank
-    dilations = values_of(op.dilations) or (1,) * rank
+    strides = int_values(op.strides) or (1,) * rank
+    dilations = int_values(op.dilations) or (1,) * rank
     needed = [
         (size - 1) * stride + (length - 1) * dilation + 1
         for size, stride, length, dilation in zip(out, strides, kernel, dilations, strict=True)
     ]
-    begins = (values_of(op.pads) or (0,) * (2 * rank))[:rank]
+    begins = (int_values(op.pads) or (0,) * (2 * rank))[:rank]
     if op.auto_pad.data == "VALID":
         begins = (0,) * rank
     elif op.auto_pad.data != "NOTSET":

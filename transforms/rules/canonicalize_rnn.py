@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import NoneType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import GRU, LSTM, RNN, Transpose
@@ -65,7 +65,7 @@ def with_batch_second(template: Template, op: Operation) -> Sequence[SSAValue]:
             operands[place] = writer(Transpose, operands[place], perm=SWAPPED)
     perms = (BATCH_FIRST, SWAPPED, SWAPPED)[: len(op.results)]
     types = [unmoved(result.type, perm) for result, perm in zip(op.results, perms, strict=True)]
-    results = writer.all(template, *operands, types=types, **{**op.properties, "layout": integer(0)})
+    results = writer.all(template, *operands, types=types, **{**op.properties, "layout": int_attr(0)})
     return [
         made
         if isinstance(made.type, NoneType)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xonnc.dialects.onnx.attributes import integers, texts
+from xonnc.dialects.onnx.attributes import int_array_attr, string_array_attr
 from xonnc.dialects.onnx.ops.ml import LabelEncoderOp
 from xonnc.dialects.onnx.types import is_ranked, unranked
 from xonnc.rewriting.onnx import LinearClassifier, SVMClassifier, TreeEnsembleClassifier
@@ -32,7 +32,7 @@ def by_number(template: Template, numbered: str) -> Rule:
 
         def apply(op: Operation) -> Sequence[SSAValue]:
             label, scores = (result.type for result in op.results)
-            properties = {**op.properties, numbered: integers(*range(len(names)))}
+            properties = {**op.properties, numbered: int_array_attr(*range(len(names)))}
             del properties["classlabels_strings"]
             made = type(op).create(
                 operands=op.operands,
@@ -44,8 +44,8 @@ def by_number(template: Template, numbered: str) -> Rule:
                 operands=[made.results[0]],
                 result_types=[label],
                 properties={
-                    "keys_int64s": integers(*range(len(names))),
-                    "values_strings": texts(*names),
+                    "keys_int64s": int_array_attr(*range(len(names))),
+                    "values_strings": string_array_attr(*names),
                 },
             )
             block = op.parent

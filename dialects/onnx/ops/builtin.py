@@ -18,7 +18,7 @@ from xdsl.irdl import (
 from xdsl.traits import HasParent, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import integer, is_array
+from xonnc.dialects.onnx.attributes import int_attr, is_array
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, TENSOR, TEXT, TYPE
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import NONE, are_compatible, is_ranked
@@ -195,7 +195,7 @@ class DimOp(OnnxOp):
 
     dim = result_def(INT64)
 
-    axis = prop_def(INT, integer(0))
+    axis = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -224,8 +224,8 @@ class DimGroupOp(OnnxOp):
 
     data = operand_def(TENSOR)
 
-    axis = prop_def(INT, integer(0))
-    group_id = prop_def(INT, integer(-1))
+    axis = prop_def(INT, int_attr(0))
+    group_id = prop_def(INT, int_attr(-1))
 
 
 @irdl_op_definition

@@ -22,7 +22,7 @@ from xdsl.irdl import (
 from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import integer, integers, real, text, values_of
+from xonnc.dialects.onnx.attributes import float_attr, int_array_attr, int_attr, int_values, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import concatenation, rank_is, same_size
 from xonnc.dialects.onnx.checks.values import axis_in_range, integer_in
@@ -62,8 +62,8 @@ class BatchNormalizationInferenceModeOp(OnnxOp):
 
     o_Y = result_def(T)
 
-    epsilon = prop_def(REAL, real(1e-05))
-    momentum = prop_def(REAL, real(0.9))
+    epsilon = prop_def(REAL, float_attr(1e-05))
+    momentum = prop_def(REAL, float_attr(0.9))
 
     traits = traits_def(
         Pure(),
@@ -99,12 +99,12 @@ class MaxPoolSingleOutOp(OnnxOp):
 
     o_Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, text("NOTSET"))
-    ceil_mode = prop_def(INT, integer(0))
+    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
+    ceil_mode = prop_def(INT, int_attr(0))
     dilations = opt_prop_def(INTS)
-    kernel_shape = prop_def(INTS, integers())
+    kernel_shape = prop_def(INTS, int_array_attr())
     pads = opt_prop_def(INTS)
-    storage_order = prop_def(INT, integer(0))
+    storage_order = prop_def(INT, int_attr(0))
     strides = opt_prop_def(INTS)
 
     traits = traits_def(Pure(), Checks(pooling, integer_in("storage_order", 0, 1)))
@@ -126,9 +126,9 @@ class RMSLayerNormalizationOp(OnnxOp):
     Y = result_def(T)
     InvStdDev = result_def(U.optional)
 
-    axis = prop_def(INT, integer(-1))
-    epsilon = prop_def(REAL, real(1e-05))
-    stash_type = prop_def(INT, integer(1))
+    axis = prop_def(INT, int_attr(-1))
+    epsilon = prop_def(REAL, float_attr(1e-05))
+    stash_type = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "X")))
 
@@ -151,7 +151,7 @@ class ConcatShapeTransposeOp(OnnxOp):
     axis = prop_def(INT)
     end = opt_prop_def(INT)
     perm = opt_prop_def(INTS)
-    start = prop_def(INT, integer(0))
+    start = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure(), Checks(concatenation))
 
@@ -240,7 +240,7 @@ class UpsampleAndPadOp(OnnxOp):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        strides, pads = values_of(self.strides) or (), values_of(self.pads)
+        strides, pads = int_values(self.strides) or (), int_values(self.pads)
         type_ = self.X.type
         if is_ranked(type_) and len(strides) > len(type_.get_shape()):
             raise VerifyException(
@@ -269,7 +269,7 @@ class Im2ColOp(OnnxOp):
 
     output = result_def(T)
 
-    auto_pad = prop_def(TEXT, text("NOTSET"))
+    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
     dilations = opt_prop_def(INTS)
     kernel_shape = prop_def(INTS)
     pads = opt_prop_def(INTS)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, real
+from xonnc.dialects.onnx.attributes import float_attr, int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import result_has_dtype
 from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is
@@ -55,7 +55,7 @@ class EyeLikeOp(OnnxOp):
     output = result_def(T2)
 
     dtype = opt_prop_def(INT)
-    k = prop_def(INT, integer(0))
+    k = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure(), Checks(result_has_dtype("dtype", "output", "input"), rank_is("input", 2)))
 
@@ -76,8 +76,8 @@ class MultinomialOp(OnnxOp):
 
     output = result_def(T2)
 
-    dtype = prop_def(INT, integer(6))
-    sample_size = prop_def(INT, integer(1))
+    dtype = prop_def(INT, int_attr(6))
+    sample_size = prop_def(INT, int_attr(1))
     seed = opt_prop_def(REAL)
 
     traits = traits_def(
@@ -99,9 +99,9 @@ class RandomNormalOp(OnnxOp):
 
     output = result_def(T)
 
-    dtype = prop_def(INT, integer(1))
-    mean = prop_def(REAL, real(0.0))
-    scale = prop_def(REAL, real(1.0))
+    dtype = prop_def(INT, int_attr(1))
+    mean = prop_def(REAL, float_attr(0.0))
+    scale = prop_def(REAL, float_attr(1.0))
     seed = opt_prop_def(REAL)
     shape = prop_def(INTS)
 
@@ -127,8 +127,8 @@ class RandomNormalLikeOp(OnnxOp):
     output = result_def(T2)
 
     dtype = opt_prop_def(INT)
-    mean = prop_def(REAL, real(0.0))
-    scale = prop_def(REAL, real(1.0))
+    mean = prop_def(REAL, float_attr(0.0))
+    scale = prop_def(REAL, float_attr(1.0))
     seed = opt_prop_def(REAL)
 
     traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output", "input")))
@@ -147,9 +147,9 @@ class RandomUniformOp(OnnxOp):
 
     output = result_def(T)
 
-    dtype = prop_def(INT, integer(1))
-    high = prop_def(REAL, real(1.0))
-    low = prop_def(REAL, real(0.0))
+    dtype = prop_def(INT, int_attr(1))
+    high = prop_def(REAL, float_attr(1.0))
+    low = prop_def(REAL, float_attr(0.0))
     seed = opt_prop_def(REAL)
     shape = prop_def(INTS)
 
@@ -175,8 +175,8 @@ class RandomUniformLikeOp(OnnxOp):
     output = result_def(T2)
 
     dtype = opt_prop_def(INT)
-    high = prop_def(REAL, real(1.0))
-    low = prop_def(REAL, real(0.0))
+    high = prop_def(REAL, float_attr(1.0))
+    low = prop_def(REAL, float_attr(0.0))
     seed = opt_prop_def(REAL)
 
     traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output", "input")))
@@ -199,7 +199,7 @@ class RangeOp(OnnxOp):
 
     output = result_def(T)
 
-    stash_type = prop_def(INT, integer(1))
+    stash_type = prop_def(INT, int_attr(1))
 
     traits = traits_def(
         Pure(),

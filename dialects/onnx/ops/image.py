@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import text
+from xonnc.dialects.onnx.attributes import string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.values import one_of
 from xonnc.dialects.onnx.constraints import TEXT, types
@@ -30,7 +30,7 @@ class ImageDecoderOp(OnnxOp):
 
     image = result_def(T2)
 
-    pixel_format = prop_def(TEXT, text("RGB"))
+    pixel_format = prop_def(TEXT, string_attr("RGB"))
 
     traits = traits_def(Pure(), Checks(one_of("pixel_format", "RGB", "BGR", "Grayscale")))
 

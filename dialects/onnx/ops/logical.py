@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
-from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import broadcast
 from xonnc.dialects.onnx.checks.values import one_of
@@ -59,7 +59,7 @@ class AndV1Op(OnnxOp):
     C = result_def(T1)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -204,7 +204,7 @@ class EqualV1Op(OnnxOp):
     C = result_def(T1)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -253,7 +253,7 @@ class GreaterV1Op(OnnxOp):
     C = result_def(T1)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -322,7 +322,7 @@ class LessV1Op(OnnxOp):
     C = result_def(T1)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -409,7 +409,7 @@ class OrV1Op(OnnxOp):
     C = result_def(T1)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -458,7 +458,7 @@ class XorV1Op(OnnxOp):
     C = result_def(T1)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 

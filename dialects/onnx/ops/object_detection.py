@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.attributes import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.indexing import suppression
 from xonnc.dialects.onnx.checks.shapes import holds_one, listed_regions, rank_is, size_is
@@ -33,7 +33,7 @@ class NonMaxSuppressionOp(OnnxOp):
 
     selected_indices = result_def(INT64)
 
-    center_point_box = prop_def(INT, integer(0))
+    center_point_box = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -68,12 +68,12 @@ class RoiAlignOp(OnnxOp):
 
     Y = result_def(T1)
 
-    coordinate_transformation_mode = prop_def(TEXT, text("half_pixel"))
-    mode = prop_def(TEXT, text("avg"))
-    output_height = prop_def(INT, integer(1))
-    output_width = prop_def(INT, integer(1))
-    sampling_ratio = prop_def(INT, integer(0))
-    spatial_scale = prop_def(REAL, real(1.0))
+    coordinate_transformation_mode = prop_def(TEXT, string_attr("half_pixel"))
+    mode = prop_def(TEXT, string_attr("avg"))
+    output_height = prop_def(INT, int_attr(1))
+    output_width = prop_def(INT, int_attr(1))
+    sampling_ratio = prop_def(INT, int_attr(0))
+    spatial_scale = prop_def(REAL, float_attr(1.0))
 
     traits = traits_def(
         Pure(),
@@ -113,11 +113,11 @@ class RoiAlignV10Op(OnnxOp):
 
     Y = result_def(T1)
 
-    mode = prop_def(TEXT, text("avg"))
-    output_height = prop_def(INT, integer(1))
-    output_width = prop_def(INT, integer(1))
-    sampling_ratio = prop_def(INT, integer(0))
-    spatial_scale = prop_def(REAL, real(1.0))
+    mode = prop_def(TEXT, string_attr("avg"))
+    output_height = prop_def(INT, int_attr(1))
+    output_width = prop_def(INT, int_attr(1))
+    sampling_ratio = prop_def(INT, int_attr(0))
+    spatial_scale = prop_def(REAL, float_attr(1.0))
 
     traits = traits_def(
         Pure(),

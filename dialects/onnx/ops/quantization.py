@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.quantization import comes_out_as, computed_as, quantization
 from xonnc.dialects.onnx.checks.values import integer_in
@@ -34,9 +34,9 @@ class DequantizeLinearOp(OnnxOp):
 
     y = result_def(T3)
 
-    axis = prop_def(INT, integer(1))
-    block_size = prop_def(INT, integer(0))
-    output_dtype = prop_def(INT, integer(0))
+    axis = prop_def(INT, int_attr(1))
+    block_size = prop_def(INT, int_attr(0))
+    output_dtype = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure(), Checks(quantization("x", "x_scale", "x_zero_point"), comes_out_as))
 
@@ -81,11 +81,11 @@ class QuantizeLinearOp(OnnxOp):
 
     y = result_def(T3)
 
-    axis = prop_def(INT, integer(1))
-    block_size = prop_def(INT, integer(0))
-    output_dtype = prop_def(INT, integer(0))
-    precision = prop_def(INT, integer(0))
-    saturate = prop_def(INT, integer(1))
+    axis = prop_def(INT, int_attr(1))
+    block_size = prop_def(INT, int_attr(0))
+    output_dtype = prop_def(INT, int_attr(0))
+    precision = prop_def(INT, int_attr(0))
+    saturate = prop_def(INT, int_attr(1))
 
     traits = traits_def(
         Pure(),

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, text, texts
+from xonnc.dialects.onnx.attributes import int_attr, string_array_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.recurrences import recurrence
 from xonnc.dialects.onnx.checks.shapes import rank_is
@@ -42,10 +42,10 @@ class GRUOp(OnnxOp):
     activation_beta = opt_prop_def(REALS)
     activations = opt_prop_def(TEXTS)
     clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, text("forward"))
+    direction = prop_def(TEXT, string_attr("forward"))
     hidden_size = opt_prop_def(INT)
-    layout = prop_def(INT, integer(0))
-    linear_before_reset = prop_def(INT, integer(0))
+    layout = prop_def(INT, int_attr(0))
+    linear_before_reset = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -92,10 +92,10 @@ class GRUV3Op(OnnxOp):
     activation_beta = opt_prop_def(REALS)
     activations = opt_prop_def(TEXTS)
     clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, text("forward"))
+    direction = prop_def(TEXT, string_attr("forward"))
     hidden_size = opt_prop_def(INT)
-    linear_before_reset = prop_def(INT, integer(0))
-    output_sequence = prop_def(INT, integer(0))
+    linear_before_reset = prop_def(INT, int_attr(0))
+    output_sequence = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure(), Checks(recurrence(3, 2)))
 
@@ -131,9 +131,9 @@ class GRUV1Op(OnnxOp):
     activation_beta = opt_prop_def(REALS)
     activations = opt_prop_def(TEXTS)
     clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, text("foward"))
+    direction = prop_def(TEXT, string_attr("foward"))
     hidden_size = opt_prop_def(INT)
-    output_sequence = prop_def(INT, integer(0))
+    output_sequence = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -167,10 +167,10 @@ class LSTMOp(OnnxOp):
     activation_beta = opt_prop_def(REALS)
     activations = opt_prop_def(TEXTS)
     clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, text("forward"))
+    direction = prop_def(TEXT, string_attr("forward"))
     hidden_size = opt_prop_def(INT)
-    input_forget = prop_def(INT, integer(0))
-    layout = prop_def(INT, integer(0))
+    input_forget = prop_def(INT, int_attr(0))
+    layout = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -220,10 +220,10 @@ class LSTMV1Op(OnnxOp):
     activation_beta = opt_prop_def(REALS)
     activations = opt_prop_def(TEXTS)
     clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, text("forward"))
+    direction = prop_def(TEXT, string_attr("forward"))
     hidden_size = opt_prop_def(INT)
-    input_forget = prop_def(INT, integer(0))
-    output_sequence = prop_def(INT, integer(0))
+    input_forget = prop_def(INT, int_attr(0))
+    output_sequence = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -262,11 +262,11 @@ class RNNOp(OnnxOp):
 
     activation_alpha = opt_prop_def(REALS)
     activation_beta = opt_prop_def(REALS)
-    activations = prop_def(TEXTS, texts("Tanh", "Tanh"))
+    activations = prop_def(TEXTS, string_array_attr("Tanh", "Tanh"))
     clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, text("forward"))
+    direction = prop_def(TEXT, string_attr("forward"))
     hidden_size = opt_prop_def(INT)
-    layout = prop_def(INT, integer(0))
+    layout = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -310,11 +310,11 @@ class RNNV1Op(OnnxOp):
 
     activation_alpha = opt_prop_def(REALS)
     activation_beta = opt_prop_def(REALS)
-    activations = prop_def(TEXTS, texts("Tanh", "Tanh"))
+    activations = prop_def(TEXTS, string_array_attr("Tanh", "Tanh"))
     clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, text("forward"))
+    direction = prop_def(TEXT, string_attr("forward"))
     hidden_size = opt_prop_def(INT)
-    output_sequence = prop_def(INT, integer(0))
+    output_sequence = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),

@@ -17,7 +17,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
-from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import result_has_dtype, same_element
 from xonnc.dialects.onnx.checks.regions import mapped_body
@@ -44,7 +44,7 @@ class ConcatFromSequenceOp(OnnxOp):
     concat_result = result_def(T)
 
     axis = prop_def(INT)
-    new_axis = prop_def(INT, integer(0))
+    new_axis = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -240,8 +240,8 @@ class SplitToSequenceOp(OnnxOp):
 
     output_sequence = result_def(S)
 
-    axis = prop_def(INT, integer(0))
-    keepdims = prop_def(INT, integer(1))
+    axis = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT, int_attr(1))
 
     traits = traits_def(
         Pure(),

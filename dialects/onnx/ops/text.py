@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.attributes import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import broadcast, rank_is
 from xonnc.dialects.onnx.checks.values import integer_in, one_of
@@ -68,8 +68,8 @@ class StringNormalizerOp(OnnxOp):
 
     Y = result_def(STRINGS)
 
-    case_change_action = prop_def(TEXT, text("NONE"))
-    is_case_sensitive = prop_def(INT, integer(0))
+    case_change_action = prop_def(TEXT, string_attr("NONE"))
+    is_case_sensitive = prop_def(INT, int_attr(0))
     locale = opt_prop_def(TEXT)
     stopwords = opt_prop_def(TEXTS)
 

@@ -15,7 +15,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import real
+from xonnc.dialects.onnx.attributes import float_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.values import one_of
 from xonnc.dialects.onnx.constraints import REAL, TEXT, TEXTS, types
@@ -45,9 +45,9 @@ class AdagradOp(OnnxOp):
 
     outputs = var_result_def(T3.each.some)
 
-    decay_factor = prop_def(REAL, real(0.0))
-    epsilon = prop_def(REAL, real(1e-06))
-    norm_coefficient = prop_def(REAL, real(0.0))
+    decay_factor = prop_def(REAL, float_attr(0.0))
+    epsilon = prop_def(REAL, float_attr(1e-06))
+    norm_coefficient = prop_def(REAL, float_attr(0.0))
 
     traits = traits_def(Pure())
 
@@ -75,11 +75,11 @@ class AdamOp(OnnxOp):
 
     outputs = var_result_def(T3.each.some)
 
-    alpha = prop_def(REAL, real(0.9))
-    beta = prop_def(REAL, real(0.999))
-    epsilon = prop_def(REAL, real(1e-06))
-    norm_coefficient = prop_def(REAL, real(0.0))
-    norm_coefficient_post = prop_def(REAL, real(0.0))
+    alpha = prop_def(REAL, float_attr(0.9))
+    beta = prop_def(REAL, float_attr(0.999))
+    epsilon = prop_def(REAL, float_attr(1e-06))
+    norm_coefficient = prop_def(REAL, float_attr(0.0))
+    norm_coefficient_post = prop_def(REAL, float_attr(0.0))
 
     traits = traits_def(Pure())
 

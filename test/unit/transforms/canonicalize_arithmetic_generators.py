@@ -13,7 +13,7 @@ from rule_instances import Example, ints
 from rule_values import Kind
 from xdsl.dialects.builtin import i1
 
-from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.types import element_type_of, tensor_type, unranked
 from xonnc.rewriting.patterns import Array
 
@@ -159,7 +159,7 @@ def aligned(name: str) -> Generator:
         made = i1 if name in LOGICAL else element_type_of(draw.dtype)
         return Example(
             {"a": np.abs(draw.array(shape)) if name == "Pow" else shape, "b": narrow},
-            kept={"axis": integer(axis), "broadcast": integer(1)},
+            kept={"axis": int_attr(axis), "broadcast": int_attr(1)},
             types=[tensor_type(shape, made)],
             inferred=False,
             expected=expected,

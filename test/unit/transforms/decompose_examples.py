@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX as UNKNOWN
 from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.attributes import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.types import NONE, StringType, tensor_type, unranked
 from xonnc.rewriting.onnx import Einsum
 from xonnc.rewriting.patterns import AnyValue, Array, Literal
@@ -388,10 +388,10 @@ EXAMPLES: dict[str, list[Example]] = {
             {"function": "FusedMatMul"},
             dtypes=[np.float32],
             kept={
-                "domain_name": text("com.microsoft"),
-                "alpha": real(alpha),
-                "transA": integer(swap_a),
-                "transB": integer(swap_b),
+                "domain_name": string_attr("com.microsoft"),
+                "alpha": float_attr(alpha),
+                "transA": int_attr(swap_a),
+                "transB": int_attr(swap_b),
             },
             opset=17,
         )

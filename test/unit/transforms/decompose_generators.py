@@ -19,7 +19,7 @@ from rule_values import Kind
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, i64
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.attributes import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.types import NONE, StringType, element_type_of, tensor_type, unranked
 from xonnc.rewriting.onnx import Einsum
 from xonnc.rewriting.patterns import AnyValue, Literal
@@ -124,10 +124,10 @@ def fused_product(draw: Draw) -> Example:
         {"a": (*batch[0], *a), "b": (*batch[1], *b)},
         {"function": "FusedMatMul"},
         kept={
-            "domain_name": text("com.microsoft"),
-            "alpha": real(draw.real()),
-            "transA": integer(ta),
-            "transB": integer(tb),
+            "domain_name": string_attr("com.microsoft"),
+            "alpha": float_attr(draw.real()),
+            "transA": int_attr(ta),
+            "transB": int_attr(tb),
         },
         opset=17,
         specials=False,

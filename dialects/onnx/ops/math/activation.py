@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import real, text
+from xonnc.dialects.onnx.attributes import float_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import same_shape
 from xonnc.dialects.onnx.checks.values import one_of
@@ -30,7 +30,7 @@ class CeluOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(1.0))
+    alpha = prop_def(REAL, float_attr(1.0))
 
     traits = traits_def(Pure())
 
@@ -50,7 +50,7 @@ class EluOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(1.0))
+    alpha = prop_def(REAL, float_attr(1.0))
 
     traits = traits_def(Pure())
 
@@ -75,7 +75,7 @@ class EluV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(1.0))
+    alpha = prop_def(REAL, float_attr(1.0))
     consumed_inputs = opt_prop_def(INTS)
 
     traits = traits_def(Pure())
@@ -96,7 +96,7 @@ class GeluOp(OnnxOp):
 
     Y = result_def(T)
 
-    approximate = prop_def(TEXT, text("none"))
+    approximate = prop_def(TEXT, string_attr("none"))
 
     traits = traits_def(Pure(), Checks(one_of("approximate", "none", "tanh")))
 
@@ -134,8 +134,8 @@ class SeluOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(1.6732632))
-    gamma = prop_def(REAL, real(1.050701))
+    alpha = prop_def(REAL, float_attr(1.6732632))
+    gamma = prop_def(REAL, float_attr(1.050701))
 
     traits = traits_def(Pure())
 
@@ -160,9 +160,9 @@ class SeluV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(1.6732))
+    alpha = prop_def(REAL, float_attr(1.6732))
     consumed_inputs = opt_prop_def(INTS)
-    gamma = prop_def(REAL, real(1.0507))
+    gamma = prop_def(REAL, float_attr(1.0507))
 
     traits = traits_def(Pure())
 
@@ -262,7 +262,7 @@ class SwiGLUOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(1.0))
+    alpha = prop_def(REAL, float_attr(1.0))
 
     traits = traits_def(Pure(), Checks(same_shape("A", "B")))
 
@@ -282,7 +282,7 @@ class SwishOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(1.0))
+    alpha = prop_def(REAL, float_attr(1.0))
 
     traits = traits_def(Pure())
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
-from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import broadcast
 from xonnc.dialects.onnx.checks.values import integer_in, modulus
@@ -63,7 +63,7 @@ class AddV6Op(OnnxOp):
     C = result_def(T)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -91,7 +91,7 @@ class AddV1Op(OnnxOp):
     C = result_def(T)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
     consumed_inputs = opt_prop_def(INTS)
 
     traits = traits_def(Pure())
@@ -139,7 +139,7 @@ class DivV6Op(OnnxOp):
     C = result_def(T)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -167,7 +167,7 @@ class DivV1Op(OnnxOp):
     C = result_def(T)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
     consumed_inputs = opt_prop_def(INTS)
 
     traits = traits_def(Pure())
@@ -189,7 +189,7 @@ class ModOp(OnnxOp):
 
     C = result_def(T)
 
-    fmod = prop_def(INT, integer(0))
+    fmod = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure(), Checks(broadcast("A", "B"), integer_in("fmod", 0, 1), modulus))
 
@@ -236,7 +236,7 @@ class MulV6Op(OnnxOp):
     C = result_def(T)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -264,7 +264,7 @@ class MulV1Op(OnnxOp):
     C = result_def(T)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
     consumed_inputs = opt_prop_def(INTS)
 
     traits = traits_def(Pure())
@@ -313,7 +313,7 @@ class PowV1Op(OnnxOp):
     Z = result_def(T)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -366,7 +366,7 @@ class SubV6Op(OnnxOp):
     C = result_def(T)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -394,7 +394,7 @@ class SubV1Op(OnnxOp):
     C = result_def(T)
 
     axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, integer(0))
+    broadcast = prop_def(INT, int_attr(0))
     consumed_inputs = opt_prop_def(INTS)
 
     traits = traits_def(Pure())

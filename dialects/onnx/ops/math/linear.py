@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, real
+from xonnc.dialects.onnx.attributes import float_attr, int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.quantization import parameter_of
 from xonnc.dialects.onnx.checks.shapes import einsum, gemm, matrix_product, rank_at_least, square
@@ -76,10 +76,10 @@ class GemmOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(1.0))
-    beta = prop_def(REAL, real(1.0))
-    transA = prop_def(INT, integer(0))
-    transB = prop_def(INT, integer(0))
+    alpha = prop_def(REAL, float_attr(1.0))
+    beta = prop_def(REAL, float_attr(1.0))
+    transA = prop_def(INT, int_attr(0))
+    transB = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure(), Checks(gemm))
 
@@ -106,11 +106,11 @@ class GemmV6Op(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(1.0))
-    beta = prop_def(REAL, real(1.0))
-    broadcast = prop_def(INT, integer(0))
-    transA = prop_def(INT, integer(0))
-    transB = prop_def(INT, integer(0))
+    alpha = prop_def(REAL, float_attr(1.0))
+    beta = prop_def(REAL, float_attr(1.0))
+    broadcast = prop_def(INT, int_attr(0))
+    transA = prop_def(INT, int_attr(0))
+    transB = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure(), Checks(gemm))
 

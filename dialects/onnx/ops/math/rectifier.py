@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import real
+from xonnc.dialects.onnx.attributes import float_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import broadcast_into
 from xonnc.dialects.onnx.constraints import INTS, REAL, types
@@ -29,8 +29,8 @@ class HardSigmoidOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(0.2))
-    beta = prop_def(REAL, real(0.5))
+    alpha = prop_def(REAL, float_attr(0.2))
+    beta = prop_def(REAL, float_attr(0.5))
 
     traits = traits_def(Pure())
 
@@ -55,8 +55,8 @@ class HardSigmoidV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(0.2))
-    beta = prop_def(REAL, real(0.5))
+    alpha = prop_def(REAL, float_attr(0.2))
+    beta = prop_def(REAL, float_attr(0.5))
     consumed_inputs = opt_prop_def(INTS)
 
     traits = traits_def(Pure())
@@ -95,7 +95,7 @@ class LeakyReluOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(0.01))
+    alpha = prop_def(REAL, float_attr(0.01))
 
     traits = traits_def(Pure())
 
@@ -120,7 +120,7 @@ class LeakyReluV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(0.01))
+    alpha = prop_def(REAL, float_attr(0.01))
     consumed_inputs = opt_prop_def(INTS)
 
     traits = traits_def(Pure())
@@ -265,7 +265,7 @@ class ThresholdedReluOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, real(1.0))
+    alpha = prop_def(REAL, float_attr(1.0))
 
     traits = traits_def(Pure())
 

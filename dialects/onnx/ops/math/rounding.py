@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import real
+from xonnc.dialects.onnx.attributes import float_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_one
 from xonnc.dialects.onnx.constraints import INTS, REAL, types
@@ -153,8 +153,8 @@ class ClipV6Op(OnnxOp):
 
     output = result_def(T)
 
-    max = prop_def(REAL, real(3.4028235e38))
-    min = prop_def(REAL, real(-3.4028235e38))
+    max = prop_def(REAL, float_attr(3.4028235e38))
+    min = prop_def(REAL, float_attr(-3.4028235e38))
 
     traits = traits_def(Pure())
 

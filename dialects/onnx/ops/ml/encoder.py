@@ -15,7 +15,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.attributes import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import string_or
 from xonnc.dialects.onnx.checks.operators import category_mapper
@@ -64,7 +64,7 @@ class BinarizerOp(OnnxOp):
 
     Y = result_def(T)
 
-    threshold = prop_def(REAL, real(0.0))
+    threshold = prop_def(REAL, float_attr(0.0))
 
     traits = traits_def(Pure())
 
@@ -89,9 +89,9 @@ class CastMapOp(OnnxOp):
 
     Y = result_def(T2)
 
-    cast_to = prop_def(TEXT, text("TO_FLOAT"))
-    map_form = prop_def(TEXT, text("DENSE"))
-    max_map = prop_def(INT, integer(1))
+    cast_to = prop_def(TEXT, string_attr("TO_FLOAT"))
+    map_form = prop_def(TEXT, string_attr("DENSE"))
+    max_map = prop_def(INT, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -121,8 +121,8 @@ class CategoryMapperOp(OnnxOp):
 
     cats_int64s = opt_prop_def(INTS)
     cats_strings = opt_prop_def(TEXTS)
-    default_int64 = prop_def(INT, integer(-1))
-    default_string = prop_def(TEXT, text("_Unused"))
+    default_int64 = prop_def(INT, int_attr(-1))
+    default_string = prop_def(TEXT, string_attr("_Unused"))
 
     traits = traits_def(Pure(), Checks(category_mapper))
 
@@ -202,8 +202,8 @@ class ImputerOp(OnnxOp):
 
     imputed_value_floats = opt_prop_def(REALS)
     imputed_value_int64s = opt_prop_def(INTS)
-    replaced_value_float = prop_def(REAL, real(0.0))
-    replaced_value_int64 = prop_def(INT, integer(0))
+    replaced_value_float = prop_def(REAL, float_attr(0.0))
+    replaced_value_int64 = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -228,9 +228,9 @@ class LabelEncoderOp(OnnxOp):
 
     Y = result_def(T2)
 
-    default_float = prop_def(REAL, real(-0.0))
-    default_int64 = prop_def(INT, integer(-1))
-    default_string = prop_def(TEXT, text("_Unused"))
+    default_float = prop_def(REAL, float_attr(-0.0))
+    default_int64 = prop_def(INT, int_attr(-1))
+    default_string = prop_def(TEXT, string_attr("_Unused"))
     default_tensor = opt_prop_def(ELEMENTS)
     keys_floats = opt_prop_def(REALS)
     keys_int64s = opt_prop_def(INTS)
@@ -280,8 +280,8 @@ class LabelEncoderV1Op(OnnxOp):
     Y = result_def(T2)
 
     classes_strings = opt_prop_def(TEXTS)
-    default_int64 = prop_def(INT, integer(-1))
-    default_string = prop_def(TEXT, text("_Unused"))
+    default_int64 = prop_def(INT, int_attr(-1))
+    default_string = prop_def(TEXT, string_attr("_Unused"))
 
     traits = traits_def(Pure())
 
@@ -302,7 +302,7 @@ class NormalizerOp(OnnxOp):
 
     Y = result_def(FLOAT)
 
-    norm = prop_def(TEXT, text("MAX"))
+    norm = prop_def(TEXT, string_attr("MAX"))
 
     traits = traits_def(Pure(), Checks(one_of("norm", "MAX", "L1", "L2"), rank_is("X", 1, 2)))
 
@@ -328,7 +328,7 @@ class OneHotEncoderOp(OnnxOp):
 
     cats_int64s = opt_prop_def(INTS)
     cats_strings = opt_prop_def(TEXTS)
-    zeros = prop_def(INT, integer(1))
+    zeros = prop_def(INT, int_attr(1))
 
     traits = traits_def(
         Pure(), Checks(string_or("X", "cats_strings", "cats_int64s"), integer_in("zeros", 0, 1))

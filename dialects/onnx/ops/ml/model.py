@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.attributes import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.values import at_least, integer_in, one_of
 from xonnc.dialects.onnx.constraints import FLOAT, INT, INTS, REALS, TEXT, TEXTS, types
@@ -36,8 +36,8 @@ class LinearClassifierOp(OnnxOp):
     classlabels_strings = opt_prop_def(TEXTS)
     coefficients = prop_def(REALS)
     intercepts = opt_prop_def(REALS)
-    multi_class = prop_def(INT, integer(0))
-    post_transform = prop_def(TEXT, text("NONE"))
+    multi_class = prop_def(INT, int_attr(0))
+    post_transform = prop_def(TEXT, string_attr("NONE"))
 
     traits = traits_def(
         Pure(),
@@ -66,8 +66,8 @@ class LinearRegressorOp(OnnxOp):
 
     coefficients = opt_prop_def(REALS)
     intercepts = opt_prop_def(REALS)
-    post_transform = prop_def(TEXT, text("NONE"))
-    targets = prop_def(INT, integer(1))
+    post_transform = prop_def(TEXT, string_attr("NONE"))
+    targets = prop_def(INT, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -100,8 +100,8 @@ class SVMClassifierOp(OnnxOp):
     classlabels_strings = opt_prop_def(TEXTS)
     coefficients = opt_prop_def(REALS)
     kernel_params = opt_prop_def(REALS)
-    kernel_type = prop_def(TEXT, text("LINEAR"))
-    post_transform = prop_def(TEXT, text("NONE"))
+    kernel_type = prop_def(TEXT, string_attr("LINEAR"))
+    post_transform = prop_def(TEXT, string_attr("NONE"))
     prob_a = opt_prop_def(REALS)
     prob_b = opt_prop_def(REALS)
     rho = opt_prop_def(REALS)
@@ -135,10 +135,10 @@ class SVMRegressorOp(OnnxOp):
 
     coefficients = opt_prop_def(REALS)
     kernel_params = opt_prop_def(REALS)
-    kernel_type = prop_def(TEXT, text("LINEAR"))
-    n_supports = prop_def(INT, integer(0))
-    one_class = prop_def(INT, integer(0))
-    post_transform = prop_def(TEXT, text("NONE"))
+    kernel_type = prop_def(TEXT, string_attr("LINEAR"))
+    n_supports = prop_def(INT, int_attr(0))
+    one_class = prop_def(INT, int_attr(0))
+    post_transform = prop_def(TEXT, string_attr("NONE"))
     rho = opt_prop_def(REALS)
     support_vectors = opt_prop_def(REALS)
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.attributes import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.values import (
     at_least,
@@ -37,7 +37,7 @@ class TreeEnsembleOp(OnnxOp):
 
     Y = result_def(T)
 
-    aggregate_function = prop_def(INT, integer(1))
+    aggregate_function = prop_def(INT, int_attr(1))
     leaf_targetids = prop_def(INTS)
     leaf_weights = prop_def(ELEMENTS)
     membership_values = opt_prop_def(ELEMENTS)
@@ -51,7 +51,7 @@ class TreeEnsembleOp(OnnxOp):
     nodes_splits = prop_def(ELEMENTS)
     nodes_trueleafs = prop_def(INTS)
     nodes_truenodeids = prop_def(INTS)
-    post_transform = prop_def(INT, integer(0))
+    post_transform = prop_def(INT, int_attr(0))
     tree_roots = prop_def(INTS)
 
     traits = traits_def(
@@ -115,7 +115,7 @@ class TreeEnsembleClassifierOp(OnnxOp):
     nodes_truenodeids = opt_prop_def(INTS)
     nodes_values = opt_prop_def(REALS)
     nodes_values_as_tensor = opt_prop_def(ELEMENTS)
-    post_transform = prop_def(TEXT, text("NONE"))
+    post_transform = prop_def(TEXT, string_attr("NONE"))
 
     traits = traits_def(
         Pure(),
@@ -168,7 +168,7 @@ class TreeEnsembleRegressorOp(OnnxOp):
 
     Y = result_def(FLOAT)
 
-    aggregate_function = prop_def(TEXT, text("SUM"))
+    aggregate_function = prop_def(TEXT, string_attr("SUM"))
     base_values = opt_prop_def(REALS)
     base_values_as_tensor = opt_prop_def(ELEMENTS)
     n_targets = opt_prop_def(INT)
@@ -183,7 +183,7 @@ class TreeEnsembleRegressorOp(OnnxOp):
     nodes_truenodeids = opt_prop_def(INTS)
     nodes_values = opt_prop_def(REALS)
     nodes_values_as_tensor = opt_prop_def(ELEMENTS)
-    post_transform = prop_def(TEXT, text("NONE"))
+    post_transform = prop_def(TEXT, string_attr("NONE"))
     target_ids = opt_prop_def(INTS)
     target_nodeids = opt_prop_def(INTS)
     target_treeids = opt_prop_def(INTS)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.attributes import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.heads import attention, linear_attention, rotary_embedding
 from xonnc.dialects.onnx.checks.shapes import causal_convolution, rank_is, same_rank, same_shape
@@ -42,14 +42,14 @@ class AttentionOp(OnnxOp):
     present_value = result_def(T2.optional)
     qk_matmul_output = result_def(T1.optional)
 
-    is_causal = prop_def(INT, integer(0))
+    is_causal = prop_def(INT, int_attr(0))
     kv_num_heads = opt_prop_def(INT)
-    left_window_size = prop_def(INT, integer(-1))
+    left_window_size = prop_def(INT, int_attr(-1))
     q_num_heads = opt_prop_def(INT)
-    qk_matmul_output_mode = prop_def(INT, integer(0))
-    right_window_size = prop_def(INT, integer(-1))
+    qk_matmul_output_mode = prop_def(INT, int_attr(0))
+    right_window_size = prop_def(INT, int_attr(-1))
     scale = opt_prop_def(REAL)
-    softcap = prop_def(REAL, real(0.0))
+    softcap = prop_def(REAL, float_attr(0.0))
     softmax_precision = opt_prop_def(INT)
 
     traits = traits_def(
@@ -85,7 +85,7 @@ class CausalConvWithStateOp(OnnxOp):
     output = result_def(T)
     present_state = result_def(T)
 
-    activation = prop_def(TEXT, text("none"))
+    activation = prop_def(TEXT, string_attr("none"))
 
     traits = traits_def(Pure(), Checks(one_of("activation", "none", "silu", "swish"), causal_convolution))
 
@@ -112,11 +112,11 @@ class LinearAttentionOp(OnnxOp):
     output = result_def(T)
     present_state = result_def(S)
 
-    chunk_size = prop_def(INT, integer(64))
+    chunk_size = prop_def(INT, int_attr(64))
     kv_num_heads = prop_def(INT)
     q_num_heads = prop_def(INT)
-    scale = prop_def(REAL, real(0.0))
-    update_rule = prop_def(TEXT, text("gated_delta"))
+    scale = prop_def(REAL, float_attr(0.0))
+    update_rule = prop_def(TEXT, string_attr("gated_delta"))
 
     traits = traits_def(
         Pure(), Checks(one_of("update_rule", "linear", "gated", "delta", "gated_delta"), linear_attention)
@@ -142,9 +142,9 @@ class RotaryEmbeddingOp(OnnxOp):
 
     Y = result_def(T)
 
-    interleaved = prop_def(INT, integer(0))
+    interleaved = prop_def(INT, int_attr(0))
     num_heads = opt_prop_def(INT)
-    rotary_embedding_dim = prop_def(INT, integer(0))
+    rotary_embedding_dim = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.attributes import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.quantization import one_for_each
 from xonnc.dialects.onnx.checks.shapes import holds_one
@@ -64,9 +64,9 @@ class ConvOp(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, text("NOTSET"))
+    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
     dilations = opt_prop_def(INTS)
-    group = prop_def(INT, integer(1))
+    group = prop_def(INT, int_attr(1))
     kernel_shape = opt_prop_def(INTS)
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
@@ -94,9 +94,9 @@ class ConvIntegerOp(OnnxOp):
 
     y = result_def(T3)
 
-    auto_pad = prop_def(TEXT, text("NOTSET"))
+    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
     dilations = opt_prop_def(INTS)
-    group = prop_def(INT, integer(1))
+    group = prop_def(INT, int_attr(1))
     kernel_shape = opt_prop_def(INTS)
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
@@ -130,9 +130,9 @@ class ConvTransposeOp(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, text("NOTSET"))
+    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
     dilations = opt_prop_def(INTS)
-    group = prop_def(INT, integer(1))
+    group = prop_def(INT, int_attr(1))
     kernel_shape = opt_prop_def(INTS)
     output_padding = opt_prop_def(INTS)
     output_shape = opt_prop_def(INTS)
@@ -164,9 +164,9 @@ class ConvTransposeV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, text("NOTSET"))
+    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
     dilations = opt_prop_def(INTS)
-    group = prop_def(INT, integer(1))
+    group = prop_def(INT, int_attr(1))
     kernel_shape = opt_prop_def(INTS)
     output_padding = opt_prop_def(INTS)
     output_shape = opt_prop_def(INTS)
@@ -196,9 +196,9 @@ class DeformConvOp(OnnxOp):
     Y = result_def(T)
 
     dilations = opt_prop_def(INTS)
-    group = prop_def(INT, integer(1))
+    group = prop_def(INT, int_attr(1))
     kernel_shape = opt_prop_def(INTS)
-    offset_group = prop_def(INT, integer(1))
+    offset_group = prop_def(INT, int_attr(1))
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
@@ -231,9 +231,9 @@ class QLinearConvOp(OnnxOp):
 
     y = result_def(T3)
 
-    auto_pad = prop_def(TEXT, text("NOTSET"))
+    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
     dilations = opt_prop_def(INTS)
-    group = prop_def(INT, integer(1))
+    group = prop_def(INT, int_attr(1))
     kernel_shape = opt_prop_def(INTS)
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)

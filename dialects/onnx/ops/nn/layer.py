@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, real
+from xonnc.dialects.onnx.attributes import float_attr, int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_one
 from xonnc.dialects.onnx.checks.values import axis_in_range, ngrams, one_of
@@ -62,7 +62,7 @@ class DropoutV10Op(OnnxOp):
     output = result_def(T)
     mask = result_def(T1.optional)
 
-    ratio = prop_def(REAL, real(0.5))
+    ratio = prop_def(REAL, float_attr(0.5))
 
     traits = traits_def(DrawsRandomNumbers())
 
@@ -88,7 +88,7 @@ class DropoutV7Op(OnnxOp):
     output = result_def(T)
     mask = result_def(T.optional)
 
-    ratio = prop_def(REAL, real(0.5))
+    ratio = prop_def(REAL, float_attr(0.5))
 
     traits = traits_def(DrawsRandomNumbers())
 
@@ -114,8 +114,8 @@ class DropoutV6Op(OnnxOp):
     output = result_def(T)
     mask = result_def(T.optional)
 
-    is_test = prop_def(INT, integer(0))
-    ratio = prop_def(REAL, real(0.5))
+    is_test = prop_def(INT, int_attr(0))
+    ratio = prop_def(REAL, float_attr(0.5))
 
     traits = traits_def(DrawsRandomNumbers())
 
@@ -142,8 +142,8 @@ class DropoutV1Op(OnnxOp):
     mask = result_def(T.optional)
 
     consumed_inputs = opt_prop_def(INTS)
-    is_test = prop_def(INT, integer(0))
-    ratio = prop_def(REAL, real(0.5))
+    is_test = prop_def(INT, int_attr(0))
+    ratio = prop_def(REAL, float_attr(0.5))
 
     traits = traits_def(DrawsRandomNumbers())
 
@@ -171,7 +171,7 @@ class FlattenOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, integer(1))
+    axis = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "input", 1)))
 
@@ -191,8 +191,8 @@ class ShrinkOp(OnnxOp):
 
     output = result_def(T)
 
-    bias = prop_def(REAL, real(0.0))
-    lambd = prop_def(REAL, real(0.5))
+    bias = prop_def(REAL, float_attr(0.0))
+    lambd = prop_def(REAL, float_attr(0.5))
 
     traits = traits_def(Pure())
 

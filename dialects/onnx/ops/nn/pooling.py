@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.attributes import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_for_axes, listed_regions, rank_at_least, rank_is
 from xonnc.dialects.onnx.checks.values import at_least, integer_in
@@ -37,9 +37,9 @@ class AveragePoolOp(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, text("NOTSET"))
-    ceil_mode = prop_def(INT, integer(0))
-    count_include_pad = prop_def(INT, integer(0))
+    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
+    ceil_mode = prop_def(INT, int_attr(0))
+    count_include_pad = prop_def(INT, int_attr(0))
     dilations = opt_prop_def(INTS)
     kernel_shape = prop_def(INTS)
     pads = opt_prop_def(INTS)
@@ -89,7 +89,7 @@ class GlobalLpPoolOp(OnnxOp):
 
     Y = result_def(T)
 
-    p = prop_def(INT, integer(2))
+    p = prop_def(INT, int_attr(2))
 
     traits = traits_def(
         Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)"), at_least("p", 1))
@@ -116,7 +116,7 @@ class GlobalLpPoolV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    p = prop_def(REAL, real(2.0))
+    p = prop_def(REAL, float_attr(2.0))
 
     traits = traits_def(
         Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)"), at_least("p", 1))
@@ -156,11 +156,11 @@ class LpPoolOp(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, text("NOTSET"))
-    ceil_mode = prop_def(INT, integer(0))
+    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
+    ceil_mode = prop_def(INT, int_attr(0))
     dilations = opt_prop_def(INTS)
     kernel_shape = prop_def(INTS)
-    p = prop_def(INT, integer(2))
+    p = prop_def(INT, int_attr(2))
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
@@ -187,9 +187,9 @@ class LpPoolV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, text("NOTSET"))
+    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
     kernel_shape = opt_prop_def(INTS)
-    p = prop_def(REAL, real(2.0))
+    p = prop_def(REAL, float_attr(2.0))
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
@@ -219,12 +219,12 @@ class MaxPoolOp(OnnxOp):
     Y = result_def(T)
     Indices = result_def(I_TYPES.optional)
 
-    auto_pad = prop_def(TEXT, text("NOTSET"))
-    ceil_mode = prop_def(INT, integer(0))
+    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
+    ceil_mode = prop_def(INT, int_attr(0))
     dilations = opt_prop_def(INTS)
     kernel_shape = prop_def(INTS)
     pads = opt_prop_def(INTS)
-    storage_order = prop_def(INT, integer(0))
+    storage_order = prop_def(INT, int_attr(0))
     strides = opt_prop_def(INTS)
 
     traits = traits_def(
@@ -249,7 +249,7 @@ class MaxRoiPoolOp(OnnxOp):
     Y = result_def(T)
 
     pooled_shape = prop_def(INTS)
-    spatial_scale = prop_def(REAL, real(1.0))
+    spatial_scale = prop_def(REAL, float_attr(1.0))
 
     traits = traits_def(
         Pure(),

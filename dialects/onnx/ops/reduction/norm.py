@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import axes_in_range, integer_in
@@ -31,8 +31,8 @@ class ReduceL1Op(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, integer(1))
-    noop_with_empty_axes = prop_def(INT, integer(0))
+    keepdims = prop_def(INT, int_attr(1))
+    noop_with_empty_axes = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -61,7 +61,7 @@ class ReduceL1V13Op(OnnxOp):
     reduced = result_def(T)
 
     axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, integer(1))
+    keepdims = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -82,8 +82,8 @@ class ReduceL2Op(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, integer(1))
-    noop_with_empty_axes = prop_def(INT, integer(0))
+    keepdims = prop_def(INT, int_attr(1))
+    noop_with_empty_axes = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -112,7 +112,7 @@ class ReduceL2V13Op(OnnxOp):
     reduced = result_def(T)
 
     axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, integer(1))
+    keepdims = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -133,8 +133,8 @@ class ReduceLogSumOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, integer(1))
-    noop_with_empty_axes = prop_def(INT, integer(0))
+    keepdims = prop_def(INT, int_attr(1))
+    noop_with_empty_axes = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -163,7 +163,7 @@ class ReduceLogSumV13Op(OnnxOp):
     reduced = result_def(T)
 
     axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, integer(1))
+    keepdims = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -184,8 +184,8 @@ class ReduceLogSumExpOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, integer(1))
-    noop_with_empty_axes = prop_def(INT, integer(0))
+    keepdims = prop_def(INT, int_attr(1))
+    noop_with_empty_axes = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -214,7 +214,7 @@ class ReduceLogSumExpV13Op(OnnxOp):
     reduced = result_def(T)
 
     axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, integer(1))
+    keepdims = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -235,8 +235,8 @@ class ReduceSumSquareOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, integer(1))
-    noop_with_empty_axes = prop_def(INT, integer(0))
+    keepdims = prop_def(INT, int_attr(1))
+    noop_with_empty_axes = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -265,7 +265,7 @@ class ReduceSumSquareV13Op(OnnxOp):
     reduced = result_def(T)
 
     axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, integer(1))
+    keepdims = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 

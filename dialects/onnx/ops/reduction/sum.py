@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import axes_in_range, integer_in
@@ -37,8 +37,8 @@ class ReduceMeanOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, integer(1))
-    noop_with_empty_axes = prop_def(INT, integer(0))
+    keepdims = prop_def(INT, int_attr(1))
+    noop_with_empty_axes = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -67,7 +67,7 @@ class ReduceMeanV13Op(OnnxOp):
     reduced = result_def(T)
 
     axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, integer(1))
+    keepdims = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -88,8 +88,8 @@ class ReduceProdOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, integer(1))
-    noop_with_empty_axes = prop_def(INT, integer(0))
+    keepdims = prop_def(INT, int_attr(1))
+    noop_with_empty_axes = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -118,7 +118,7 @@ class ReduceProdV13Op(OnnxOp):
     reduced = result_def(T)
 
     axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, integer(1))
+    keepdims = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -139,8 +139,8 @@ class ReduceSumOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, integer(1))
-    noop_with_empty_axes = prop_def(INT, integer(0))
+    keepdims = prop_def(INT, int_attr(1))
+    noop_with_empty_axes = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -169,7 +169,7 @@ class ReduceSumV11Op(OnnxOp):
     reduced = result_def(T)
 
     axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, integer(1))
+    keepdims = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.attributes import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import cast_to, result_has_dtype
 from xonnc.dialects.onnx.checks.shapes import broadcast, same_bits
@@ -57,8 +57,8 @@ class CastOp(OnnxOp):
 
     output = result_def(T2)
 
-    round_mode = prop_def(TEXT, text("up"))
-    saturate = prop_def(INT, integer(1))
+    round_mode = prop_def(TEXT, string_attr("up"))
+    saturate = prop_def(INT, int_attr(1))
     to = prop_def(TYPE)
 
     traits = traits_def(
@@ -109,8 +109,8 @@ class CastLikeOp(OnnxOp):
 
     output = result_def(T2)
 
-    round_mode = prop_def(TEXT, text("up"))
-    saturate = prop_def(INT, integer(1))
+    round_mode = prop_def(TEXT, string_attr("up"))
+    saturate = prop_def(INT, int_attr(1))
 
     traits = traits_def(
         Pure(), Checks(one_of("round_mode", "up", "down", "nearest"), integer_in("saturate", 0, 1))
@@ -162,8 +162,8 @@ class IsInfOp(OnnxOp):
 
     Y = result_def(T2)
 
-    detect_negative = prop_def(INT, integer(1))
-    detect_positive = prop_def(INT, integer(1))
+    detect_negative = prop_def(INT, int_attr(1))
+    detect_positive = prop_def(INT, int_attr(1))
 
     traits = traits_def(
         Pure(), Checks(integer_in("detect_negative", 0, 1), integer_in("detect_positive", 0, 1))

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import real, text
+from xonnc.dialects.onnx.attributes import float_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_for_axes, holds_one, rank_is
 from xonnc.dialects.onnx.checks.values import axes_in_range, one_for_each_axis, one_of
@@ -72,7 +72,7 @@ class PadOp(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, text("constant"))
+    mode = prop_def(TEXT, string_attr("constant"))
 
     traits = traits_def(
         Pure(),
@@ -110,7 +110,7 @@ class PadV19Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, text("constant"))
+    mode = prop_def(TEXT, string_attr("constant"))
 
     traits = traits_def(
         Pure(),
@@ -148,7 +148,7 @@ class PadV18Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, text("constant"))
+    mode = prop_def(TEXT, string_attr("constant"))
 
     traits = traits_def(
         Pure(),
@@ -184,7 +184,7 @@ class PadV13Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, text("constant"))
+    mode = prop_def(TEXT, string_attr("constant"))
 
     traits = traits_def(
         Pure(),
@@ -219,7 +219,7 @@ class PadV11Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, text("constant"))
+    mode = prop_def(TEXT, string_attr("constant"))
 
     traits = traits_def(
         Pure(),
@@ -252,9 +252,9 @@ class PadV2Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, text("constant"))
+    mode = prop_def(TEXT, string_attr("constant"))
     pads = prop_def(INTS)
-    value = prop_def(REAL, real(0.0))
+    value = prop_def(REAL, float_attr(0.0))
 
     traits = traits_def(
         Pure(),
@@ -282,9 +282,9 @@ class PadV1Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, text("constant"))
+    mode = prop_def(TEXT, string_attr("constant"))
     paddings = prop_def(INTS)
-    value = prop_def(REAL, real(0.0))
+    value = prop_def(REAL, float_attr(0.0))
 
     traits = traits_def(
         Pure(),

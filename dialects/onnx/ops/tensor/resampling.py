@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.attributes import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import (
     affine_grid,
@@ -39,7 +39,7 @@ class AffineGridOp(OnnxOp):
 
     grid = result_def(T1)
 
-    align_corners = prop_def(INT, integer(0))
+    align_corners = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -64,9 +64,9 @@ class GridSampleOp(OnnxOp):
 
     Y = result_def(T1)
 
-    align_corners = prop_def(INT, integer(0))
-    mode = prop_def(TEXT, text("linear"))
-    padding_mode = prop_def(TEXT, text("zeros"))
+    align_corners = prop_def(INT, int_attr(0))
+    mode = prop_def(TEXT, string_attr("linear"))
+    padding_mode = prop_def(TEXT, string_attr("zeros"))
 
     traits = traits_def(
         Pure(),
@@ -103,9 +103,9 @@ class GridSampleV16Op(OnnxOp):
 
     Y = result_def(T1)
 
-    align_corners = prop_def(INT, integer(0))
-    mode = prop_def(TEXT, text("bilinear"))
-    padding_mode = prop_def(TEXT, text("zeros"))
+    align_corners = prop_def(INT, int_attr(0))
+    mode = prop_def(TEXT, string_attr("bilinear"))
+    padding_mode = prop_def(TEXT, string_attr("zeros"))
 
     traits = traits_def(
         Pure(),
@@ -146,15 +146,15 @@ class ResizeOp(OnnxOp):
 
     Y = result_def(T1)
 
-    antialias = prop_def(INT, integer(0))
+    antialias = prop_def(INT, int_attr(0))
     axes = opt_prop_def(INTS)
-    coordinate_transformation_mode = prop_def(TEXT, text("half_pixel"))
-    cubic_coeff_a = prop_def(REAL, real(-0.75))
-    exclude_outside = prop_def(INT, integer(0))
-    extrapolation_value = prop_def(REAL, real(0.0))
-    keep_aspect_ratio_policy = prop_def(TEXT, text("stretch"))
-    mode = prop_def(TEXT, text("nearest"))
-    nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
+    coordinate_transformation_mode = prop_def(TEXT, string_attr("half_pixel"))
+    cubic_coeff_a = prop_def(REAL, float_attr(-0.75))
+    exclude_outside = prop_def(INT, int_attr(0))
+    extrapolation_value = prop_def(REAL, float_attr(0.0))
+    keep_aspect_ratio_policy = prop_def(TEXT, string_attr("stretch"))
+    mode = prop_def(TEXT, string_attr("nearest"))
+    nearest_mode = prop_def(TEXT, string_attr("round_prefer_floor"))
 
     traits = traits_def(
         Pure(),
@@ -206,15 +206,15 @@ class ResizeV18Op(OnnxOp):
 
     Y = result_def(T1)
 
-    antialias = prop_def(INT, integer(0))
+    antialias = prop_def(INT, int_attr(0))
     axes = opt_prop_def(INTS)
-    coordinate_transformation_mode = prop_def(TEXT, text("half_pixel"))
-    cubic_coeff_a = prop_def(REAL, real(-0.75))
-    exclude_outside = prop_def(INT, integer(0))
-    extrapolation_value = prop_def(REAL, real(0.0))
-    keep_aspect_ratio_policy = prop_def(TEXT, text("stretch"))
-    mode = prop_def(TEXT, text("nearest"))
-    nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
+    coordinate_transformation_mode = prop_def(TEXT, string_attr("half_pixel"))
+    cubic_coeff_a = prop_def(REAL, float_attr(-0.75))
+    exclude_outside = prop_def(INT, int_attr(0))
+    extrapolation_value = prop_def(REAL, float_attr(0.0))
+    keep_aspect_ratio_policy = prop_def(TEXT, string_attr("stretch"))
+    mode = prop_def(TEXT, string_attr("nearest"))
+    nearest_mode = prop_def(TEXT, string_attr("round_prefer_floor"))
 
     traits = traits_def(
         Pure(),
@@ -266,12 +266,12 @@ class ResizeV13Op(OnnxOp):
 
     Y = result_def(T1)
 
-    coordinate_transformation_mode = prop_def(TEXT, text("half_pixel"))
-    cubic_coeff_a = prop_def(REAL, real(-0.75))
-    exclude_outside = prop_def(INT, integer(0))
-    extrapolation_value = prop_def(REAL, real(0.0))
-    mode = prop_def(TEXT, text("nearest"))
-    nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
+    coordinate_transformation_mode = prop_def(TEXT, string_attr("half_pixel"))
+    cubic_coeff_a = prop_def(REAL, float_attr(-0.75))
+    exclude_outside = prop_def(INT, int_attr(0))
+    extrapolation_value = prop_def(REAL, float_attr(0.0))
+    mode = prop_def(TEXT, string_attr("nearest"))
+    nearest_mode = prop_def(TEXT, string_attr("round_prefer_floor"))
 
     traits = traits_def(
         Pure(),
@@ -320,12 +320,12 @@ class ResizeV11Op(OnnxOp):
 
     Y = result_def(T1)
 
-    coordinate_transformation_mode = prop_def(TEXT, text("half_pixel"))
-    cubic_coeff_a = prop_def(REAL, real(-0.75))
-    exclude_outside = prop_def(INT, integer(0))
-    extrapolation_value = prop_def(REAL, real(0.0))
-    mode = prop_def(TEXT, text("nearest"))
-    nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
+    coordinate_transformation_mode = prop_def(TEXT, string_attr("half_pixel"))
+    cubic_coeff_a = prop_def(REAL, float_attr(-0.75))
+    exclude_outside = prop_def(INT, int_attr(0))
+    extrapolation_value = prop_def(REAL, float_attr(0.0))
+    mode = prop_def(TEXT, string_attr("nearest"))
+    nearest_mode = prop_def(TEXT, string_attr("round_prefer_floor"))
 
     traits = traits_def(
         Pure(),
@@ -370,7 +370,7 @@ class ResizeV10Op(OnnxOp):
 
     Y = result_def(T)
 
-    mode = prop_def(TEXT, text("nearest"))
+    mode = prop_def(TEXT, string_attr("nearest"))
 
     traits = traits_def(
         Pure(), Checks(one_of("mode", "nearest", "linear", "cubic"), holds_for_axes("scales", "X"))
@@ -397,7 +397,7 @@ class UpsampleOp(OnnxOp):
 
     Y = result_def(T)
 
-    mode = prop_def(TEXT, text("nearest"))
+    mode = prop_def(TEXT, string_attr("nearest"))
 
     traits = traits_def(
         Pure(),
@@ -429,7 +429,7 @@ class UpsampleV7Op(OnnxOp):
 
     Y = result_def(T)
 
-    mode = prop_def(TEXT, text("nearest"))
+    mode = prop_def(TEXT, string_attr("nearest"))
     scales = prop_def(REALS)
 
     traits = traits_def(
@@ -458,7 +458,7 @@ class UpsampleV1Op(OnnxOp):
     Y = result_def(T)
 
     height_scale = prop_def(REAL)
-    mode = prop_def(TEXT, text("nearest"))
+    mode = prop_def(TEXT, string_attr("nearest"))
     width_scale = prop_def(REAL)
 
     traits = traits_def(Pure(), Checks(one_of("mode", "nearest", "linear", "bilinear")))

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.attributes import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.indexing import (
     gather_nd,
@@ -82,7 +82,7 @@ class GatherOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, integer(0))
+    axis = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "data"), rank_at_least("data", 1)))
 
@@ -104,7 +104,7 @@ class GatherElementsOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, integer(0))
+    axis = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -133,7 +133,7 @@ class GatherNDOp(OnnxOp):
 
     output = result_def(T)
 
-    batch_dims = prop_def(INT, integer(0))
+    batch_dims = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -184,7 +184,7 @@ class OneHotOp(OnnxOp):
 
     output = result_def(T3)
 
-    axis = prop_def(INT, integer(-1))
+    axis = prop_def(INT, int_attr(-1))
 
     traits = traits_def(
         Pure(),
@@ -222,7 +222,7 @@ class OneHotV9Op(OnnxOp):
 
     output = result_def(T3)
 
-    axis = prop_def(INT, integer(-1))
+    axis = prop_def(INT, int_attr(-1))
 
     traits = traits_def(
         Pure(),
@@ -252,8 +252,8 @@ class ReverseSequenceOp(OnnxOp):
 
     Y = result_def(T)
 
-    batch_axis = prop_def(INT, integer(1))
-    time_axis = prop_def(INT, integer(0))
+    batch_axis = prop_def(INT, int_attr(1))
+    time_axis = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -289,7 +289,7 @@ class ScatterOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, integer(0))
+    axis = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -320,8 +320,8 @@ class ScatterElementsOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, integer(0))
-    reduction = prop_def(TEXT, text("none"))
+    axis = prop_def(INT, int_attr(0))
+    reduction = prop_def(TEXT, string_attr("none"))
 
     traits = traits_def(
         Pure(),
@@ -354,7 +354,7 @@ class ScatterNDOp(OnnxOp):
 
     output = result_def(T)
 
-    reduction = prop_def(TEXT, text("none"))
+    reduction = prop_def(TEXT, string_attr("none"))
 
     traits = traits_def(
         Pure(),
@@ -451,8 +451,8 @@ class TensorScatterOp(OnnxOp):
 
     present_cache = result_def(T)
 
-    axis = prop_def(INT, integer(-2))
-    mode = prop_def(TEXT, text("linear"))
+    axis = prop_def(INT, int_attr(-2))
+    mode = prop_def(TEXT, string_attr("linear"))
 
     traits = traits_def(
         Pure(),
@@ -482,7 +482,7 @@ class TriluOp(OnnxOp):
 
     output = result_def(T)
 
-    upper = prop_def(INT, integer(1))
+    upper = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(rank_at_least("input", 2), integer_in("upper", 0, 1), holds_one("k")))
 
@@ -506,7 +506,7 @@ class UniqueOp(OnnxOp):
     counts = result_def(INT64.optional)
 
     axis = opt_prop_def(INT)
-    sorted = prop_def(INT, integer(1))
+    sorted = prop_def(INT, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "X"), integer_in("sorted", 0, 1)))
 

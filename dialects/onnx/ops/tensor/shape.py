@@ -16,7 +16,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.attributes import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import (
     concatenation,
@@ -114,7 +114,7 @@ class DepthToSpaceOp(OnnxOp):
     output = result_def(T)
 
     blocksize = prop_def(INT)
-    mode = prop_def(TEXT, text("DCR"))
+    mode = prop_def(TEXT, string_attr("DCR"))
 
     traits = traits_def(
         Pure(),
@@ -157,7 +157,7 @@ class ReshapeOp(OnnxOp):
 
     reshaped = result_def(T)
 
-    allowzero = prop_def(INT, integer(0))
+    allowzero = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -216,7 +216,7 @@ class ShapeOp(OnnxOp):
     shape = result_def(T1)
 
     end = opt_prop_def(INT)
-    start = prop_def(INT, integer(0))
+    start = prop_def(INT, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -264,7 +264,7 @@ class SpaceToDepthOp(OnnxOp):
     output = result_def(T)
 
     blocksize = prop_def(INT)
-    mode = prop_def(TEXT, text("DCR"))
+    mode = prop_def(TEXT, string_attr("DCR"))
 
     traits = traits_def(
         Pure(),
@@ -300,7 +300,7 @@ class SplitOp(OnnxOp):
 
     outputs = var_result_def(T.some)
 
-    axis = prop_def(INT, integer(0))
+    axis = prop_def(INT, int_attr(0))
     num_outputs = opt_prop_def(INT)
 
     traits = traits_def(
@@ -336,7 +336,7 @@ class SplitV13Op(OnnxOp):
 
     outputs = var_result_def(T.some)
 
-    axis = prop_def(INT, integer(0))
+    axis = prop_def(INT, int_attr(0))
 
     traits = traits_def(
         Pure(), Checks(axis_in_range("axis", "input"), constants_at_least("split", 0), rank_is("split", 1))
@@ -363,7 +363,7 @@ class SplitV11Op(OnnxOp):
 
     outputs = var_result_def(T.some)
 
-    axis = prop_def(INT, integer(0))
+    axis = prop_def(INT, int_attr(0))
     split = opt_prop_def(INTS)
 
     traits = traits_def(

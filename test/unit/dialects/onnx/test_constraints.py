@@ -19,7 +19,14 @@ from xdsl.ir import Attribute
 from xdsl.irdl import AttrConstraint, VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import integer, integers, real, reals, text, texts
+from xonnc.dialects.onnx.attributes import (
+    float_array_attr,
+    float_attr,
+    int_array_attr,
+    int_attr,
+    string_array_attr,
+    string_attr,
+)
 from xonnc.dialects.onnx.constraints import (
     ELEMENTS,
     GROUPS,
@@ -137,13 +144,13 @@ def test_words_name_every_element_type():
 @pytest.mark.parametrize(
     ("constraint", "right", "wrong"),
     [
-        (INT, integer(1), IntegerAttr(1, i64)),
-        (REAL, real(1.0), integer(1)),
-        (TEXT, text("a"), integer(1)),
-        (INTS, integers(1, 2), ArrayAttr([IntegerAttr(1, i32)])),
-        (INTS, integers(), integer(1)),
-        (REALS, reals(1.0), integers(1)),
-        (TEXTS, texts("a"), ArrayAttr([integer(1)])),
+        (INT, int_attr(1), IntegerAttr(1, i64)),
+        (REAL, float_attr(1.0), int_attr(1)),
+        (TEXT, string_attr("a"), int_attr(1)),
+        (INTS, int_array_attr(1, 2), ArrayAttr([IntegerAttr(1, i32)])),
+        (INTS, int_array_attr(), int_attr(1)),
+        (REALS, float_array_attr(1.0), int_array_attr(1)),
+        (TEXTS, string_array_attr("a"), ArrayAttr([int_attr(1)])),
         (TYPE, VECTOR, StringAttr("f32")),
     ],
 )
@@ -156,5 +163,5 @@ def test_properties(constraint: AttrConstraint[Attribute], right: Attribute, wro
 
 def test_constants():
     assert (
-        refusal(ELEMENTS, integer(1)) == "1 : si64 is not a constant tensor such as dense<0> : tensor<1xi64>"
+        refusal(ELEMENTS, int_attr(1)) == "1 : si64 is not a constant tensor such as dense<0> : tensor<1xi64>"
     )

@@ -15,7 +15,15 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from xonnc.dialects.onnx import get_onnx
-from xonnc.dialects.onnx.attributes import integer, integers, real, reals, text, texts, values_of
+from xonnc.dialects.onnx.attributes import (
+    float_array_attr,
+    float_attr,
+    int_array_attr,
+    int_attr,
+    int_values,
+    string_array_attr,
+    string_attr,
+)
 from xonnc.dialects.onnx.checks.rules import Checks
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.builtin import CustomOp, EntryPointOp, NoValueOp
@@ -144,8 +152,8 @@ def test_defaults_are_filled_in_however_an_op_is_made():
     made = op_class("", "Softmax", 13)
     assert made is not None
     operand = NoValueOp().none_val
-    assert made.create(operands=[operand], result_types=[NONE]).properties == {"axis": integer(-1)}
-    assert made.build(operands=[operand], result_types=[NONE]).properties == {"axis": integer(-1)}
+    assert made.create(operands=[operand], result_types=[NONE]).properties == {"axis": int_attr(-1)}
+    assert made.build(operands=[operand], result_types=[NONE]).properties == {"axis": int_attr(-1)}
 
 
 def test_constants_are_made_from_their_tensor():
@@ -163,14 +171,14 @@ def test_custom_ops_and_entry_points():
 
 
 def test_literals():
-    assert integer(1) is integer(1)
-    assert real(0.9).value.data == pytest.approx(0.9)
-    assert real(0.0) != real(-0.0)
-    assert reals(0.0) != reals(-0.0)
-    assert text("a").data == "a"
-    assert texts("a", "b").data == (text("a"), text("b"))
-    assert values_of(integers(1, 2)) == (1, 2)
-    assert values_of(None) is None
+    assert int_attr(1) is int_attr(1)
+    assert float_attr(0.9).value.data == pytest.approx(0.9)
+    assert float_attr(0.0) != float_attr(-0.0)
+    assert float_array_attr(0.0) != float_array_attr(-0.0)
+    assert string_attr("a").data == "a"
+    assert string_array_attr("a", "b").data == (string_attr("a"), string_attr("b"))
+    assert int_values(int_array_attr(1, 2)) == (1, 2)
+    assert int_values(None) is None
 
 
 def test_compatible_types():

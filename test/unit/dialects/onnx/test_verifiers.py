@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Region
 from xdsl.irdl import OperandDef, ResultDef, VarOperandDef, VarResultDef
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import integer, integers, real, text
+from xonnc.dialects.onnx.attributes import float_attr, int_array_attr, int_attr, string_attr
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import YieldOp
 from xonnc.dialects.onnx.registry import op_classes
@@ -31,12 +31,12 @@ def any_type(chance: random.Random, element: Attribute) -> Attribute:
 def any_property(chance: random.Random, default: Attribute | None) -> Attribute:
     """A value like the default, or any."""
     if isinstance(default, IntegerAttr) or chance.random() < 0.2:
-        return integer(chance.choice((-9, -2, -1, 0, 1, 2, 3, 9)))
+        return int_attr(chance.choice((-9, -2, -1, 0, 1, 2, 3, 9)))
     if isinstance(default, StringAttr):
-        return text(chance.choice((default.data, "NOTSET", "SAME_UPPER", "")))
+        return string_attr(chance.choice((default.data, "NOTSET", "SAME_UPPER", "")))
     if isinstance(default, ArrayAttr) or chance.random() < 0.8:
-        return integers(*(chance.choice((-1, 0, 1, 2, 3)) for _ in range(chance.randrange(5))))
-    return real(-1.0)
+        return int_array_attr(*(chance.choice((-1, 0, 1, 2, 3)) for _ in range(chance.randrange(5))))
+    return float_attr(-1.0)
 
 
 def any_use(chance: random.Random, op: type[OnnxOp]) -> OnnxOp:
