@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import FusedLoc, LocationAttr, NameLoc, UnknownLoc
 from xdsl.ir import Attribute, Operation
 
 from xonnc.dialects.onnx.attributes import is_array
-from xonnc.dialects.onnx.locations import NOWHERE, derived, fused
+from xonnc.dialects.onnx.locations import NO_METADATA, derived, fused
 
 CARRIED = frozenset(("onnx.doc_string", "onnx.metadata_props"))
 """What a model says of a node for people and their tools (`formats/onnx/import_nodes.py`)."""
@@ -32,7 +32,7 @@ def merged(root: Operation, inner: Sequence[Operation]) -> LocationAttr:
         return root.location
     if len(names) == 1 and isinstance(root.location, UnknownLoc) and isinstance(names[0], NameLoc):
         return names[0]
-    metadata = root.location.metadata if isinstance(root.location, FusedLoc) else NOWHERE
+    metadata = root.location.metadata if isinstance(root.location, FusedLoc) else NO_METADATA
     return fused(names[:MOST_NAMES], metadata)
 
 

@@ -8,11 +8,11 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-PATIENCE = 1.0
+PROGRESS_DELAY_SECONDS = 1.0
 """Seconds after which work in a terminal shows a bar."""
 
 
-class Step(Protocol):
+class ProgressCallback(Protocol):
     """Told how far a piece of work has come."""
 
     def __call__(self, done: int, total: int, what: str = "") -> None: ...
@@ -54,7 +54,7 @@ def quantity(count: float) -> str:
 
 
 @contextmanager
-def progress(label: str, quiet: bool = False) -> Generator[Step]:
+def progress(label: str, quiet: bool = False) -> Generator[ProgressCallback]:
     """A bar on standard error when that is a terminal and the work lasts over a second; else nothing."""
     if quiet or not sys.stderr.isatty():
         yield _silent
@@ -71,22 +71,22 @@ def _silent(done: int, total: int, what: str = "") -> None:
 
 
 class _Bar:
-    """A `rich` bar that appears after `PATIENCE` seconds."""
+    """A `rich` bar that appears after `PROGRESS_DELAY_SECONDS` seconds."""
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.begun = time.monotonic()
-        self.update: Step | None = None
+        self.update: ProgressCallback | None = None
         self.close = lambda: None
 
     def __call__(self, done: int, total: int, what: str = "") -> None:
         if self.update is None:
-            if time.monotonic() - self.begun < PATIENCE:
+            if time.monotonic() - self.begun < PROGRESS_DELAY_SECONDS:
                 return
             self.update = self._open()
         self.update(done, total, what)
 
-    def _open(self) -> Step:
+    def _open(self) -> ProgressCallback:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

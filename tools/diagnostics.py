@@ -18,11 +18,11 @@ from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.errors import CollectedError, XonncError
 from xonnc.rewriting.remarks import Remark
 from xonnc.rewriting.verification import broken_rule
-from xonnc.tools.dominance import too_early
+from xonnc.tools.dominance import dominance_violations
 
 Severity = Literal["error", "warning", "note", "remark"]
 
-LONGEST_LINE = 240
+MAX_LINE_LENGTH = 240
 """Characters of a source line or an op that a message shows."""
 
 
@@ -55,8 +55,8 @@ def _excerpt(source: str, line: int, column: int) -> list[str]:
             return []
     end = source.find("\n", begin)
     text = source[begin : len(source) if end < 0 else end].rstrip("\r")
-    skipped = max(column - LONGEST_LINE // 2, 0) if len(text) > LONGEST_LINE else 0
-    shown = text[skipped : skipped + LONGEST_LINE].replace("\t", " ")
+    skipped = max(column - MAX_LINE_LENGTH // 2, 0) if len(text) > MAX_LINE_LENGTH else 0
+    shown = text[skipped : skipped + MAX_LINE_LENGTH].replace("\t", " ")
     return [shown, " " * (column - 1 - skipped) + "^"] if shown.strip() else []
 
 
@@ -77,7 +77,7 @@ def verify(module: ModuleOp, parser: OnnxParser, file: str, show_op: bool = True
         op_diagnostic(
             op, f"'{op.name}' op operand #{index} does not dominate this use", parser, file, show_op
         )
-        for op, index in too_early(module)
+        for op, index in dominance_violations(module)
     ]
 
 
@@ -173,7 +173,7 @@ def _place(location: LocationAttr | Attribute, file: str) -> tuple[int, int] | N
 def _shown(op: Operation) -> str:
     stream = StringIO()
     OnnxPrinter(stream=stream, print_generic_format=True, elide_larger=8).print_op(op)
-    return stream.getvalue().partition("\n")[0][:LONGEST_LINE]
+    return stream.getvalue().partition("\n")[0][:MAX_LINE_LENGTH]
 
 
 def _one_line(message: str) -> str:

@@ -9,18 +9,18 @@ from xdsl.ir import Block, Operation, OpResult, Region
 
 from xonnc.dialects.onnx.ops.extra import FusedOp
 
-UNORDERED = (ModuleOp, FusedOp)
+GRAPH_REGION_OPS = (ModuleOp, FusedOp)
 """Ops whose regions are graphs: their order says nothing."""
 
 
-def too_early(root: Operation) -> Iterator[tuple[Operation, int]]:
+def dominance_violations(root: Operation) -> Iterator[tuple[Operation, int]]:
     """
     The ops under `root` that use a value before it is made, each with the operand's number.
 
     Of regions with several blocks only uses within a block are looked at.
     """
     for region in root.regions:
-        yield from _in_region(region, set(), isinstance(root, UNORDERED))
+        yield from _in_region(region, set(), isinstance(root, GRAPH_REGION_OPS))
 
 
 def _in_region(
@@ -36,7 +36,7 @@ def _in_region(
             continue
         for op in block.ops:
             for inner in op.regions:
-                yield from _in_region(inner, waiting, isinstance(op, UNORDERED))
+                yield from _in_region(inner, waiting, isinstance(op, GRAPH_REGION_OPS))
 
 
 def _in_block(block: Block, waiting: set[Operation]) -> Iterator[tuple[Operation, int]]:
@@ -47,5 +47,5 @@ def _in_block(block: Block, waiting: set[Operation]) -> Iterator[tuple[Operation
             if isinstance(operand, OpResult) and operand.op in waiting:
                 yield op, index
         for region in op.regions:
-            yield from _in_region(region, waiting, isinstance(op, UNORDERED))
+            yield from _in_region(region, waiting, isinstance(op, GRAPH_REGION_OPS))
         waiting.discard(op)

@@ -1,7 +1,7 @@
 """
-Whether two models say the same: both run in onnxruntime on made-up inputs, outputs compared.
+Equivalence of two models: run both in onnxruntime on generated inputs and compare the outputs.
 
-An output of the original that is another when it runs again is random in itself, and is not compared.
+An output of the original that differs between two runs is nondeterministic and is not compared.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.runtime.reference import Port
 from xonnc.runtime.reference_process import IsolatedReference, ReferenceProcess
-from xonnc.tools.trial_inputs import Array, Feeds, InputRules, input_rules, trial_feeds
+from xonnc.tools.trial_inputs import Array, Feeds, InputConstraints, input_constraints, trial_feeds
 
-ROUNDINGS = 1024
-LOOSEST = 0.02
+MAX_ULPS = 1024
+MAX_TOLERANCE = 0.02
 """
-Floats may differ by this many roundings of their type, relative to the largest value, but never by 2 %.
+Tolerance of floats: `MAX_ULPS` machine epsilons of the type, relative to the largest value, at most 2 %.
 
-Folding a factor into weights moves roundings about; fifty layers of it cost some tens of them.
-"""
-
-
-NOISE = 8
-"""
-Times what optimisations of onnxruntime change that a difference may be, up to `LOOSEST` or `SATURATED`.
-
-Both are one sample each of how far roundings in another order take a result.
+Folding a factor into weights rounds in another place; fifty layers of that cost some tens of epsilons.
 """
 
-SATURATED = 1e-6
-"""A difference by less may be all of a result: a sigmoid near 0 is what rounding leaves of numbers near 1."""
+NOISE_FACTOR = 8
+"""
+Allowed multiple of the difference that onnxruntime's own optimisations make, up to `MAX_TOLERANCE` or
+`SATURATION_TOLERANCE`.
+
+Each of the two is one sample of the error of another order of evaluation, hence the margin.
+"""
+
+SATURATION_TOLERANCE = 1e-6
+"""Absolute error that is always allowed: where a result near 0 comes of numbers near 1, all digits cancel."""
 
 
 @dataclass(frozen=True)
@@ -77,23 +77,23 @@ def _compared(
     ports = second.inputs()
     if {port.name for port in ports} != {port.name for port in first.inputs()}:
         raise XonncError(f"{other}: its inputs are not those of the original")
-    rules = input_rules(original)
+    rules = input_constraints(original)
     found = [Difference(name, 0.0, 0.0, "") for name in names]
     for index in range(count):
-        feeds, expected = _first_taken(first, ports, index, seed, rules)
+        feeds, expected = _first_accepted(first, ports, index, seed, rules)
         results = second.run(feeds)
         made = [_difference(name, a, b) for name, a, b in zip(names, expected, results, strict=True)]
         if not all(each.passed for each in made):
-            made = _without_random(made, expected, first.run(feeds), results)
+            made = _exclude_random_outputs(made, expected, first.run(feeds), results)
         if not all(each.passed for each in made):
             reordered = process.open(original, is_optimized=True).run(feeds)
-            made = _within_noise(made, expected, reordered)
+            made = _allow_reordering_noise(made, expected, reordered)
         found = [_worse(known, each) for known, each in zip(found, made, strict=True)]
     return found
 
 
-def _first_taken(
-    original: IsolatedReference, ports: Sequence[Port], index: int, seed: int, rules: InputRules
+def _first_accepted(
+    original: IsolatedReference, ports: Sequence[Port], index: int, seed: int, rules: InputConstraints
 ) -> tuple[Feeds, list[Array]]:
     """The first made-up inputs that the original takes, and its outputs."""
     reasons: list[XonncError] = []
@@ -108,7 +108,7 @@ def _first_taken(
     )
 
 
-def _without_random(
+def _exclude_random_outputs(
     found: Sequence[Difference], before: Sequence[object], again: Sequence[object], other: Sequence[object]
 ) -> list[Difference]:
     """
@@ -118,13 +118,13 @@ def _without_random(
     """
     return [
         Difference(each.output, 0.0, 0.0, "", is_random=True)
-        if not each.passed and not _is_same(a, b) and _moves(a, b, c)
+        if not each.passed and not _is_same(a, b) and _is_nondeterministic(a, b, c)
         else each
         for each, a, b, c in zip(found, before, again, other, strict=True)
     ]
 
 
-def _within_noise(
+def _allow_reordering_noise(
     found: Sequence[Difference], expected: Sequence[object], reordered: Sequence[object]
 ) -> list[Difference]:
     """
@@ -138,38 +138,41 @@ def _within_noise(
         each
         if each.passed
         else replace(
-            each, allowed_error=max(each.allowed_error, min(NOISE * own.largest_error, _most_noise(a)))
+            each,
+            allowed_error=max(
+                each.allowed_error, min(NOISE_FACTOR * own.largest_error, _max_reordering_error(a))
+            ),
         )
         for each, own, a in zip(found, noise, expected, strict=True)
     ]
 
 
-def _most_noise(expected: object) -> float:
+def _max_reordering_error(expected: object) -> float:
     """The largest error of an output that may be rounding, relative to its largest number."""
-    numbers = [part[np.isfinite(part)] for part in parts_of(expected) if part.dtype.kind == "f"]
+    numbers = [part[np.isfinite(part)] for part in tensors_in(expected) if part.dtype.kind == "f"]
     largest = max((float(np.abs(each).max(initial=0.0)) for each in numbers), default=0.0)
-    return max(LOOSEST, SATURATED / (largest or 1.0))
+    return max(MAX_TOLERANCE, SATURATION_TOLERANCE / (largest or 1.0))
 
 
-def _moves(before: object, again: object, other: object) -> bool:
+def _is_nondeterministic(before: object, again: object, other: object) -> bool:
     """Whether only elements differ, or shapes of the original do from run to run."""
     return _layout(before) == _layout(other) or _layout(before) != _layout(again)
 
 
 def _layout(held: object) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
-    return [(part.shape, part.dtype) for part in parts_of(held)]
+    return [(part.shape, part.dtype) for part in tensors_in(held)]
 
 
 def _is_same(before: object, after: object) -> bool:
     """Whether two runs gave the same elements."""
-    first, second = parts_of(before), parts_of(after)
+    first, second = tensors_in(before), tensors_in(after)
     return len(first) == len(second) and all(
         a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
         for a, b in zip(first, second, strict=True)
     )
 
 
-def parts_of(held: object) -> list[Array]:
+def tensors_in(held: object) -> list[Array]:
     """The tensors in an output: a sequence's elements, a map's keys and values, nothing of an absent one."""
     if isinstance(held, np.ndarray):
         return [held]
@@ -177,7 +180,7 @@ def parts_of(held: object) -> list[Array]:
         keys = sorted(held, key=str)
         return [np.array(keys), np.array([held[key] for key in keys])]
     if _is_list(held):
-        return [part for each in held for part in parts_of(each)]
+        return [part for each in held for part in tensors_in(each)]
     return [] if held is None else [np.asarray(held)]
 
 
@@ -191,7 +194,7 @@ def _is_list(held: object) -> TypeGuard[Sequence[object]]:
 
 def _difference(output: str, expected: object, found: object) -> Difference:
     """How two values of an output differ; of sequences and maps the worst of their parts."""
-    wanted, given = parts_of(expected), parts_of(found)
+    wanted, given = tensors_in(expected), tensors_in(found)
     if len(wanted) != len(given):
         return Difference(output, 0.0, 0.0, f"{len(given)} tensors, the original gives {len(wanted)}")
     worst = Difference(output, 0.0, 0.0, "")
@@ -207,7 +210,7 @@ def _tensor_difference(output: str, expected: Array, found: Array) -> Difference
     if expected.dtype.kind != "f":
         wrong = int(np.count_nonzero(expected != found))
         return Difference(output, 0.0, 0.0, f"{wrong} of {expected.size} elements differ" if wrong else "")
-    allowed = min(ROUNDINGS * float(np.finfo(expected.dtype).eps), LOOSEST)
+    allowed = min(MAX_ULPS * float(np.finfo(expected.dtype).eps), MAX_TOLERANCE)
     a, b = expected.astype(np.float64), found.astype(np.float64)
     finite = np.isfinite(a)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(b[finite]).all():

@@ -1,4 +1,4 @@
-"""`--verify-diagnostics`: what a text expects, `// expected-error@+1 {{…}}`, held against what came."""
+"""`--verify-diagnostics`: compare `// expected-error@+1 {{…}}` comments with the diagnostics that were produced."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def expectations(source: str) -> list[Expectation]:
     return found
 
 
-def unmet(source: str, came: Iterable[Diagnostic], file: str) -> list[str]:
-    """What was expected and did not come, and what came unexpected; empty if the text is right."""
+def unmet_expectations(source: str, produced: Iterable[Diagnostic], file: str) -> list[str]:
+    """Return the expected diagnostics that were not produced and the unexpected ones that were."""
     waiting = expectations(source)
     problems: list[str] = []
-    for diagnostic in came:
+    for diagnostic in produced:
         if not _meet(waiting, diagnostic):
             problems.append(
                 f"{file}:{diagnostic.line or 0}:{diagnostic.column or 0}: error:"

@@ -20,7 +20,7 @@ from xonnc.tools.portable_maps import read_portable_map
 Array = npt.NDArray[Any]
 
 
-ENDINGS: Mapping[str, str] = {
+FILE_KINDS: Mapping[str, str] = {
     ".onnx": "ONNX model",
     ".onnxtxt": "ONNX model as text",
     ".onnxtext": "ONNX model as text",
@@ -46,7 +46,7 @@ ENDINGS: Mapping[str, str] = {
 
 def is_package(path: Path) -> bool:
     """Whether a file's name says that it holds a package."""
-    return ENDINGS.get(path.suffix.lower()) == "package"
+    return FILE_KINDS.get(path.suffix.lower()) == "package"
 
 
 def require_output(path: Path, endings: Collection[str], *inputs: Path, takes_others: bool = False) -> None:
@@ -60,11 +60,11 @@ def require_output(path: Path, endings: Collection[str], *inputs: Path, takes_ot
         record_input(file)
     require_writable(path)
     ending = path.suffix.lower()
-    is_other = ending in ENDINGS if takes_others else bool(ending)
+    is_other = ending in FILE_KINDS if takes_others else bool(ending)
     if not is_other or ending in endings or is_special(path):
         return
-    said = f" says {ENDINGS[ending]}" if ending in ENDINGS else " is none of an output"
-    listed = ", ".join(f"{each} ({ENDINGS[each]})" for each in endings)
+    said = f" says {FILE_KINDS[ending]}" if ending in FILE_KINDS else " is none of an output"
+    listed = ", ".join(f"{each} ({FILE_KINDS[each]})" for each in endings)
     raise XonncError(f"{path}: the ending {ending}{said}; the endings there are here: {listed}")
 
 
@@ -86,7 +86,7 @@ def read_tensor(path: Path) -> Array | bytes:
     return read_array(path) if path.suffix == ".npy" else path.read_bytes()
 
 
-def as_bound(value: Array | bytes, shape: tuple[int, ...]) -> Array | bytes:
+def reshape_to_binding(value: Array | bytes, shape: tuple[int, ...]) -> Array | bytes:
     """
     An array with the dimensions of one that a bound tensor has more (or fewer) than the model's.
 

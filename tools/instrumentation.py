@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xonnc.dialects.onnx.elements.pool import DisposablePool
 
 
-class Observer(Protocol):
+class PassObserver(Protocol):
     """Hears of each pass before and after it runs."""
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:
@@ -34,7 +34,7 @@ class Observer(Protocol):
         ...
 
 
-def observed(passes: Sequence[ModulePass], observers: Sequence[Observer]) -> PassPipeline:
+def instrumented(passes: Sequence[ModulePass], observers: Sequence[PassObserver]) -> PassPipeline:
     """A pipeline that tells observers of each pass, in order; of its end in the opposite order."""
 
     def callback(previous: ModulePass | None, module: ModuleOp, following: ModulePass | None) -> None:
@@ -89,7 +89,7 @@ class PassRecord:
 
 
 @dataclass
-class Recorder:
+class PassRecorder:
     """Measures each pass; placed last, it measures the pass alone, and sees the pool before the collector."""
 
     ctx: Context
@@ -118,7 +118,7 @@ class Recorder:
         counts = {rule: count - self._rules.get(rule, 0) for rule, count in fired.items()}
         record.rules = {rule: count for rule, count in counts.items() if count}
 
-    def settle(self) -> None:
+    def record_pool(self) -> None:
         """Notes what the pool holds after collection."""
         if self.records and (pool := pool_of(self.ctx)) is not None:
             record = self.records[-1]
@@ -127,17 +127,17 @@ class Recorder:
 
 
 @dataclass
-class Settler:
+class PoolRecorder:
     """Lets a recorder look at the pool once more; placed first, it hears of the end after the collector."""
 
-    recorder: Recorder
+    recorder: PassRecorder
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:
         """Nothing to note yet."""
 
     def after(self, pass_: ModulePass, module: ModuleOp) -> None:
         """Notes what is left."""
-        self.recorder.settle()
+        self.recorder.record_pool()
 
 
 @dataclass

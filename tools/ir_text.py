@@ -39,7 +39,7 @@ _BLANK = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z))*")
 """White space and comments."""
 
 
-def parser_of(ctx: Context, text: str, name: str) -> OnnxParser | Diagnostic:
+def make_ir_parser(ctx: Context, text: str, name: str) -> OnnxParser | Diagnostic:
     """A parser of the text, whose first token is none in the worst case."""
     try:
         return OnnxParser(ctx, text, name)
@@ -49,7 +49,7 @@ def parser_of(ctx: Context, text: str, name: str) -> OnnxParser | Diagnostic:
         return Diagnostic("error", error.msg, name, line, column)
 
 
-def parsed(
+def parse_ir(
     parser: OnnxParser, text: str, name: str, allow_implicit_module: bool = True
 ) -> ModuleOp | Diagnostic:
     """The module in the text, not verified; one that says nothing is an empty module, as in MLIR."""
@@ -74,10 +74,10 @@ def parsed(
 
 def read_module(ctx: Context, text: str, name: str) -> ModuleOp:
     """The verified module in the text; `XonncError` says all that is wrong with it."""
-    parser = parser_of(ctx, text, name)
+    parser = make_ir_parser(ctx, text, name)
     if isinstance(parser, Diagnostic):
         raise XonncError(parser.text())
-    module = parsed(parser, text, name)
+    module = parse_ir(parser, text, name)
     if isinstance(module, Diagnostic):
         raise XonncError(module.text())
     if broken := verify(module, parser, name, show_op=False):

@@ -32,31 +32,31 @@ from xonnc.passes import pass_factories as own_passes
 from xonnc.rewriting.remarks import Remark, listening
 from xonnc.rewriting.statistics import collecting
 from xonnc.tools.diagnostics import Diagnostic, error_diagnostics, remark_diagnostic, verify
-from xonnc.tools.expectations import unmet
+from xonnc.tools.expectations import unmet_expectations
 from xonnc.tools.files import require_output
 from xonnc.tools.instrumentation import (
     ConstantCollector,
     IrPrinter,
-    Observer,
+    PassObserver,
     PassRecord,
-    Recorder,
-    Settler,
-    observed,
+    PassRecorder,
+    PoolRecorder,
+    instrumented,
     statistics_json,
     statistics_report,
     timing_report,
 )
-from xonnc.tools.ir_text import parsed, parser_of
+from xonnc.tools.ir_text import make_ir_parser, parse_ir
 from xonnc.tools.opt_arguments import add_arguments, make_parser
 from xonnc.tools.pass_flags import ALIASES, make_pass, split_pass_flags, suggest_pass
+from xonnc.tools.pass_observers import Announcer, HeapReporter
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.plugin_options import take_plugin_options
 from xonnc.tools.process import Exit, run
-from xonnc.tools.rule_watching import watched_rules
+from xonnc.tools.rule_tracing import trace_rules
 from xonnc.tools.signature_options import signature_of
 from xonnc.tools.universe import installed_dialects
 from xonnc.tools.usage import UsageError
-from xonnc.tools.watching import Announcer, HeapReporter
 from xonnc.transforms.op_counts import as_json, as_table, op_counts
 
 SEPARATOR = "// -----"
@@ -220,13 +220,13 @@ class OnnxOptMain(xDSLOptMain):
 
     def one_part(self, text: str, stream: IO[str]) -> bool:
         """Reads, transforms and prints one module; tells what is wrong with it."""
-        came: list[Diagnostic] = []
+        produced: list[Diagnostic] = []
         told: list[Diagnostic] = []
-        module = self.transformed(text, came, told)
+        module = self.transformed(text, produced, told)
         if self.args.verify_diagnostics:
-            problems = unmet(text, [*told, *came], self.get_input_name())
+            problems = unmet_expectations(text, [*told, *produced], self.get_input_name())
         else:
-            problems = [diagnostic.text(text) for diagnostic in came]
+            problems = [diagnostic.text(text) for diagnostic in produced]
         for problem in problems:
             print(problem, file=sys.stderr)
         if problems:
@@ -235,35 +235,35 @@ class OnnxOptMain(xDSLOptMain):
             self.print_module(module, stream)
         return True
 
-    def transformed(self, text: str, came: list[Diagnostic], told: list[Diagnostic]) -> ModuleOp | None:
+    def transformed(self, text: str, produced: list[Diagnostic], told: list[Diagnostic]) -> ModuleOp | None:
         """
-        The module after all passes; `None`, with messages in `came`, if it did not get there.
+        The module after all passes; `None`, with messages in `produced`, if it did not get there.
 
         Warnings and remarks are printed at once, or put into `told` if they are to be verified.
         """
         name = self.get_input_name()
-        parser = parser_of(self.ctx, text, name)
+        parser = make_ir_parser(self.ctx, text, name)
         if isinstance(parser, Diagnostic):
-            came.append(parser)
+            produced.append(parser)
             return None
-        module = parsed(parser, text, name, not self.args.no_implicit_module)
+        module = parse_ir(parser, text, name, not self.args.no_implicit_module)
         if isinstance(module, Diagnostic):
-            came.append(module)
+            produced.append(module)
             return None
-        came += verify(module, parser, name, not self.args.verify_diagnostics)
-        if came:
+        produced += verify(module, parser, name, not self.args.verify_diagnostics)
+        if produced:
             return None
         try:
             with self.listening(parser, text, told):
                 self.sign(module)
                 self.apply(module, parser, text)
         except PassError as error:
-            came += error.diagnostics
+            produced += error.diagnostics
         except XonncError as error:
-            came += error_diagnostics(error, parser, name)
+            produced += error_diagnostics(error, parser, name)
         except DiagnosticException as error:
-            came.append(Diagnostic("error", " ".join(str(error).split()), name))
-        return None if came else module
+            produced.append(Diagnostic("error", " ".join(str(error).split()), name))
+        return None if produced else module
 
     @contextmanager
     def listening(self, parser: OnnxParser, text: str, told: list[Diagnostic]) -> Generator[None]:
@@ -276,7 +276,7 @@ class OnnxOptMain(xDSLOptMain):
             else:
                 print(diagnostic.text(text), file=sys.stderr)
 
-        with listening(tell), watched_rules(self.args.debug_rules):
+        with listening(tell), trace_rules(self.args.debug_rules):
             yield
 
     def sign(self, module: ModuleOp) -> None:
@@ -289,19 +289,19 @@ class OnnxOptMain(xDSLOptMain):
     def apply(self, module: ModuleOp, parser: OnnxParser, text: str) -> None:
         """Runs the passes."""
         with collecting() as ledger:
-            recorder = Recorder(self.ctx, ledger)
+            recorder = PassRecorder(self.ctx, ledger)
             verifier = Verifier(self, parser)
-            observers: list[Observer] = [
+            observers: list[PassObserver] = [
                 self.ir_printer(),
                 *([] if self.args.no_verify_each else [verifier]),
-                Settler(recorder),
+                PoolRecorder(recorder),
                 ConstantCollector(self.ctx),
-                *([Announcer("onnx-opt")] if self.peer.on("v") else []),
+                *([PassAnnouncer("onnx-opt")] if self.peer.on("v") else []),
                 HeapReporter(self.ctx, self.heap_before, self.heap_after),
                 *([recorder] if self.measures else []),
             ]
             with self.reproducing(text):
-                observed(self.passes, observers).apply(self.ctx, module)
+                instrumented(self.passes, observers).apply(self.ctx, module)
             self.records += recorder.records
 
     @property

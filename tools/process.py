@@ -29,7 +29,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-MAX_TOLD = 5
+MAX_REPORTED = 5
 """Lines about what is wrong with a model, where another tool than its checker finds it."""
 
 
@@ -50,7 +50,7 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
             _ignore_numpy()
             return work()
     except CollectedError as error:
-        _tell(tool, error)
+        _print_reasons(tool, error)
     except UnknownNameError as error:
         print(f"{tool}: {error}", file=sys.stderr)
         return Exit.USAGE
@@ -72,9 +72,9 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
     return Exit.INPUT
 
 
-def _tell(tool: str, error: CollectedError) -> None:
+def _print_reasons(tool: str, error: CollectedError) -> None:
     """Tells each reason; of those that the model's checker finds too, the first ones."""
-    count = MAX_TOLD if isinstance(error, InvalidModelError) else len(error.reasons)
+    count = MAX_REPORTED if isinstance(error, InvalidModelError) else len(error.reasons)
     for reason in error.reasons[:count]:
         print(f"{tool}: {reason}", file=sys.stderr)
     if left := len(error.reasons[count:]):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from xonnc.tools.peer_settings import PeerSettings
     from xonnc.transforms.models.signatures import Signature
 
-MOST_INPUTS = 1 << 16
+MAX_INPUT_RANGE = 1 << 16
 """A longer range of places is a slip of the pen."""
 
 _SHAPE = re.compile(r"(-1|\d+)(?:-(\d+))?:((?:-1|\d+)(?:x(?:-1|\d+))*)")
@@ -36,7 +36,7 @@ def read_shapes(text: str) -> Mapping[int, Sequence[int]]:
     for item in filter(None, text.split(",")):
         match = _SHAPE.fullmatch(item)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
-        if match is None or last < first or last - first >= MOST_INPUTS or (first < 0 and match[2]):
+        if match is None or last < first or last - first >= MAX_INPUT_RANGE or (first < 0 and match[2]):
             raise UsageError(
                 f"option '--shapeInformation' takes places and sizes as 0:1x3x-1,1-2:5x-1, found '{item}'"
             )

@@ -75,7 +75,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 @dataclass(frozen=True)
-class Job:
+class Translation:
     """One translation as asked for on the command line."""
 
     source: str
@@ -135,7 +135,7 @@ def _work(arguments: Sequence[str]) -> int:
     if external_data == "":
         external_data = f"{Path(args.output).name}.data"
     translate(
-        Job(
+        Translation(
             source=args.input,
             target=args.output,
             source_format=args.source_format,
@@ -211,7 +211,7 @@ def _parser() -> _Parser:
     return parser
 
 
-def translate(job: Job) -> None:
+def translate(job: Translation) -> None:
     """Does the translation; `UsageError` for one that there is not, `XonncError` for a wrong input."""
     data = sys.stdin.buffer.read() if job.source == STDIN else None
     source = job.source_format or _format_of(job.source) or (_sniff(data) if data is not None else None)
@@ -268,7 +268,7 @@ def _sniff(data: bytes) -> Format:
     return "mlir" if is_text and start else "onnx"
 
 
-def _read_module(job: Job, source: Format, data: bytes | None) -> ModuleOp:
+def _read_module(job: Translation, source: Format, data: bytes | None) -> ModuleOp:
     from xdsl.context import Context
 
     from xonnc.tools.universe import installed_dialects
@@ -294,7 +294,7 @@ def _read_module(job: Job, source: Format, data: bytes | None) -> ModuleOp:
     return import_loaded(loaded, ctx, job.inline_functions)
 
 
-def _parse(job: Job, data: bytes | None, ctx: Context) -> ModuleOp:
+def _parse(job: Translation, data: bytes | None, ctx: Context) -> ModuleOp:
     from xonnc.tools.ir_text import read_module
 
     name = "<stdin>" if data is not None else job.source
@@ -307,7 +307,7 @@ def _parse(job: Job, data: bytes | None, ctx: Context) -> ModuleOp:
     return read_module(ctx, text, name)
 
 
-def _write_module(job: Job, target: Format, module: ModuleOp) -> None:
+def _write_module(job: Translation, target: Format, module: ModuleOp) -> None:
     if target == "mlir":
         _write(job, _module_text(job, module))
     elif target == "nvdla":
@@ -321,7 +321,7 @@ def _write_module(job: Job, target: Format, module: ModuleOp) -> None:
         export_model(module, job.target, target, ExternalData(external, job.threshold) if external else None)
 
 
-def _module_text(job: Job, module: ModuleOp) -> Callable[[BinaryIO], None]:
+def _module_text(job: Translation, module: ModuleOp) -> Callable[[BinaryIO], None]:
     from io import TextIOWrapper
 
     from xonnc.dialects.onnx.assembly import OnnxPrinter
@@ -336,7 +336,7 @@ def _module_text(job: Job, module: ModuleOp) -> Callable[[BinaryIO], None]:
     return write
 
 
-def _loadable_text(job: Job, data: bytes | None) -> Callable[[BinaryIO], None]:
+def _loadable_text(job: Translation, data: bytes | None) -> Callable[[BinaryIO], None]:
     from xonnc.formats.nvdla.reader import parse_loadable, read_loadable
     from xonnc.formats.nvdla.text import dump_text
 
@@ -345,7 +345,7 @@ def _loadable_text(job: Job, data: bytes | None) -> Callable[[BinaryIO], None]:
     return lambda stream: _put(stream, text.encode())
 
 
-def _write(job: Job, write: Callable[[BinaryIO], None]) -> None:
+def _write(job: Translation, write: Callable[[BinaryIO], None]) -> None:
     """Lets `write` write the output: a file that appears only when all is written, or standard output."""
     if job.target == STDIN:
         write(sys.stdout.buffer)
@@ -359,7 +359,7 @@ def _put(stream: BinaryIO, data: bytes) -> None:
     stream.write(data)
 
 
-def _write_loadable(job: Job, module: ModuleOp) -> None:
+def _write_loadable(job: Translation, module: ModuleOp) -> None:
     """The last stage of the compiler: a module of the dla dialect in which everything has a place."""
     from xonnc.dialects.dla.storage import MemoryOp
     from xonnc.formats.nvdla.writer import to_bytes, write_loadable

@@ -52,20 +52,20 @@ MAX_SEARCHED = 256
 MAX_TARGET_SIZE = 512
 """Larger constants in shapes are hardly a dynamic size that was traced."""
 
-SMALL = 3
+MAX_UNIFORM_SIZE = 3
 """Larger sizes are tried with a batch, the first axis, of 2 before all sizes are so large."""
 
-MOST_ELEMENTS = 1 << 20
+MAX_ELEMENTS = 1 << 20
 """Inputs larger than this get no large dynamic sizes: what is made of them may be larger by far."""
 
-LARGEST_FLOAT = 1e3
-LARGEST_INTEGER = 100
+MAX_FLOAT = 1e3
+MAX_INTEGER = 100
 """Wider integers than 16 bits may be sizes and counts: larger ones could ask for all memory there is."""
 
-UNKNOWN_WORDS = ("", "unknown", "Ünknown 9")
+OUT_OF_VOCABULARY = ("", "unknown", "Ünknown 9")
 """Strings that few models know."""
 
-CARRYING = frozenset(
+PASS_THROUGH_OPERATORS = frozenset(
     (
         *("Cast", "Concat", "Expand", "Flatten", "Identity", "Pad", "Reshape", "Slice", "Split"),
         *("Squeeze", "Tile", "Transpose", "Unsqueeze", "Where"),
@@ -78,12 +78,12 @@ INDEX_OPERATORS = frozenset("Gather GatherElements GatherND Scatter ScatterEleme
 
 RECURRENT = frozenset("GRU LSTM RNN".split())
 
-TOGETHER = frozenset((*BROADCASTING.split(), *COMPARING.split(), "Where"))
+BROADCASTING_OPERATORS = frozenset((*BROADCASTING.split(), *COMPARING.split(), "Where"))
 """Operators that broadcast their operands together."""
 
 
 @dataclass(frozen=True)
-class InputRule:
+class InputConstraint:
     """What a model asks of one input."""
 
     sizes: tuple[Form, ...]
@@ -98,19 +98,19 @@ class InputRule:
 
 
 @dataclass(frozen=True)
-class InputRules:
+class InputConstraints:
     """What a model asks of its inputs, by name, and the words and sizes in it."""
 
-    inputs: Mapping[str, InputRule] = field(default_factory=dict[str, InputRule])
+    inputs: Mapping[str, InputConstraint] = field(default_factory=dict[str, InputConstraint])
     words: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
     """Constant sizes that it reshapes or expands to: exporters leave some of the sizes they traced with."""
 
 
-NO_RULES = InputRules()
+UNCONSTRAINED = InputConstraints()
 
 
-def input_rules(model: Path) -> InputRules:
+def input_constraints(model: Path) -> InputConstraints:
     """What follows from the graph of a model; nothing for one that cannot be imported."""
     try:
         module = import_model(model, new_context(), inline_functions=True)
@@ -118,21 +118,21 @@ def input_rules(model: Path) -> InputRules:
         function = next(op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks)
         sizes = DimAnalysis(module)
     except XonncError:
-        return NO_RULES
+        return UNCONSTRAINED
     arguments = function.body.block.args
     known = [sizes.sizes(argument) or () for argument in arguments]
     _assume_no_broadcasts(function, sizes)
     likely = [sizes.sizes(argument) or () for argument in arguments]
-    found: dict[str, InputRule] = {}
+    found: dict[str, InputConstraint] = {}
     for argument, held, first, second in zip(
         arguments, function.arg_attrs or (), known, likely, strict=False
     ):
         name = _name(held)
-        below, least, is_mask = _asked(argument, sizes)
+        below, least, is_mask = _element_constraints(argument, sizes)
         is_mask |= "mask" in name.lower()
-        found[name] = InputRule(first, second, tuple(below), least, is_mask)
+        found[name] = InputConstraint(first, second, tuple(below), least, is_mask)
     targets = sorted({size for size in _target_sizes(function, sizes) if 1 < size <= MAX_TARGET_SIZE})
-    return InputRules(found, tuple(dict.fromkeys(_words(function))), tuple(targets))
+    return InputConstraints(found, tuple(dict.fromkeys(_words(function))), tuple(targets))
 
 
 def _name(held: Attribute) -> str:
@@ -143,7 +143,7 @@ def _name(held: Attribute) -> str:
 def _assume_no_broadcasts(function: FuncOp, known: DimAnalysis) -> None:
     """Takes sizes that meet in an elementwise operator for equal, unless one of them is 1."""
     for op in function.walk():
-        if _operator(op) not in TOGETHER:
+        if _operator(op) not in BROADCASTING_OPERATORS:
             continue
         shapes = [sizes for operand in op.operands if (sizes := known.sizes(operand)) is not None]
         rank = max(map(len, shapes), default=0)
@@ -158,7 +158,7 @@ def _operator(op: Operation) -> str:
     return re.sub(r"V\d+$", "", op.name.removeprefix("onnx."))
 
 
-def _asked(argument: SSAValue, known: DimAnalysis) -> tuple[list[Form], int, bool]:
+def _element_constraints(argument: SSAValue, known: DimAnalysis) -> tuple[list[Form], int, bool]:
     """What the readers of an input ask of its elements: limits, the least, whether it is a mask."""
     below: list[Form] = []
     least, is_mask = 0, False
@@ -169,17 +169,17 @@ def _asked(argument: SSAValue, known: DimAnalysis) -> tuple[list[Form], int, boo
             op, place = use.operation, use.index
             if not isinstance(op, OnnxOp):
                 continue
-            below += _limits(op, place, known)
+            below += _exclusive_bounds(op, place, known)
             least = max(least, int(_is_length(op, place)))
-            is_mask |= _is_truth(op, place)
-            if _operator(op) in CARRYING or (_operator(op) == "Gather" and place == 0):
+            is_mask |= _is_boolean_mask(op, place)
+            if _operator(op) in PASS_THROUGH_OPERATORS or (_operator(op) == "Gather" and place == 0):
                 new = [result for result in op.results if result not in seen]
                 waiting += new
                 seen.update(new)
     return below, least, is_mask
 
 
-def _limits(op: OnnxOp, place: int, known: DimAnalysis) -> list[Form]:
+def _exclusive_bounds(op: OnnxOp, place: int, known: DimAnalysis) -> list[Form]:
     """What the integers of an operand must be below."""
     name, site = _operator(op), Site(op, known.integers)
     sizes = known.sizes(op.operands[0])
@@ -207,7 +207,7 @@ def _is_length(op: OnnxOp, place: int) -> bool:
     return (name in RECURRENT and place == 4) or (name == "ReverseSequence" and place == 1)
 
 
-def _is_truth(op: OnnxOp, place: int) -> bool:
+def _is_boolean_mask(op: OnnxOp, place: int) -> bool:
     """Whether an operand is taken for true and false: as a boolean, or for 1 less it."""
     if _operator(op) == "Cast":
         return element_type(op.results[0].type) == i1
@@ -235,24 +235,24 @@ def _target_sizes(function: FuncOp, known: DimAnalysis) -> Iterator[int]:
 
 
 def trial_feeds(
-    ports: Sequence[Port], index: int, seed: int = 0, rules: InputRules = NO_RULES
+    ports: Sequence[Port], index: int, seed: int = 0, rules: InputConstraints = UNCONSTRAINED
 ) -> Iterator[Feeds]:
     """Inputs of the kind that is tried as number `index`, each tamer than the one before."""
 
     def drawn(shapes: Shapes, largest: int) -> Feeds:
         generator = np.random.default_rng((seed, index))
         return {
-            port.name: _drawn(port, shape, limits, index % 3, largest, rules, generator)
+            port.name: _random_input(port, shape, limits, index % 3, largest, rules, generator)
             for port, (shape, limits) in zip(ports, shapes, strict=True)
         }
 
     for size, shapes in _trial_shapes(ports, index, rules):
-        if size > SMALL and any(prod(shape) > MOST_ELEMENTS for shape, _ in shapes):
+        if size > MAX_UNIFORM_SIZE and any(prod(shape) > MAX_ELEMENTS for shape, _ in shapes):
             continue
-        for largest in (LARGEST_INTEGER, 1, 0):
+        for largest in (MAX_INTEGER, 1, 0):
             yield drawn(shapes, largest)
     for shapes in _searched_shapes(ports, rules):
-        if all(prod(shape) <= MOST_ELEMENTS for shape, _ in shapes):
+        if all(prod(shape) <= MAX_ELEMENTS for shape, _ in shapes):
             yield drawn(shapes, 1)
 
 
@@ -260,11 +260,11 @@ Shapes: TypeAlias = list[tuple[tuple[int, ...], list[int]]]
 """The shape of each input, and what its integers must be below."""
 
 
-def _trial_shapes(ports: Sequence[Port], index: int, rules: InputRules) -> Iterator[tuple[int, Shapes]]:
+def _trial_shapes(ports: Sequence[Port], index: int, rules: InputConstraints) -> Iterator[tuple[int, Shapes]]:
     """Shapes to try, and the size that they come from; no shapes twice in a row."""
     last: Shapes | None = None
     for size in (2 + index % 2, *DYNAMIC_SIZES):
-        batches = (2, size) if size > SMALL and rules.inputs else (size,)
+        batches = (2, size) if size > MAX_UNIFORM_SIZE and rules.inputs else (size,)
         ways = ((True, 1), (True, 0), (False, 0)) if rules.inputs else ((False, 0),)
         for batch, (is_likely, step) in product(batches, ways):
             found = _shapes(ports, rules, size, batch, is_likely, step)
@@ -273,7 +273,7 @@ def _trial_shapes(ports: Sequence[Port], index: int, rules: InputRules) -> Itera
             last = found
 
 
-def _searched_shapes(ports: Sequence[Port], rules: InputRules) -> Iterator[Shapes]:
+def _searched_shapes(ports: Sequence[Port], rules: InputConstraints) -> Iterator[Shapes]:
     """
     Shapes in which the symbols are small and independent of each other.
 
@@ -292,7 +292,7 @@ def _searched_shapes(ports: Sequence[Port], rules: InputRules) -> Iterator[Shape
 
 
 def _shapes(
-    ports: Sequence[Port], rules: InputRules, size: int, batch: int, is_likely: bool, step: int
+    ports: Sequence[Port], rules: InputConstraints, size: int, batch: int, is_likely: bool, step: int
 ) -> Shapes:
     """Shapes in which symbols are `size`, `batch` on first axes, every other one larger by `step`."""
     values: dict[int, int] = {}
@@ -304,7 +304,12 @@ def _shapes(
 
 
 def _shapes_of(
-    ports: Sequence[Port], rules: InputRules, is_likely: bool, values: dict[int, int], size: int, step: int
+    ports: Sequence[Port],
+    rules: InputConstraints,
+    is_likely: bool,
+    values: dict[int, int],
+    size: int,
+    step: int,
 ) -> Shapes:
     """Shapes in which symbols without a value are `size`, every other one larger by `step`."""
 
@@ -330,20 +335,20 @@ def _shapes_of(
     return found
 
 
-def _drawn(
+def _random_input(
     port: Port,
     shape: tuple[int, ...],
     limits: Sequence[int],
     kind: int,
     largest: int,
-    rules: InputRules,
+    rules: InputConstraints,
     generator: np.random.Generator,
 ) -> Array:
     """One input: what its rule says, else whatever there is of its type."""
     rule = rules.inputs.get(port.name)
     if port.dtype.kind == "O":
-        words = np.array([*rules.words, *UNKNOWN_WORDS], object)
-        return generator.choice(words[-len(UNKNOWN_WORDS) :] if kind == 2 else words, shape)
+        words = np.array([*rules.words, *OUT_OF_VOCABULARY], object)
+        return generator.choice(words[-len(OUT_OF_VOCABULARY) :] if kind == 2 else words, shape)
     is_bounded = bool(limits) and port.dtype.kind in "iuf"
     if rule is None or port.dtype.kind == "b" or not (is_bounded or rule.is_mask):
         return _array(port.dtype, shape, kind, largest, generator)
@@ -368,7 +373,7 @@ def _array(
         return generator.integers(0, 2, shape).astype(np.bool_)
     if dtype.kind == "f":
         numbers = generator.standard_normal(shape)
-        return (numbers if kind == 0 else _of_all_magnitudes(dtype, shape, generator)).astype(dtype)
+        return (numbers if kind == 0 else _log_uniform(dtype, shape, generator)).astype(dtype)
     limits = np.iinfo(dtype)
     low, high = limits.min, limits.max
     if dtype.itemsize > 2 or largest == 1:
@@ -378,8 +383,8 @@ def _array(
     return generator.choice(np.array([low, high, 0, 1], dtype), shape)
 
 
-def _of_all_magnitudes(dtype: np.dtype[Any], shape: Sequence[int], generator: np.random.Generator) -> Array:
+def _log_uniform(dtype: np.dtype[Any], shape: Sequence[int], generator: np.random.Generator) -> Array:
     """Numbers from a thousandth to as large as can be squared twice, of both signs, one in eight a zero."""
-    top = np.log10(min(LARGEST_FLOAT, float(np.finfo(dtype).max) ** 0.25))
+    top = np.log10(min(MAX_FLOAT, float(np.finfo(dtype).max) ** 0.25))
     numbers = 10 ** generator.uniform(-3, top, shape) * generator.choice([-1, 1], shape)
     return np.where(generator.random(shape) < 0.125, 0.0, numbers)

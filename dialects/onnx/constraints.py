@@ -69,7 +69,7 @@ _VariableMapping = Mapping[TypeVar, AttrConstraint[Attribute] | IntConstraint]
 
 
 @dataclass(frozen=True)
-class Types(AttrConstraint[Attribute]):
+class TypeConstraint(AttrConstraint[Attribute]):
     """A value's type: of a kind that `words` name, the same for all values bound to `variable`."""
 
     variable: str
@@ -84,17 +84,17 @@ class Types(AttrConstraint[Attribute]):
         return frozenset(_parse(self.words))
 
     @cached_property
-    def optional(self) -> Types:
+    def optional(self) -> TypeConstraint:
         """The same, or `none`."""
-        return Types(self.variable, self.words, is_optional=True)
+        return TypeConstraint(self.variable, self.words, is_optional=True)
 
     @cached_property
-    def each(self) -> Types:
+    def independent(self) -> TypeConstraint:
         """The same for values that need not agree."""
-        return Types("", self.words, self.is_optional)
+        return TypeConstraint("", self.words, self.is_optional)
 
     @cached_property
-    def some(self) -> RangeConstraint[Attribute]:
+    def one_or_more(self) -> RangeConstraint[Attribute]:
         """One value or more."""
         return RangeOf(self).of_length(AtLeast(1))
 
@@ -102,7 +102,7 @@ class Types(AttrConstraint[Attribute]):
         if is_tensor(attr):
             kind = attr.element_type
         elif isinstance(attr, SeqType | OptType | MapType):
-            kind = kind_of(attr)
+            kind = erase_shapes(attr)
         elif self.is_optional and isinstance(attr, NoneType):
             return
         else:
@@ -131,17 +131,17 @@ class Types(AttrConstraint[Attribute]):
     def variables(self) -> set[str]:
         return {self.variable} if self.variable else set()
 
-    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> Types:
+    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> TypeConstraint:
         return self
 
 
 @cache
-def types(variable: str, words: str) -> Types:
+def types(variable: str, words: str) -> TypeConstraint:
     """The shared constraint object for a type parameter; see the module's own text."""
-    return Types(variable, words)
+    return TypeConstraint(variable, words)
 
 
-def kind_of(type_: Attribute) -> Attribute:
+def erase_shapes(type_: Attribute) -> Attribute:
     """A type but for its shapes: `f32` for `tensor<2xf32>`, `!onnx.Seq<tensor<*xf32>>` for a sequence."""
     return type_.element_type if is_tensor(type_) else _erased(type_)
 
@@ -156,7 +156,7 @@ def _erased(type_: Attribute) -> Attribute:
         case OptType():
             return OptType(_erased(type_.element_type))
         case MapType():
-            return MapType(kind_of(type_.key_type), kind_of(type_.value_type))
+            return MapType(erase_shapes(type_.key_type), erase_shapes(type_.value_type))
         case _:
             return type_
 
@@ -204,7 +204,7 @@ STRINGS = types("", "string")
 
 
 @dataclass(frozen=True)
-class Single(AttrConstraint[AttributeT], Generic[AttributeT]):
+class ScalarAttrConstraint(AttrConstraint[AttributeT], Generic[AttributeT]):
     """A property that holds one value: an attribute of class `base`, and of `type` if that is given."""
 
     base: type[Attribute]
@@ -215,15 +215,15 @@ class Single(AttrConstraint[AttributeT], Generic[AttributeT]):
         if not isinstance(attr, self.base) or (self.type is not None and type_of(attr) != self.type):
             raise VerifyException(f"{attr} is not {self.description}")
 
-    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> Single[AttributeT]:
+    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> ScalarAttrConstraint[AttributeT]:
         return self
 
 
 @dataclass(frozen=True)
-class Several(AttrConstraint[ArrayAttr[AttributeT]], Generic[AttributeT]):
+class ArrayAttrConstraint(AttrConstraint[ArrayAttr[AttributeT]], Generic[AttributeT]):
     """A property that holds a list of values."""
 
-    element: Single[AttributeT]
+    element: ScalarAttrConstraint[AttributeT]
     description: str
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
@@ -233,19 +233,19 @@ class Several(AttrConstraint[ArrayAttr[AttributeT]], Generic[AttributeT]):
         for element in elements:
             self.element.verify(element, constraint_context)
 
-    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> Several[AttributeT]:
+    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> ArrayAttrConstraint[AttributeT]:
         return self
 
 
 @dataclass(frozen=True)
-class Elements(AttrConstraint[Attribute]):
+class ElementsAttrConstraint(AttrConstraint[Attribute]):
     """A property that holds a constant tensor: `dense<…>`, `dense_resource<…>`, or one of the pool's."""
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if not isinstance(type_of(attr), TensorType):
             raise VerifyException(f"{attr} is not a constant tensor such as dense<0> : tensor<1xi64>")
 
-    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> Elements:
+    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> ElementsAttrConstraint:
         return self
 
 
@@ -262,11 +262,16 @@ def _elements_of(attr: Attribute) -> Sequence[Attribute] | None:
     return getattr(attr, "data", ()) if _is_array(attr) else None
 
 
-INT = Single[IntegerAttr[IntegerType]](IntegerAttr, "an integer such as 1 : si64", SI64)
-REAL = Single[FloatAttr[Float32Type]](FloatAttr, "a number such as 1.0 : f32", builtin.f32)
-TEXT = Single[StringAttr](StringAttr, "a string")
-TYPE = Single[TypeAttribute](TypeAttribute, "a type")
-INTS = Several(Single[IntegerAttr[IntegerType]](IntegerAttr, "an i64 integer", builtin.i64), "a list of i64")
-REALS = Several(REAL, "a list of f32")
-TEXTS = Several(TEXT, "a list of strings")
-ELEMENTS = Elements()
+INT_ATTR = ScalarAttrConstraint[IntegerAttr[IntegerType]](IntegerAttr, "an integer such as 1 : si64", SI64)
+FLOAT_ATTR = ScalarAttrConstraint[FloatAttr[Float32Type]](
+    FloatAttr, "a number such as 1.0 : f32", builtin.f32
+)
+STRING_ATTR = ScalarAttrConstraint[StringAttr](StringAttr, "a string")
+TYPE_ATTR = ScalarAttrConstraint[TypeAttribute](TypeAttribute, "a type")
+INT_ARRAY_ATTR = ArrayAttrConstraint(
+    ScalarAttrConstraint[IntegerAttr[IntegerType]](IntegerAttr, "an i64 integer", builtin.i64),
+    "a list of i64",
+)
+FLOAT_ARRAY_ATTR = ArrayAttrConstraint(FLOAT_ATTR, "a list of f32")
+STRING_ARRAY_ATTR = ArrayAttrConstraint(STRING_ATTR, "a list of strings")
+ELEMENTS_ATTR = ElementsAttrConstraint()

@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.onnx.types import numpy_dtype
 from xonnc.errors import XonncError
 
-LARGEST_SPARSE = 1 << 30
+MAX_SPARSE_ELEMENTS = 1 << 30
 """Bytes of a sparse tensor that may be written out: a short text must not fill the memory."""
 
 
@@ -110,9 +110,9 @@ class SparseElementsAttr(TypedAttribute, BuiltinAttribute):
     def array(self) -> npt.NDArray[np.generic]:
         """All elements, zeros included, read-only; strings are empty where none is given."""
         dtype = numpy_dtype(self.type.element_type)
-        if prod(self.type.get_shape()) * dtype.itemsize > LARGEST_SPARSE:
+        if prod(self.type.get_shape()) * dtype.itemsize > MAX_SPARSE_ELEMENTS:
             raise XonncError(
-                f"sparse elements of {self.type}: more than {LARGEST_SPARSE} bytes are not written out"
+                f"sparse elements of {self.type}: more than {MAX_SPARSE_ELEMENTS} bytes are not written out"
             )
         array = np.full(self.type.get_shape(), "" if dtype == np.object_ else 0, dtype)
         array[tuple(self._places().T)] = self._values(dtype)

@@ -24,7 +24,7 @@ from xonnc.dialects.onnx.attributes import is_array
 
 UNKNOWN = UnknownLoc()
 
-NOWHERE = NoneAttr()
+NO_METADATA = NoneAttr()
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
@@ -45,10 +45,10 @@ def node_location(name: str, outputs: Sequence[str] = ()) -> LocationAttr:
 
 def named(name: str) -> NameLoc:
     """`loc("name")`"""
-    return _unchecked(NameLoc, desc=_unchecked(StringAttr, data=name), location=NOWHERE)
+    return _unchecked(NameLoc, desc=_unchecked(StringAttr, data=name), location=NO_METADATA)
 
 
-def fused(locations: Sequence[Attribute], metadata: Attribute = NOWHERE) -> FusedLoc:
+def fused(locations: Sequence[Attribute], metadata: Attribute = NO_METADATA) -> FusedLoc:
     """`loc(fused<metadata>[locations])`"""
     return _unchecked(FusedLoc, locations=_list(locations), metadata=metadata)
 
@@ -119,7 +119,7 @@ def derived(location: LocationAttr) -> LocationAttr:
     if isinstance(location, FusedLoc) and strings_of(location.metadata) is not None:
         if is_array(location.locations):
             if len(location.locations) > 1:
-                return _unchecked(FusedLoc, locations=location.locations, metadata=NOWHERE)
+                return _unchecked(FusedLoc, locations=location.locations, metadata=NO_METADATA)
             if isinstance(only := next(iter(location.locations), None), NameLoc):
                 return only
         return node_location(_name(location))

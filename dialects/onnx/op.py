@@ -60,7 +60,7 @@ def _bare_names(kind: type[OnnxOp]) -> frozenset[str]:
     return frozenset(names | {NODE_NAME})
 
 
-class DrawsRandomNumbers(MemoryEffect):
+class RandomEffect(MemoryEffect):
     """
     An op that gives something else each time: it goes if nobody reads it, but two of them never become one.
 

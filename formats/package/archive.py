@@ -19,7 +19,7 @@ from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.byte_sink import Bytes, ByteSink
 from xonnc.formats.file_types import PACKAGE, identify_file
 from xonnc.formats.input_files import record_input
-from xonnc.formats.package.manifest import Manifest, Step, read_manifest, write_manifest
+from xonnc.formats.package.manifest import Manifest, PackageStep, read_manifest, write_manifest
 
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 16 << 20
@@ -63,7 +63,7 @@ def write_package(path: Path, manifest: Manifest, parts: Sequence[WritePart]) ->
 
 
 def _write(file: BinaryIO, manifest: Manifest, parts: Sequence[WritePart]) -> None:
-    steps: list[Step] = []
+    steps: list[PackageStep] = []
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for step, write in zip(manifest.steps, parts, strict=True):
             with archive.open(_member(step.file), "w", force_zip64=True) as stream:
@@ -147,7 +147,7 @@ def _manifest(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> 
     return manifest
 
 
-def _part(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], step: Step) -> bytes:
+def _part(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], step: PackageStep) -> bytes:
     info = members.get(step.file)
     if info is None:
         raise XonncError(f"no '{step.file}' in it, which {MANIFEST} names")

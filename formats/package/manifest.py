@@ -19,14 +19,14 @@ from xonnc.formats.nvdla.quantization import QuantizationParameters
 FORMAT = "xonnc-package"
 VERSION = 1
 
-Kind: TypeAlias = Literal["dla", "cpu"]
+StepKind: TypeAlias = Literal["dla", "cpu"]
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FILE = re.compile(r"parts/[0-9]+\.(nvdla|onnx)")
 
 
 @dataclass(frozen=True)
-class Tensor:
+class TensorInfo:
     """
     A value that goes between steps: numpy's name of its element type, `sequence` or the like for others.
 
@@ -38,7 +38,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Port:
+class PackagePort:
     """An input or output of the model, and the value that it is."""
 
     name: str
@@ -46,10 +46,10 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Step:
+class PackageStep:
     """One part: the file that holds it, its bytes and their SHA-256, and the values it takes and gives."""
 
-    kind: Kind
+    kind: StepKind
     file: str
     size: int
     sha256: str
@@ -64,10 +64,10 @@ class Manifest:
     """The whole of it; steps run in order."""
 
     target: str
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
-    values: Mapping[str, Tensor]
-    steps: tuple[Step, ...]
+    inputs: tuple[PackagePort, ...]
+    outputs: tuple[PackagePort, ...]
+    values: Mapping[str, TensorInfo]
+    steps: tuple[PackageStep, ...]
 
     def __post_init__(self) -> None:
         """Raises `XonncError` if a step takes what none before it gives, or gives what there is already."""
@@ -152,23 +152,23 @@ def read_manifest(data: bytes) -> Manifest:
     )
 
 
-def _port(table: Any, where: str) -> Port:
-    return Port(_entry(table, "name", str, where), _entry(table, "value", str, where))
+def _port(table: Any, where: str) -> PackagePort:
+    return PackagePort(_entry(table, "name", str, where), _entry(table, "value", str, where))
 
 
-def _tensor(table: Any, where: str) -> Tensor:
+def _tensor(table: Any, where: str) -> TensorInfo:
     type_ = _entry(table, "type", str, where)
     if _object(table).get("shape") is None:
-        return Tensor(type_, None)
+        return TensorInfo(type_, None)
     sizes = [size for _, size in _list(table, "shape", where)]
     if not all(size is None or (type(size) is int and size >= 0) for size in sizes):
         raise XonncError(f"{where}: shape {sizes}; sizes are whole numbers or null")
-    return Tensor(type_, tuple(sizes))
+    return TensorInfo(type_, tuple(sizes))
 
 
-def _step(table: Any, where: str) -> Step:
+def _step(table: Any, where: str) -> PackageStep:
     said = _entry(table, "kind", str, where)
-    kind: Kind | None = "dla" if said == "dla" else "cpu" if said == "cpu" else None
+    kind: StepKind | None = "dla" if said == "dla" else "cpu" if said == "cpu" else None
     if kind is None:
         raise XonncError(f"{where}: kind '{said}'; there are dla and cpu")
     file, size = _entry(table, "file", str, where), _entry(table, "size", int, where)
@@ -178,7 +178,7 @@ def _step(table: Any, where: str) -> Step:
     if size < 0 or not _DIGEST.fullmatch(digest):
         raise XonncError(f"{where}: size {size} and sha256 '{digest}' are no size and digest")
     grids = _entry(table, "grids", dict, where)
-    return Step(
+    return PackageStep(
         kind=kind,
         file=file,
         size=size,

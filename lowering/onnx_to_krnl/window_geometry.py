@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xonnc.dialects.onnx.attributes import int_values
-from xonnc.dialects.onnx.windows import WindowOp
+from xonnc.dialects.onnx.window_ops import WindowOp
 
 MAX_UNROLLED_WINDOW = 64
 """Places of a window that are written out one by one."""

@@ -35,7 +35,7 @@ from xonnc.formats.onnx.op_versions import identity_of
 from xonnc.formats.onnx.save_model import write_binary
 from xonnc.formats.onnx.value_names import ValueNames
 from xonnc.formats.package.archive import WritePart, write_package
-from xonnc.formats.package.manifest import Manifest, Port, Step, Tensor
+from xonnc.formats.package.manifest import Manifest, PackagePort, PackageStep, TensorInfo
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, images_of
 from xonnc.lowering.placement.graph import Graph, graph_of
@@ -151,7 +151,7 @@ def check_images(placement: Placement) -> None:
 def _assemble(front: FrontendResult, placement: Placement, target: str) -> CompiledPackage:
     hardware = load_target(target)
     graph, names = placement.graph, placement.names
-    steps: list[Step] = []
+    steps: list[PackageStep] = []
     writers: list[WritePart] = []
     compiled: list[CompiledLoadable] = []
     on_cpu = placement.on_cpu
@@ -177,8 +177,8 @@ def _assemble(front: FrontendResult, placement: Placement, target: str) -> Compi
     ]
     manifest = Manifest(
         target=target if target in target_names() else hardware.name,
-        inputs=tuple(map(Port, argument_names(function), (names[value] for value in arguments))),
-        outputs=tuple(map(Port, _result_names(function), (names[value] for value in graph.results))),
+        inputs=tuple(map(PackagePort, argument_names(function), (names[value] for value in arguments))),
+        outputs=tuple(map(PackagePort, _result_names(function), (names[value] for value in graph.results))),
         values={names[value]: _tensor(value.type) for value in crossing},
         steps=tuple(steps),
     )
@@ -252,12 +252,12 @@ def _result_names(function: FuncOp) -> list[str]:
     return [name.data if isinstance(name, StringAttr) else f"output_{i}" for i, name in enumerate(names)]
 
 
-def _tensor(type_: Attribute) -> Tensor:
+def _tensor(type_: Attribute) -> TensorInfo:
     if not is_tensor(type_):
-        return Tensor(type_.name.removeprefix("onnx."), None)
+        return TensorInfo(type_.name.removeprefix("onnx."), None)
     element = element_type(type_)
     assert element is not None
     name = "string" if isinstance(element, StringType) else numpy_dtype(element).name
     if not is_ranked(type_):
-        return Tensor(name, None)
-    return Tensor(name, tuple(None if size < 0 else size for size in type_.get_shape()))
+        return TensorInfo(name, None)
+    return TensorInfo(name, tuple(None if size < 0 else size for size in type_.get_shape()))

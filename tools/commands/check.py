@@ -15,13 +15,13 @@ from xonnc.errors import XonncError
 from xonnc.targets import DEFAULT_TARGET, load_target
 from xonnc.tools.commands.simulate import add_machine
 from xonnc.tools.console import plural, progress, row
-from xonnc.tools.files import as_bound, is_package
+from xonnc.tools.files import is_package, reshape_to_binding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from xonnc.runtime.nvdla.tensors import BoundTensor
-    from xonnc.tools.console import Step
+    from xonnc.tools.console import ProgressCallback
     from xonnc.tools.verification import Agreement, Array
 
 
@@ -96,7 +96,7 @@ class _Compiled:
 
 
 def agree(
-    model: Path, compiled: Path, target: str | None, mode: str, count: int, seed: int, step: Step
+    model: Path, compiled: Path, target: str | None, mode: str, count: int, seed: int, step: ProgressCallback
 ) -> Sequence[Agreement]:
     """
     Runs a model and the loadable or package made of it on `count` random inputs and compares every output, in
@@ -133,7 +133,7 @@ def _loadable(path: Path, target: str | None, mode: str) -> _Compiled:
     simulator = Simulator(read_fitting(path, hardware), hardware, mode="exact" if mode == "exact" else "fast")
 
     def run(feeds: Mapping[str, Array]) -> Sequence[Array]:
-        bound = [as_bound(feeds[tensor.name], tensor.model_shape) for tensor in simulator.inputs]
+        bound = [reshape_to_binding(feeds[tensor.name], tensor.model_shape) for tensor in simulator.inputs]
         return [output.numbers for output in simulator.run(bound)]
 
     return _Compiled([tensor.name for tensor in simulator.outputs], simulator.inputs, run)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.lowering.dla_to_loadable.report import CompileReport
     from xonnc.packages import CompiledPackage
-    from xonnc.tools.console import Step
+    from xonnc.tools.console import ProgressCallback
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,8 +104,8 @@ def run(args: argparse.Namespace) -> int:
         if wants_package or (output is None and not args.require_dla):
             return _run_package(args, output)
         return _run_loadable(args, output or args.model.with_suffix(".nvdla"))
-    except stages.Stopped:
-        stages.tell_stop(args, None if args.dry_run else output)
+    except stages.StoppedAfterStage:
+        stages.print_stop(args, None if args.dry_run else output)
         return 0
 
 
@@ -221,17 +221,17 @@ class _Options:
         self._output = output
         self._found: Ranges | None = None
 
-    def progress(self) -> AbstractContextManager[Step]:
+    def progress(self) -> AbstractContextManager[ProgressCallback]:
         """A bar for one compilation."""
         return progress(f"compiling {self._args.model.name}", self._args.quiet)
 
-    def on_stage(self, step: Step) -> StageCallback:
+    def on_stage(self, step: ProgressCallback) -> StageCallback:
         """Dumps what is asked for, and stops after the last stage wanted."""
         from xonnc.compiler import STAGES
 
-        return stages.watcher(self._args, STAGES, self._output, step)
+        return stages.stage_callback(self._args, STAGES, self._output, step)
 
-    def calibrate(self, step: Step) -> Calibrate | None:
+    def calibrate(self, step: ProgressCallback) -> Calibrate | None:
         """Finds the ranges, once, if the model is to be rounded."""
         if not (self._args.calibrate or self._args.calib):
             return None

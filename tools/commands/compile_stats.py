@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from xonnc.contexts import StageCallback
 
-MOST_SHOWN = 8
+MAX_SHOWN = 8
 """Nodes that a row lists; JSON has all."""
 
 RANDOM = ("Bernoulli", "Dropout", "Multinomial", "Random")
@@ -31,7 +31,7 @@ def add_arguments(add: Callable[..., argparse.Action]) -> None:
     add(
         "--stats",
         action="store_true",
-        help="tell how often each kind of kernel is called, which nodes are computed at compile time, and "
+        help="print how often each kind of kernel is called, which nodes are computed at compile time, and "
         "which constants are stored in another order",
     )
     add("--print-fusion-groups", action="store_true", help="list the nodes that run together in one kernel")
@@ -48,7 +48,7 @@ class FusionGroup:
 
 
 @dataclass(frozen=True)
-class Repacked:
+class PrepackedConstant:
     """A constant that its kernel reads in another order than the model has it, or combined with others."""
 
     node: str
@@ -65,12 +65,12 @@ class Statistics:
     """Nodes in no group."""
     precomputed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Name and operator of nodes that were computed at compile time."""
-    repacked: list[Repacked] = field(default_factory=list[Repacked])
+    repacked: list[PrepackedConstant] = field(default_factory=list[PrepackedConstant])
     calls: Counter[str] = field(default_factory=Counter[str])
     """How often each kernel is called."""
     _constants: set[Attribute] = field(default_factory=set["Attribute"])
 
-    def watching(self, on_stage: StageCallback) -> StageCallback:
+    def observing(self, on_stage: StageCallback) -> StageCallback:
         """`on_stage`, after the statistics have seen a stage."""
 
         def seen(stage: str, module: ModuleOp) -> None:
@@ -124,7 +124,9 @@ class Statistics:
                 self.calls[op.func_name.data] += 1
             elif isinstance(op, GlobalOp) and op.value not in self._constants:
                 shape, element = op.output.type.get_shape(), op.output.type.element_type
-                self.repacked.append(Repacked(describe(op), prod(shape) * numpy_dtype(element).itemsize))
+                self.repacked.append(
+                    PrepackedConstant(describe(op), prod(shape) * numpy_dtype(element).itemsize)
+                )
 
     @property
     def by_kind(self) -> dict[str, tuple[int, int]]:
@@ -137,7 +139,7 @@ class Statistics:
             kernels[kind] += 1
         return {kind: (kernels[kind], count) for kind, count in calls.most_common()}
 
-    def tell(self) -> None:
+    def print_report(self) -> None:
         """Prints the statistics."""
         shared = sum(self.calls.values()) - len(self.calls)
         total = plural(sum(self.calls.values()), "call")
@@ -156,7 +158,7 @@ class Statistics:
             f"{plural(len(self.repacked), 'constant')} in the order of kernels, {total}{_some(nodes)}",
         )
 
-    def tell_groups(self) -> None:
+    def print_groups(self) -> None:
         """Prints the fusion groups."""
         fused = sum(len(group.nodes) for group in self.groups)
         row(
@@ -180,8 +182,8 @@ class Statistics:
 
 
 def _some(names: Sequence[str]) -> str:
-    rest = len(names) - MOST_SHOWN
-    shown = ", ".join(names[:MOST_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(names) - MAX_SHOWN
+    shown = ", ".join(names[:MAX_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
     return f": {shown}" if shown else ""
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
     from xdsl.utils.arg_spec import ArgSpec, ParameterListType
 
-    from xonnc.tools.instrumentation import Observer, PassRecord
+    from xonnc.tools.instrumentation import PassObserver, PassRecord
     from xonnc.tools.peer_settings import PeerSettings
 
 PEER_TOOL: Tool = "xonnc emit"
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if not base.name:
         raise XonncError(f"{base}: is a folder; name a file in it")
     for ending in (CODE[emitted], ".h") if emitted in CODE else (".onnx.mlir", ".tmp"):
-        require_output(base.with_name(base.name + ending), ENDINGS, args.model, takes_others=True)
+        require_output(base.with_name(base.name + ending), FILE_KINDS, args.model, takes_others=True)
     if emitted in (*CODE, *TEXTS):
         return _compile(args.model, base, emitted, peer)
     passes = list(_passes(peer)) if emitted == "EmitONNXIR" else []
@@ -112,7 +112,7 @@ def _compile(model: Path, base: Path, emitted: str, peer: PeerSettings) -> int:
             if peer.on("printIR"):
                 _print(module, sys.stdout, peer, None)
             _write(module, base, peer)
-            raise Stopped
+            raise StoppedAfterStage
 
     output = base.with_name(base.name + CODE.get(emitted, ".ll"))
     signature, target = signature_of(peer), peer.text("mcpu") or "cpu"
@@ -122,7 +122,7 @@ def _compile(model: Path, base: Path, emitted: str, peer: PeerSettings) -> int:
         artifact = compile_artifact(
             model, output, target, level=level, signature=signature, on_stage=on_stage
         )
-    except Stopped:
+    except StoppedAfterStage:
         return 0
     except RefusalError as refused:
         if not any("--input-shape" in reason for reason in refused.reasons):
@@ -238,19 +238,25 @@ def _imported(model: Path, peer: PeerSettings) -> tuple[Context, ModuleOp]:
 
 def _apply(passes: list[ModulePass], ctx: Context, module: ModuleOp, peer: PeerSettings) -> None:
     from xonnc.rewriting.statistics import collecting
-    from xonnc.tools.instrumentation import ConstantCollector, Recorder, Settler, observed, timing_report
-    from xonnc.tools.watching import Announcer, HeapReporter
+    from xonnc.tools.instrumentation import (
+        ConstantCollector,
+        PassRecorder,
+        PoolRecorder,
+        instrumented,
+        timing_report,
+    )
+    from xonnc.tools.pass_observers import HeapReporter, PassAnnouncer
 
     with collecting() as ledger:
-        recorder = Recorder(ctx, ledger)
-        observers: list[Observer] = [
-            Settler(recorder),
+        recorder = PassRecorder(ctx, ledger)
+        observers: list[PassObserver] = [
+            PoolRecorder(recorder),
             ConstantCollector(ctx),
-            *([Announcer("xonnc emit")] if peer.on("v") else []),
+            *([PassAnnouncer("xonnc emit")] if peer.on("v") else []),
             HeapReporter(ctx, _heap_passes(peer, "before"), _heap_passes(peer, "after")),
             recorder,
         ]
-        observed(passes, observers).apply(ctx, module)
+        instrumented(passes, observers).apply(ctx, module)
         records: list[PassRecord] = recorder.records
     if peer.on("enable-timing"):
         print(timing_report(records), file=sys.stderr)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from xonnc.explanation import Explanation, NodeExplanation
     from xonnc.formats.nvdla.calibration import Ranges
 
-QUIET = ("DequantizeLinear", "QuantizeLinear")
+QDQ_OPERATORS = ("DequantizeLinear", "QuantizeLinear")
 """Operators that are in every layer of a quantised network: the table does not name them as company."""
 
-MOST_SHOWN = 4
+MAX_SHOWN = 4
 """Nodes and layers that a row of the table lists; JSON has all."""
 
 
@@ -79,7 +79,7 @@ def _print(model: Path, explanation: Explanation, only_refused: bool) -> None:
         taken, given = (_some(list(names)) or "nothing" for names in (part.inputs, part.outputs))
         print(f"  {side}: {plural(len(part.nodes), 'node')}, {taken} to {given}")
     nodes = [node for node in explanation.nodes if node.reason or not only_refused]
-    quiet = {node.node for node in explanation.nodes if node.operator in QUIET}
+    quiet = {node.node for node in explanation.nodes if node.operator in QDQ_OPERATORS}
     rows = [
         ("node", "operator", "engine", "layer", "with, or why not"),
         *(_row(node, quiet) for node in nodes),
@@ -102,5 +102,5 @@ def _row(node: NodeExplanation, quiet: Collection[str]) -> tuple[str, str, str, 
 
 
 def _some(texts: list[str]) -> str:
-    rest = len(texts) - MOST_SHOWN
-    return ", ".join(texts[:MOST_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(texts) - MAX_SHOWN
+    return ", ".join(texts[:MAX_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

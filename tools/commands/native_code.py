@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
-OWN_STAGES = ("legalized", "outlined", "fused", "layout", "krnl", "planned", "llvm")
+CPU_ONLY_STAGES = ("legalized", "outlined", "fused", "layout", "krnl", "planned", "llvm")
 """Stages that there are on the way to native code alone."""
 
-NOT_FOR_CODE = {
+NVDLA_ONLY_OPTIONS = {
     "package": "--package",
     "require_dla": "--require-dla",
     "calibrate": "--calibrate",
@@ -72,7 +72,7 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
 
     targets = ("cpu", *cpu_names())
     is_code = args.output is not None and args.output.suffix in SUFFIXES
-    is_own_stage = args.target is None and args.stop_after in OWN_STAGES
+    is_own_stage = args.target is None and args.stop_after in CPU_ONLY_STAGES
     is_text = args.stop_after is not None and (args.target in targets or is_own_stage)
     if not is_code and not is_text and args.target not in targets:
         given = {
@@ -91,7 +91,7 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
         raise XonncError(f"{args.output}: native code is written to {', '.join(SUFFIXES)}")
     if args.target not in (None, *targets):
         raise XonncError(f"{args.output}: code for {args.target}; targets of it are {', '.join(targets)}")
-    for name, option in NOT_FOR_CODE.items():
+    for name, option in NVDLA_ONLY_OPTIONS.items():
         if getattr(args, name):
             raise XonncError(f"{option} is for NVDLA targets, not for native code")
     return True
@@ -122,11 +122,11 @@ def run(args: argparse.Namespace) -> int:
                 tuning=not args.no_tuning,
                 **pass_options.choice(args),
                 input_shapes=dict(args.input_shape) or None,
-                on_stage=statistics.watching(stages.watcher(args, STAGES, output, step)),
+                on_stage=statistics.observing(stages.stage_callback(args, STAGES, output, step)),
                 strict=args.strict,
             )
-    except stages.Stopped:
-        stages.tell_stop(args, output)
+    except stages.StoppedAfterStage:
+        stages.print_stop(args, output)
         return 0
     if args.json:
         told = {"statistics": statistics.as_json()} if args.stats else {}
@@ -139,9 +139,9 @@ def run(args: argparse.Namespace) -> int:
             row("layout", f"{', '.join(map(':'.join, args.layout))} ({left} in the model)")
         if args.stats:
             row("passes", _passes(args))
-            statistics.tell()
+            statistics.print_report()
         if args.print_fusion_groups:
-            statistics.tell_groups()
+            statistics.print_groups()
     return 0
 
 

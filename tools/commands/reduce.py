@@ -16,9 +16,9 @@ from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
     from xonnc.fuzzing.edits import Case
-    from xonnc.tools.console import Step
+    from xonnc.tools.console import ProgressCallback
 
-PLACE = "{}"
+MODEL_PLACEHOLDER = "{}"
 """What stands for the model in a command."""
 
 
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True)
-class Check:
+class FailureCheck:
     """A command that is run on models, and what it says of those that fail."""
 
     command: tuple[str, ...]
@@ -54,7 +54,7 @@ class Check:
 
     def outcome(self, path: Path) -> int | None:
         """The exit code for a model; `None` if it is not what counts as an answer."""
-        filled = [word.replace(PLACE, str(path)) for word in self.command]
+        filled = [word.replace(MODEL_PLACEHOLDER, str(path)) for word in self.command]
         argv = filled if filled != list(self.command) else [*filled, str(path)]
         try:
             done = subprocess.run(
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
     output = args.output or args.model.with_name(f"{args.model.stem}-reduced.onnx")
     require_output(output, (".onnx",), args.model)
-    check = Check(tuple(_words(args.check)), args.says, args.timeout)
+    check = FailureCheck(tuple(_words(args.check)), args.says, args.timeout)
     case = Case(load(args.model).proto)
     with (
         TemporaryDirectory(prefix="xonnc-") as folder,
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
             raise XonncError(
                 f"{args.model}: --check does not fail{said} on the whole model; there is nothing to reduce"
             )
-        smaller = reduced(case, _Watched(check, path, wanted, step))
+        smaller = reduced(case, _FailurePredicate(check, path, wanted, step))
     with atomic_write(output) as file:
         file.write(smaller.model.SerializeToString())
     if not args.quiet:
@@ -109,13 +109,13 @@ def _words(command: str) -> list[str]:
 
 
 @dataclass
-class _Watched:
+class _FailurePredicate:
     """Whether candidates fail as the whole model does; candidates may be reported."""
 
-    check: Check
+    check: FailureCheck
     path: Path
     wanted: int
-    step: Step
+    step: ProgressCallback
     tries: int = 0
 
     def __call__(self, candidate: Case) -> bool:
@@ -128,6 +128,6 @@ class _Watched:
         return not invalidity(candidate.model) and _outcome(self.check, candidate, self.path) == self.wanted
 
 
-def _outcome(check: Check, case: Case, path: Path) -> int | None:
+def _outcome(check: FailureCheck, case: Case, path: Path) -> int | None:
     path.write_bytes(case.model.SerializeToString())
     return check.outcome(path)

@@ -77,13 +77,15 @@ def run(args: argparse.Namespace) -> int:
     target = load_target(args.target or DEFAULT_TARGET)
     cost, roundings = _cost(args, target)
     if args.json:
-        measured = {} if roundings is None else {"roundings": [rounding_json(one) for one in roundings]}
+        measured = (
+            {} if roundings is None else {"roundings": [quantization_error_json(one) for one in roundings]}
+        )
         print(json.dumps(as_json(cost) | measured, indent=2))
         return 0
     _tell(args.model.name, cost, target, args.total)
     if roundings is not None:
         print()
-        for line in rounding_table(roundings):
+        for line in quantization_error_table(roundings):
             print(line)
     return 0
 
@@ -143,17 +145,17 @@ def _cost(
     name = args.target or DEFAULT_TARGET
     if calibration_of(args) is None:
         return compile_model(args.model, name).report.performance, None
-    rounds = _Rounding(args)
+    rounds = _QuantizationSamples(args)
     cost = compile_model(args.model, name, rounds.on_stage, rounds.calibrate).report.performance
     return cost, rounds.measured() if args.calibrate else None
 
 
 def calibration_of(args: argparse.Namespace) -> Calibrate | None:
     """What finds the ranges of a model that the options ask to be rounded."""
-    return _Rounding(args).calibrate if args.calibrate or args.calib else None
+    return _QuantizationSamples(args).calibrate if args.calibrate or args.calib else None
 
 
-class _Rounding:
+class _QuantizationSamples:
     """The model before and after it is rounded, and the samples."""
 
     def __init__(self, args: argparse.Namespace):

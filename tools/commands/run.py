@@ -17,7 +17,7 @@ from xonnc.errors import XonncError, suggest
 from xonnc.formats.atomic_write import atomic_writes
 from xonnc.tools.commands.run_model import CompiledModel, LibraryModel, report_run
 from xonnc.tools.console import progress, row
-from xonnc.tools.files import ENDINGS, read_tensor, require_output, write_array
+from xonnc.tools.files import FILE_KINDS, read_tensor, require_output, write_array
 
 if TYPE_CHECKING:
     from xonnc.runtime.package import LoadedPackage
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         raise XonncError(f"{args.package}: {option} is for models ({', '.join(MODELS)})")
     elif args.package.suffix in (".o", ".ll", ".c"):
         raise XonncError(
-            f"{args.package}: {ENDINGS[args.package.suffix]}, which is for a program of your own; compile "
+            f"{args.package}: {FILE_KINDS[args.package.suffix]}, which is for a program of your own; compile "
             "the model to .so to run it here"
         )
     library = LibraryModel(args.package) if args.package.suffix == ".so" else None

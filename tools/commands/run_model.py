@@ -13,7 +13,7 @@ from xonnc.tools.console import plural, row
 if TYPE_CHECKING:
     from xonnc.runtime.native.session import ProfileLine, Session
 
-MOST_LINES = 20
+MAX_PROFILE_LINES = 20
 """Lines of a profile that are printed."""
 
 
@@ -59,7 +59,7 @@ def report_run(session: Session, profile: bool) -> None:
     if profile:
         lines = session.profile()
         total = sum(line.microseconds for line in lines)
-        for line in sorted(lines, key=_time)[:MOST_LINES]:
+        for line in sorted(lines, key=_time)[:MAX_PROFILE_LINES]:
             share = line.microseconds / total if total else 0.0
             row("profile", f"{line.microseconds:10.1f} us {share:6.1%}  {line.kernel}  {line.node}")
         row("profile", f"{total:10.1f} us in {plural(len(lines), 'step')}")

@@ -32,7 +32,7 @@ OWN_FLAGS = pass_options.OWN_FLAGS
 VALUE_AFTER_EQUALS = ("--external-data",)
 """Options whose value may be left out, and so stands after `=` only."""
 
-SHOWN_INPUTS = 4
+MAX_SHOWN_INPUTS = 4
 
 STDOUT = Path("-")
 
@@ -153,8 +153,8 @@ def _report(args: argparse.Namespace, simplified: SimplifiedModel, differences: 
     for line in table(before, after):
         print(f"  {line}")
     if simplified.overridable:
-        names = ", ".join(simplified.overridable[:SHOWN_INPUTS])
-        more = ", …" if len(simplified.overridable) > SHOWN_INPUTS else ""
+        names = ", ".join(simplified.overridable[:MAX_SHOWN_INPUTS])
+        more = ", …" if len(simplified.overridable) > MAX_SHOWN_INPUTS else ""
         row("inputs kept", f"{names}{more}: initializers that may be given; --fold-overridable folds them")
     for one in differences:
         verdict = "is random" if one.is_random else "agrees" if one.passed else "DIFFERS"

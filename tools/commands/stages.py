@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from xonnc.contexts import StageCallback
-    from xonnc.tools.console import Step
+    from xonnc.tools.console import ProgressCallback
 
 
-class Stopped(Exception):
+class StoppedAfterStage(Exception):
     """The stage asked for is reached, and its IR written."""
 
 
@@ -46,10 +46,10 @@ def prepare(args: argparse.Namespace, stages: Sequence[str]) -> bool:
     return args.stop_after not in (None, stages[-1])
 
 
-def watcher(
-    args: argparse.Namespace, stages: Sequence[str], output: Path | None, step: Step
+def stage_callback(
+    args: argparse.Namespace, stages: Sequence[str], output: Path | None, step: ProgressCallback
 ) -> StageCallback:
-    """Dumps what is asked for; `Stopped` once the last stage wanted is written to the output."""
+    """Return a callback that dumps the IR of stages and raises `StoppedAfterStage` after `--stop-after`."""
 
     def on_stage(stage: str, module: ModuleOp) -> None:
         step(stages.index(stage) + 1, len(stages), stage)
@@ -58,12 +58,12 @@ def watcher(
         if stage == args.stop_after:
             if output:
                 write_ir(module, output, args.elide_larger)
-            raise Stopped
+            raise StoppedAfterStage
 
     return on_stage
 
 
-def tell_stop(args: argparse.Namespace, output: Path | None) -> None:
+def print_stop(args: argparse.Namespace, output: Path | None) -> None:
     """What became of a compilation that stopped."""
     if not args.quiet:
         print(f"stopped after {args.stop_after}" + (f", wrote {output}" if output else ""))

@@ -8,32 +8,32 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from xonnc.tools.onnx_dialect.checks import COMMUTATIVE, NOT_REPEATABLE, RULES, checks_of
+from xonnc.tools.onnx_dialect.docstrings import WIDTH, is_broadcast_by_attribute, summary, wrapped
+from xonnc.tools.onnx_dialect.op_checks import CHECK_SIGNATURES, COMMUTATIVE, RANDOM_OPERATORS, checks_of
+from xonnc.tools.onnx_dialect.op_descriptions import OLD_VERSION_NOTES
 from xonnc.tools.onnx_dialect.samples import SHAPES, dictionary, result_list, sample
 from xonnc.tools.onnx_dialect.schemas import AMBIGUOUS, Attribute, Operator, Value
-from xonnc.tools.onnx_dialect.sentences import THEN
-from xonnc.tools.onnx_dialect.summaries import WIDTH, is_broadcast_by_attribute, summary, wrapped
+from xonnc.tools.onnx_dialect.type_groups import group_types
 from xonnc.tools.onnx_dialect.versions import OpClass
-from xonnc.tools.onnx_dialect.words import in_words
 
 _CONSTRAINTS = {
-    "INT": "INT",
-    "FLOAT": "REAL",
-    "STRING": "TEXT",
-    "INTS": "INTS",
-    "FLOATS": "REALS",
-    "STRINGS": "TEXTS",
-    "TENSOR": "ELEMENTS",
-    "SPARSE_TENSOR": "ELEMENTS",
-    "TYPE_PROTO": "TYPE",
+    "INT": "INT_ATTR",
+    "FLOAT": "FLOAT_ATTR",
+    "STRING": "STRING_ATTR",
+    "INTS": "INT_ARRAY_ATTR",
+    "FLOATS": "FLOAT_ARRAY_ATTR",
+    "STRINGS": "STRING_ARRAY_ATTR",
+    "TENSOR": "ELEMENTS_ATTR",
+    "SPARSE_TENSOR": "ELEMENTS_ATTR",
+    "TYPE_PROTO": "TYPE_ATTR",
 }
 _LITERALS = {
-    "INT": "integer",
-    "FLOAT": "real",
-    "STRING": "text",
-    "INTS": "integers",
-    "FLOATS": "reals",
-    "STRINGS": "texts",
+    "INT": "int_attr",
+    "FLOAT": "float_attr",
+    "STRING": "string_attr",
+    "INTS": "int_array_attr",
+    "FLOATS": "float_array_attr",
+    "STRINGS": "string_array_attr",
 }
 _FIXED = {"i1": "BOOL", "f32": "FLOAT", "i64": "INT64", "string": "STRINGS"}
 """Constraints for values whose type the schema gives itself."""
@@ -53,7 +53,7 @@ _MODULES = {
     "xdsl.traits": ("Commutative", "Pure", "RecursiveMemoryEffect"),
     "xonnc.dialects.onnx.attributes": tuple(_LITERALS.values()),
     "xonnc.dialects.onnx.constraints": (*dict.fromkeys(_CONSTRAINTS.values()), *_FIXED.values(), "types"),
-    "xonnc.dialects.onnx.op": ("DrawsRandomNumbers", "OnnxOp"),
+    "xonnc.dialects.onnx.op": ("RandomEffect", "OnnxOp"),
 }
 """Names that a class may use, by the module they come from."""
 
@@ -93,7 +93,7 @@ def _imports(bodies: str) -> str:
 
 def _rule_modules() -> dict[str, tuple[str, ...]]:
     modules: dict[str, tuple[str, ...]] = {"xonnc.dialects.onnx.checks": ("Checks",)}
-    for rule, (module, _) in RULES.items():
+    for rule, (module, _) in CHECK_SIGNATURES.items():
         name = f"xonnc.dialects.onnx.checks.{module}"
         modules[name] = (*modules.get(name, ()), rule)
     return modules
@@ -130,7 +130,7 @@ def docstring(op_class: OpClass) -> str:
         opsets = f"opset {last}" if op_class.since == last else f"opsets {op_class.since} to {last}"
         names = [attribute.name for attribute in operator.attributes]
         idle = " `consumed_inputs` has no meaning." if "consumed_inputs" in names else ""
-        parts.append(wrapped(f"As of {opsets}. {THEN.get(op_class.name, '')}{idle}"))
+        parts.append(wrapped(f"As of {opsets}. {OLD_VERSION_NOTES.get(op_class.name, '')}{idle}"))
     lines = "\n\n".join(part for part in parts if part)
     return f'"""\n{lines}\n"""' if "\n" in lines else f'"""{lines}"""'
 
@@ -167,7 +167,7 @@ def _variables(operator: Operator) -> dict[str, tuple[str, str]]:
             field = value.variable.upper()
             found[value.variable] = (
                 f"{field}_TYPES" if field in fields | AMBIGUOUS else field,
-                in_words(value.words),
+                group_types(value.words),
             )
     return found
 
@@ -182,15 +182,15 @@ def _value(kind: str, value: Value, variables: dict[str, tuple[str, str]]) -> st
     if value.variable:
         constraint = variables[value.variable][0]
     else:
-        constraint = _FIXED[in_words(value.words)]
+        constraint = _FIXED[group_types(value.words)]
     if value.is_optional:
         constraint += ".optional"
     if not value.is_variadic:
         return f"{kind}_def({constraint})"
     if not value.is_homogeneous:
-        constraint += ".each"
+        constraint += ".independent"
     if value.least:
-        constraint += ".some"
+        constraint += ".one_or_more"
     return f"var_{kind}_def({constraint})"
 
 
@@ -224,8 +224,8 @@ def _traits(op_class: OpClass) -> Iterable[str]:
     operator = op_class.operator
     if operator.regions:
         yield "RecursiveMemoryEffect()"
-    elif operator.name in NOT_REPEATABLE:
-        yield "DrawsRandomNumbers()"
+    elif operator.name in RANDOM_OPERATORS:
+        yield "RandomEffect()"
     else:
         yield "Pure()"
     if operator.name in COMMUTATIVE and not is_broadcast_by_attribute(operator):

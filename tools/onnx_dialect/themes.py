@@ -148,7 +148,7 @@ TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 }
 """The topics of a theme that would fill more than some 600 lines: title and operators."""
 
-BY_HAND = frozenset({"Constant", "ConstantOfShape"})
+HANDWRITTEN = frozenset({"Constant", "ConstantOfShape"})
 """Operators whose class is written by hand, in `ops/constant.py`."""
 
 

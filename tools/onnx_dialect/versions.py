@@ -3,7 +3,7 @@ Which versions of an operator one class can stand for.
 
 A class takes the newest schema of a run of versions. An older version joins the run if its models are
 valid under that schema and mean there what they meant. What a schema cannot say, a new meaning under
-the same signature, is decided by hand: a step whose documentation changes joins only if `KEEPS_MEANING`
+the same signature, is decided by hand: a step whose documentation changes joins only if `COMPATIBLE_VERSIONS`
 says why it may. Whatever is not listed there gets a class of its own, so forgetting is safe.
 """
 
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xonnc.tools.onnx_dialect.meanings import KEEPS_MEANING, PEER_BOUNDARIES
 from xonnc.tools.onnx_dialect.schemas import Attribute, Operator, Value, operators
+from xonnc.tools.onnx_dialect.version_semantics import COMPATIBLE_VERSIONS, ONNX_MLIR_BOUNDARIES
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ def _classes(versions: Sequence[Operator]) -> Iterator[OpClass]:
 
 def _keeps_meaning(old: Operator, new: Operator) -> bool:
     """Whether every model that is valid in version `old` means the same in the next version, `new`."""
-    if new.since in PEER_BOUNDARIES.get(new.name, ()):
+    if new.since in ONNX_MLIR_BOUNDARIES.get(new.name, ()):
         return False
-    if new.since in KEEPS_MEANING.get(new.name, {}):
+    if new.since in COMPATIBLE_VERSIONS.get(new.name, {}):
         return True
     return _says_the_same(old, new) and admits(new, old)
 

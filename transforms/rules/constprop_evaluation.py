@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import VariadicDef
 
-from xonnc.dialects.onnx.op import DrawsRandomNumbers, OnnxOp
+from xonnc.dialects.onnx.op import OnnxOp, RandomEffect
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
 from xonnc.dialects.onnx.registry import op_classes
@@ -144,7 +144,7 @@ def _rules(elsewhere: frozenset[str]) -> RuleSet:
     found: dict[str, Rule] = {}
     for kind in op_classes():
         name = kind.name.removeprefix("onnx.")
-        if kind.has_trait(DrawsRandomNumbers) or name in elsewhere:
+        if kind.has_trait(RandomEffect) or name in elsewhere:
             continue
         if kind in OWN or (kind.OP_TYPE and kind.OP_TYPE not in NOT_HERE):
             found[f"{name}ofConst"] = _rule(kind)
@@ -238,7 +238,7 @@ def _operator(op: Operation) -> str:
 def refusal_inside(op: Operation) -> str | None:
     """What inside of an op, or about it, forbids to compute it."""
     for inner in op.walk():
-        if inner.has_trait(DrawsRandomNumbers):
+        if inner.has_trait(RandomEffect):
             return f"{inner.name} draws random numbers"
         if _operator(inner) in KEPT:
             return f"{inner.name} stays"

@@ -15,9 +15,9 @@ from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr, Dispo
 from xonnc.dialects.onnx.elements.pool import DisposablePool
 from xonnc.dialects.onnx.types import ELEMENT_DTYPES, StringType, is_ranked
 
-LARGEST_RANK = 64
+MAX_RANK = 64
 """Axes that an array of numpy may have."""
-LARGEST_SIZE = 1 << 56
+MAX_ELEMENTS = 1 << 56
 """Elements that may be spoken of, if only as a splat: their bytes are still counted by 64 bits."""
 
 ELIDED = "__elided__"
@@ -67,8 +67,8 @@ class DisposableSyntax(DisposableReader):
 
 def check_size(shape: Sequence[int], refuse: Callable[[str], NoReturn]) -> None:
     """What no array could ever have is refused while its place in the text is known."""
-    if len(shape) > LARGEST_RANK or prod(max(length, 1) for length in shape) > LARGEST_SIZE:
-        refuse(f"elements of shape {list(shape)[:LARGEST_RANK]}: more than any memory holds")
+    if len(shape) > MAX_RANK or prod(max(length, 1) for length in shape) > MAX_ELEMENTS:
+        refuse(f"elements of shape {list(shape)[:MAX_RANK]}: more than any memory holds")
 
 
 def has_bytes(element_type: Attribute) -> bool:

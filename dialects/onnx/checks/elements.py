@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Attribute, Operation
 
 from xonnc.dialects.onnx.checks.rules import Rule, element_of, integer_of, property_of, refuse, type_of
-from xonnc.dialects.onnx.constraints import kind_of
+from xonnc.dialects.onnx.constraints import erase_shapes
 from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, SeqType, StringType, unranked
 
 
@@ -19,7 +19,7 @@ def result_has_dtype(field: str, result: str, like: str = "") -> Rule:
         expected = element_of(op, like) if code is None else ELEMENT_TYPES_BY_CODE.get(code)
         if expected is None:
             refuse(op, f"{field} is {code}, which is no element type")
-        found = kind_of(type_of(op, result))
+        found = erase_shapes(type_of(op, result))
         if found not in (expected, SeqType(unranked(expected))):
             word = "expected type" if like else "dtype"
             refuse(op, f"result element type {found} does not match the {word} {expected}")
@@ -48,7 +48,7 @@ def same_element(first: str, second: str, text: str) -> Rule:
 def _inmost(type_: Attribute) -> Attribute:
     while isinstance(type_, SeqType):
         type_ = type_.element_type
-    return kind_of(type_)
+    return erase_shapes(type_)
 
 
 def string_or(of: str, strings: str, numbers: str) -> Rule:

@@ -19,7 +19,7 @@ from xdsl.traits import HasParent, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.attributes import int_attr, is_array
-from xonnc.dialects.onnx.constraints import INT, INT64, INTS, TENSOR, TEXT, TYPE
+from xonnc.dialects.onnx.constraints import INT64, INT_ARRAY_ATTR, INT_ATTR, STRING_ATTR, TENSOR, TYPE_ATTR
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import NONE, are_compatible, is_ranked
 
@@ -147,10 +147,10 @@ class CustomOp(OnnxOp):
 
     outputs = var_result_def()
 
-    function_name = prop_def(TEXT)
-    inputs_for_infer = opt_prop_def(INTS)
-    output_element_type = opt_prop_def(TYPE)
-    shape_infer_pattern = opt_prop_def(TEXT)
+    function_name = prop_def(STRING_ATTR)
+    inputs_for_infer = opt_prop_def(INT_ARRAY_ATTR)
+    output_element_type = opt_prop_def(TYPE_ATTR)
+    shape_infer_pattern = opt_prop_def(STRING_ATTR)
 
     traits = traits_def(Pure())
 
@@ -195,7 +195,7 @@ class DimOp(OnnxOp):
 
     dim = result_def(INT64)
 
-    axis = prop_def(INT, int_attr(0))
+    axis = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -224,8 +224,8 @@ class DimGroupOp(OnnxOp):
 
     data = operand_def(TENSOR)
 
-    axis = prop_def(INT, int_attr(0))
-    group_id = prop_def(INT, int_attr(-1))
+    axis = prop_def(INT_ATTR, int_attr(0))
+    group_id = prop_def(INT_ATTR, int_attr(-1))
 
 
 @irdl_op_definition
@@ -242,8 +242,8 @@ class PrintSignatureOp(OnnxOp):
 
     input = var_operand_def()
 
-    op_name = prop_def(TEXT)
-    print_data = prop_def(INT)
+    op_name = prop_def(STRING_ATTR)
+    print_data = prop_def(INT_ATTR)
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -21,13 +21,13 @@ from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.constraints import (
-    ELEMENTS,
-    INT,
-    INTS,
-    REAL,
-    REALS,
-    TEXT,
-    TEXTS,
+    ELEMENTS_ATTR,
+    FLOAT_ARRAY_ATTR,
+    FLOAT_ATTR,
+    INT_ARRAY_ATTR,
+    INT_ATTR,
+    STRING_ARRAY_ATTR,
+    STRING_ATTR,
     type_of,
     types,
 )
@@ -59,14 +59,14 @@ class ConstantOp(HasFolderInterface, OnnxOp):
 
     output = result_def(T)
 
-    sparse_value = opt_prop_def(ELEMENTS)
-    value = opt_prop_def(ELEMENTS)
-    value_float = opt_prop_def(REAL)
-    value_floats = opt_prop_def(REALS)
-    value_int = opt_prop_def(INT)
-    value_ints = opt_prop_def(INTS)
-    value_string = opt_prop_def(TEXT)
-    value_strings = opt_prop_def(TEXTS)
+    sparse_value = opt_prop_def(ELEMENTS_ATTR)
+    value = opt_prop_def(ELEMENTS_ATTR)
+    value_float = opt_prop_def(FLOAT_ATTR)
+    value_floats = opt_prop_def(FLOAT_ARRAY_ATTR)
+    value_int = opt_prop_def(INT_ATTR)
+    value_ints = opt_prop_def(INT_ARRAY_ATTR)
+    value_string = opt_prop_def(STRING_ATTR)
+    value_strings = opt_prop_def(STRING_ARRAY_ATTR)
 
     traits = traits_def(Pure(), ConstantLike())
 
@@ -158,7 +158,7 @@ class ConstantOfShapeOp(OnnxOp):
 
     output = result_def(T2)
 
-    value = opt_prop_def(ELEMENTS)
+    value = opt_prop_def(ELEMENTS_ATTR)
 
     traits = traits_def(Pure())
 

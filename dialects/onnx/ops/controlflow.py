@@ -19,7 +19,7 @@ from xdsl.traits import RecursiveMemoryEffect
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.regions import branches, loop_body, scan_body
 from xonnc.dialects.onnx.checks.shapes import holds_one
-from xonnc.dialects.onnx.constraints import INT, INTS, types
+from xonnc.dialects.onnx.constraints import INT_ARRAY_ATTR, INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -43,7 +43,7 @@ class IfOp(OnnxOp):
 
     cond = operand_def(B)
 
-    outputs = var_result_def(V.each.some)
+    outputs = var_result_def(V.independent.one_or_more)
 
     then_branch = region_def("single_block")
     else_branch = region_def("single_block")
@@ -72,9 +72,9 @@ class LoopOp(OnnxOp):
 
     M = operand_def(I_TYPES.optional)
     cond = operand_def(B.optional)
-    v_initial = var_operand_def(V.each)
+    v_initial = var_operand_def(V.independent)
 
-    v_final_and_scan_outputs = var_result_def(V.each.some)
+    v_final_and_scan_outputs = var_result_def(V.independent.one_or_more)
 
     body = region_def("single_block")
 
@@ -94,17 +94,17 @@ class ScanOp(OnnxOp):
         "V", "i1 ints uints int4s int2s floats bf16 float8s f8E8M0FNU f4E2M1FN complexes string"
     )
 
-    initial_state_and_scan_inputs = var_operand_def(V.each.some)
+    initial_state_and_scan_inputs = var_operand_def(V.independent.one_or_more)
 
-    final_state_and_scan_outputs = var_result_def(V.each.some)
+    final_state_and_scan_outputs = var_result_def(V.independent.one_or_more)
 
     body = region_def("single_block")
 
-    num_scan_inputs = prop_def(INT)
-    scan_input_axes = opt_prop_def(INTS)
-    scan_input_directions = opt_prop_def(INTS)
-    scan_output_axes = opt_prop_def(INTS)
-    scan_output_directions = opt_prop_def(INTS)
+    num_scan_inputs = prop_def(INT_ATTR)
+    scan_input_axes = opt_prop_def(INT_ARRAY_ATTR)
+    scan_input_directions = opt_prop_def(INT_ARRAY_ATTR)
+    scan_output_axes = opt_prop_def(INT_ARRAY_ATTR)
+    scan_output_directions = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(RecursiveMemoryEffect(), Checks(scan_body))
 
@@ -127,14 +127,14 @@ class ScanV8Op(OnnxOp):
     V: ClassVar = types("V", "i1 ints uints floats complexes string")
 
     sequence_lens = operand_def(I_TYPES.optional)
-    initial_state_and_scan_inputs = var_operand_def(V.each.some)
+    initial_state_and_scan_inputs = var_operand_def(V.independent.one_or_more)
 
-    final_state_and_scan_outputs = var_result_def(V.each.some)
+    final_state_and_scan_outputs = var_result_def(V.independent.one_or_more)
 
     body = region_def("single_block")
 
-    directions = opt_prop_def(INTS)
-    num_scan_inputs = prop_def(INT)
+    directions = opt_prop_def(INT_ARRAY_ATTR)
+    num_scan_inputs = prop_def(INT_ATTR)
 
     traits = traits_def(RecursiveMemoryEffect(), Checks(scan_body))
 

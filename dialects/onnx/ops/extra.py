@@ -27,7 +27,7 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import concatenation, rank_is, same_size
 from xonnc.dialects.onnx.checks.values import axis_in_range, integer_in
 from xonnc.dialects.onnx.checks.windows import pooling
-from xonnc.dialects.onnx.constraints import INT, INT64, INTS, REAL, TEXT, types
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT64, INT_ARRAY_ATTR, INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.layout import STANDARD, LayoutAttr
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import YieldOp
@@ -62,8 +62,8 @@ class BatchNormalizationInferenceModeOp(OnnxOp):
 
     o_Y = result_def(T)
 
-    epsilon = prop_def(REAL, float_attr(1e-05))
-    momentum = prop_def(REAL, float_attr(0.9))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
+    momentum = prop_def(FLOAT_ATTR, float_attr(0.9))
 
     traits = traits_def(
         Pure(),
@@ -99,13 +99,13 @@ class MaxPoolSingleOutOp(OnnxOp):
 
     o_Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
-    ceil_mode = prop_def(INT, int_attr(0))
-    dilations = opt_prop_def(INTS)
-    kernel_shape = prop_def(INTS, int_array_attr())
-    pads = opt_prop_def(INTS)
-    storage_order = prop_def(INT, int_attr(0))
-    strides = opt_prop_def(INTS)
+    auto_pad = prop_def(STRING_ATTR, string_attr("NOTSET"))
+    ceil_mode = prop_def(INT_ATTR, int_attr(0))
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    kernel_shape = prop_def(INT_ARRAY_ATTR, int_array_attr())
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    storage_order = prop_def(INT_ATTR, int_attr(0))
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(pooling, integer_in("storage_order", 0, 1)))
 
@@ -126,9 +126,9 @@ class RMSLayerNormalizationOp(OnnxOp):
     Y = result_def(T)
     InvStdDev = result_def(U.optional)
 
-    axis = prop_def(INT, int_attr(-1))
-    epsilon = prop_def(REAL, float_attr(1e-05))
-    stash_type = prop_def(INT, int_attr(1))
+    axis = prop_def(INT_ATTR, int_attr(-1))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
+    stash_type = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "X")))
 
@@ -143,15 +143,15 @@ class ConcatShapeTransposeOp(OnnxOp):
         "T", "i1 ints uints int4s int2s floats bf16 float8s f8E8M0FNU float6s f4E2M1FN complexes string"
     )
 
-    inputs = var_operand_def(T.some)
+    inputs = var_operand_def(T.one_or_more)
 
     shape = result_def(INT64)
     transposed = result_def(T)
 
-    axis = prop_def(INT)
-    end = opt_prop_def(INT)
-    perm = opt_prop_def(INTS)
-    start = prop_def(INT, int_attr(0))
+    axis = prop_def(INT_ATTR)
+    end = opt_prop_def(INT_ATTR)
+    perm = opt_prop_def(INT_ARRAY_ATTR)
+    start = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure(), Checks(concatenation))
 
@@ -234,8 +234,8 @@ class UpsampleAndPadOp(OnnxOp):
 
     output = result_def(T)
 
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -269,11 +269,11 @@ class Im2ColOp(OnnxOp):
 
     output = result_def(T)
 
-    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
-    dilations = opt_prop_def(INTS)
-    kernel_shape = prop_def(INTS)
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    auto_pad = prop_def(STRING_ATTR, string_attr("NOTSET"))
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    kernel_shape = prop_def(INT_ARRAY_ATTR)
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(pooling))
 
@@ -300,7 +300,7 @@ class FusedOp(OnnxOp):
 
     body = region_def("single_block")
 
-    kind = prop_def(TEXT)
+    kind = prop_def(STRING_ATTR)
 
     traits = traits_def(Pure(), IsolatedFromAbove())
 

@@ -12,8 +12,8 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import result_has_dtype
 from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is
 from xonnc.dialects.onnx.checks.values import at_least, each_at_least
-from xonnc.dialects.onnx.constraints import INT, INTS, REAL, types
-from xonnc.dialects.onnx.op import DrawsRandomNumbers, OnnxOp
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT_ARRAY_ATTR, INT_ATTR, types
+from xonnc.dialects.onnx.op import OnnxOp, RandomEffect
 
 
 @irdl_op_definition
@@ -32,10 +32,10 @@ class BernoulliOp(OnnxOp):
 
     output = result_def(T2)
 
-    dtype = opt_prop_def(INT)
-    seed = opt_prop_def(REAL)
+    dtype = opt_prop_def(INT_ATTR)
+    seed = opt_prop_def(FLOAT_ATTR)
 
-    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output", "input")))
+    traits = traits_def(RandomEffect(), Checks(result_has_dtype("dtype", "output", "input")))
 
 
 @irdl_op_definition
@@ -54,8 +54,8 @@ class EyeLikeOp(OnnxOp):
 
     output = result_def(T2)
 
-    dtype = opt_prop_def(INT)
-    k = prop_def(INT, int_attr(0))
+    dtype = opt_prop_def(INT_ATTR)
+    k = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure(), Checks(result_has_dtype("dtype", "output", "input"), rank_is("input", 2)))
 
@@ -76,12 +76,12 @@ class MultinomialOp(OnnxOp):
 
     output = result_def(T2)
 
-    dtype = prop_def(INT, int_attr(6))
-    sample_size = prop_def(INT, int_attr(1))
-    seed = opt_prop_def(REAL)
+    dtype = prop_def(INT_ATTR, int_attr(6))
+    sample_size = prop_def(INT_ATTR, int_attr(1))
+    seed = opt_prop_def(FLOAT_ATTR)
 
     traits = traits_def(
-        DrawsRandomNumbers(),
+        RandomEffect(),
         Checks(result_has_dtype("dtype", "output"), at_least("sample_size", 1), rank_is("input", 2)),
     )
 
@@ -99,14 +99,14 @@ class RandomNormalOp(OnnxOp):
 
     output = result_def(T)
 
-    dtype = prop_def(INT, int_attr(1))
-    mean = prop_def(REAL, float_attr(0.0))
-    scale = prop_def(REAL, float_attr(1.0))
-    seed = opt_prop_def(REAL)
-    shape = prop_def(INTS)
+    dtype = prop_def(INT_ATTR, int_attr(1))
+    mean = prop_def(FLOAT_ATTR, float_attr(0.0))
+    scale = prop_def(FLOAT_ATTR, float_attr(1.0))
+    seed = opt_prop_def(FLOAT_ATTR)
+    shape = prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
-        DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output"), each_at_least("shape", 0))
+        RandomEffect(), Checks(result_has_dtype("dtype", "output"), each_at_least("shape", 0))
     )
 
 
@@ -126,12 +126,12 @@ class RandomNormalLikeOp(OnnxOp):
 
     output = result_def(T2)
 
-    dtype = opt_prop_def(INT)
-    mean = prop_def(REAL, float_attr(0.0))
-    scale = prop_def(REAL, float_attr(1.0))
-    seed = opt_prop_def(REAL)
+    dtype = opt_prop_def(INT_ATTR)
+    mean = prop_def(FLOAT_ATTR, float_attr(0.0))
+    scale = prop_def(FLOAT_ATTR, float_attr(1.0))
+    seed = opt_prop_def(FLOAT_ATTR)
 
-    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output", "input")))
+    traits = traits_def(RandomEffect(), Checks(result_has_dtype("dtype", "output", "input")))
 
 
 @irdl_op_definition
@@ -147,14 +147,14 @@ class RandomUniformOp(OnnxOp):
 
     output = result_def(T)
 
-    dtype = prop_def(INT, int_attr(1))
-    high = prop_def(REAL, float_attr(1.0))
-    low = prop_def(REAL, float_attr(0.0))
-    seed = opt_prop_def(REAL)
-    shape = prop_def(INTS)
+    dtype = prop_def(INT_ATTR, int_attr(1))
+    high = prop_def(FLOAT_ATTR, float_attr(1.0))
+    low = prop_def(FLOAT_ATTR, float_attr(0.0))
+    seed = opt_prop_def(FLOAT_ATTR)
+    shape = prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
-        DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output"), each_at_least("shape", 0))
+        RandomEffect(), Checks(result_has_dtype("dtype", "output"), each_at_least("shape", 0))
     )
 
 
@@ -174,12 +174,12 @@ class RandomUniformLikeOp(OnnxOp):
 
     output = result_def(T2)
 
-    dtype = opt_prop_def(INT)
-    high = prop_def(REAL, float_attr(1.0))
-    low = prop_def(REAL, float_attr(0.0))
-    seed = opt_prop_def(REAL)
+    dtype = opt_prop_def(INT_ATTR)
+    high = prop_def(FLOAT_ATTR, float_attr(1.0))
+    low = prop_def(FLOAT_ATTR, float_attr(0.0))
+    seed = opt_prop_def(FLOAT_ATTR)
 
-    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output", "input")))
+    traits = traits_def(RandomEffect(), Checks(result_has_dtype("dtype", "output", "input")))
 
 
 @irdl_op_definition
@@ -199,7 +199,7 @@ class RangeOp(OnnxOp):
 
     output = result_def(T)
 
-    stash_type = prop_def(INT, int_attr(1))
+    stash_type = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),

@@ -10,7 +10,7 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attributes import string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.values import one_of
-from xonnc.dialects.onnx.constraints import TEXT, types
+from xonnc.dialects.onnx.constraints import STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -30,7 +30,7 @@ class ImageDecoderOp(OnnxOp):
 
     image = result_def(T2)
 
-    pixel_format = prop_def(TEXT, string_attr("RGB"))
+    pixel_format = prop_def(STRING_ATTR, string_attr("RGB"))
 
     traits = traits_def(Pure(), Checks(one_of("pixel_format", "RGB", "BGR", "Grayscale")))
 

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import broadcast
 from xonnc.dialects.onnx.checks.values import one_of
-from xonnc.dialects.onnx.constraints import INT, TEXT, types
+from xonnc.dialects.onnx.constraints import INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -58,8 +58,8 @@ class AndV1Op(OnnxOp):
 
     C = result_def(T1)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -80,7 +80,7 @@ class BitShiftOp(OnnxOp):
 
     Z = result_def(T)
 
-    direction = prop_def(TEXT)
+    direction = prop_def(STRING_ATTR)
 
     traits = traits_def(Pure(), Checks(broadcast("X", "Y"), one_of("direction", "LEFT", "RIGHT")))
 
@@ -203,8 +203,8 @@ class EqualV1Op(OnnxOp):
 
     C = result_def(T1)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -252,8 +252,8 @@ class GreaterV1Op(OnnxOp):
 
     C = result_def(T1)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -321,8 +321,8 @@ class LessV1Op(OnnxOp):
 
     C = result_def(T1)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -408,8 +408,8 @@ class OrV1Op(OnnxOp):
 
     C = result_def(T1)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -457,8 +457,8 @@ class XorV1Op(OnnxOp):
 
     C = result_def(T1)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 

@@ -12,7 +12,7 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.indexing import suppression
 from xonnc.dialects.onnx.checks.shapes import holds_one, listed_regions, rank_is, size_is
 from xonnc.dialects.onnx.checks.values import at_least, integer_in, one_of
-from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, REAL, TEXT, types
+from xonnc.dialects.onnx.constraints import FLOAT, FLOAT_ATTR, INT64, INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -33,7 +33,7 @@ class NonMaxSuppressionOp(OnnxOp):
 
     selected_indices = result_def(INT64)
 
-    center_point_box = prop_def(INT, int_attr(0))
+    center_point_box = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -68,12 +68,12 @@ class RoiAlignOp(OnnxOp):
 
     Y = result_def(T1)
 
-    coordinate_transformation_mode = prop_def(TEXT, string_attr("half_pixel"))
-    mode = prop_def(TEXT, string_attr("avg"))
-    output_height = prop_def(INT, int_attr(1))
-    output_width = prop_def(INT, int_attr(1))
-    sampling_ratio = prop_def(INT, int_attr(0))
-    spatial_scale = prop_def(REAL, float_attr(1.0))
+    coordinate_transformation_mode = prop_def(STRING_ATTR, string_attr("half_pixel"))
+    mode = prop_def(STRING_ATTR, string_attr("avg"))
+    output_height = prop_def(INT_ATTR, int_attr(1))
+    output_width = prop_def(INT_ATTR, int_attr(1))
+    sampling_ratio = prop_def(INT_ATTR, int_attr(0))
+    spatial_scale = prop_def(FLOAT_ATTR, float_attr(1.0))
 
     traits = traits_def(
         Pure(),
@@ -113,11 +113,11 @@ class RoiAlignV10Op(OnnxOp):
 
     Y = result_def(T1)
 
-    mode = prop_def(TEXT, string_attr("avg"))
-    output_height = prop_def(INT, int_attr(1))
-    output_width = prop_def(INT, int_attr(1))
-    sampling_ratio = prop_def(INT, int_attr(0))
-    spatial_scale = prop_def(REAL, float_attr(1.0))
+    mode = prop_def(STRING_ATTR, string_attr("avg"))
+    output_height = prop_def(INT_ATTR, int_attr(1))
+    output_width = prop_def(INT_ATTR, int_attr(1))
+    sampling_ratio = prop_def(INT_ATTR, int_attr(0))
+    spatial_scale = prop_def(FLOAT_ATTR, float_attr(1.0))
 
     traits = traits_def(
         Pure(),

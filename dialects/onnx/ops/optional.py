@@ -9,7 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.operators import optional
-from xonnc.dialects.onnx.constraints import TYPE, types
+from xonnc.dialects.onnx.constraints import TYPE_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -39,7 +39,7 @@ class OptionalOp(OnnxOp):
 
     output = result_def(O_TYPES)
 
-    type = opt_prop_def(TYPE)
+    type = opt_prop_def(TYPE_ATTR)
 
     traits = traits_def(Pure(), Checks(optional))
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, region_def, result_def, traits_def
 from xdsl.traits import RecursiveMemoryEffect
 
-from xonnc.dialects.onnx.constraints import INT, REAL, types
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -32,8 +32,8 @@ class FlexAttentionOp(OnnxOp):
     prob_mod = region_def()
     score_mod = region_def()
 
-    scale = opt_prop_def(REAL)
-    softmax_precision = opt_prop_def(INT)
+    scale = opt_prop_def(FLOAT_ATTR)
+    softmax_precision = opt_prop_def(INT_ATTR)
 
     traits = traits_def(RecursiveMemoryEffect())
 

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.quantization import comes_out_as, computed_as, quantization
 from xonnc.dialects.onnx.checks.values import integer_in
-from xonnc.dialects.onnx.constraints import FLOAT, INT, types
+from xonnc.dialects.onnx.constraints import FLOAT, INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -34,9 +34,9 @@ class DequantizeLinearOp(OnnxOp):
 
     y = result_def(T3)
 
-    axis = prop_def(INT, int_attr(1))
-    block_size = prop_def(INT, int_attr(0))
-    output_dtype = prop_def(INT, int_attr(0))
+    axis = prop_def(INT_ATTR, int_attr(1))
+    block_size = prop_def(INT_ATTR, int_attr(0))
+    output_dtype = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure(), Checks(quantization("x", "x_scale", "x_zero_point"), comes_out_as))
 
@@ -81,11 +81,11 @@ class QuantizeLinearOp(OnnxOp):
 
     y = result_def(T3)
 
-    axis = prop_def(INT, int_attr(1))
-    block_size = prop_def(INT, int_attr(0))
-    output_dtype = prop_def(INT, int_attr(0))
-    precision = prop_def(INT, int_attr(0))
-    saturate = prop_def(INT, int_attr(1))
+    axis = prop_def(INT_ATTR, int_attr(1))
+    block_size = prop_def(INT_ATTR, int_attr(0))
+    output_dtype = prop_def(INT_ATTR, int_attr(0))
+    precision = prop_def(INT_ATTR, int_attr(0))
+    saturate = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),

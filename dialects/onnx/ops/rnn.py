@@ -12,7 +12,14 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.recurrences import recurrence
 from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import integer_in, one_of
-from xonnc.dialects.onnx.constraints import INT, REAL, REALS, TEXT, TEXTS, types
+from xonnc.dialects.onnx.constraints import (
+    FLOAT_ARRAY_ATTR,
+    FLOAT_ATTR,
+    INT_ATTR,
+    STRING_ARRAY_ATTR,
+    STRING_ATTR,
+    types,
+)
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -38,14 +45,14 @@ class GRUOp(OnnxOp):
     Y = result_def(T.optional)
     Y_h = result_def(T.optional)
 
-    activation_alpha = opt_prop_def(REALS)
-    activation_beta = opt_prop_def(REALS)
-    activations = opt_prop_def(TEXTS)
-    clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, string_attr("forward"))
-    hidden_size = opt_prop_def(INT)
-    layout = prop_def(INT, int_attr(0))
-    linear_before_reset = prop_def(INT, int_attr(0))
+    activation_alpha = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activation_beta = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activations = opt_prop_def(STRING_ARRAY_ATTR)
+    clip = opt_prop_def(FLOAT_ATTR)
+    direction = prop_def(STRING_ATTR, string_attr("forward"))
+    hidden_size = opt_prop_def(INT_ATTR)
+    layout = prop_def(INT_ATTR, int_attr(0))
+    linear_before_reset = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -88,14 +95,14 @@ class GRUV3Op(OnnxOp):
     Y = result_def(T.optional)
     Y_h = result_def(T.optional)
 
-    activation_alpha = opt_prop_def(REALS)
-    activation_beta = opt_prop_def(REALS)
-    activations = opt_prop_def(TEXTS)
-    clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, string_attr("forward"))
-    hidden_size = opt_prop_def(INT)
-    linear_before_reset = prop_def(INT, int_attr(0))
-    output_sequence = prop_def(INT, int_attr(0))
+    activation_alpha = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activation_beta = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activations = opt_prop_def(STRING_ARRAY_ATTR)
+    clip = opt_prop_def(FLOAT_ATTR)
+    direction = prop_def(STRING_ATTR, string_attr("forward"))
+    hidden_size = opt_prop_def(INT_ATTR)
+    linear_before_reset = prop_def(INT_ATTR, int_attr(0))
+    output_sequence = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure(), Checks(recurrence(3, 2)))
 
@@ -127,13 +134,13 @@ class GRUV1Op(OnnxOp):
     Y = result_def(T.optional)
     Y_h = result_def(T)
 
-    activation_alpha = opt_prop_def(REALS)
-    activation_beta = opt_prop_def(REALS)
-    activations = opt_prop_def(TEXTS)
-    clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, string_attr("foward"))
-    hidden_size = opt_prop_def(INT)
-    output_sequence = prop_def(INT, int_attr(0))
+    activation_alpha = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activation_beta = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activations = opt_prop_def(STRING_ARRAY_ATTR)
+    clip = opt_prop_def(FLOAT_ATTR)
+    direction = prop_def(STRING_ATTR, string_attr("foward"))
+    hidden_size = opt_prop_def(INT_ATTR)
+    output_sequence = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -163,14 +170,14 @@ class LSTMOp(OnnxOp):
     Y_h = result_def(T.optional)
     Y_c = result_def(T.optional)
 
-    activation_alpha = opt_prop_def(REALS)
-    activation_beta = opt_prop_def(REALS)
-    activations = opt_prop_def(TEXTS)
-    clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, string_attr("forward"))
-    hidden_size = opt_prop_def(INT)
-    input_forget = prop_def(INT, int_attr(0))
-    layout = prop_def(INT, int_attr(0))
+    activation_alpha = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activation_beta = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activations = opt_prop_def(STRING_ARRAY_ATTR)
+    clip = opt_prop_def(FLOAT_ATTR)
+    direction = prop_def(STRING_ATTR, string_attr("forward"))
+    hidden_size = opt_prop_def(INT_ATTR)
+    input_forget = prop_def(INT_ATTR, int_attr(0))
+    layout = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -216,14 +223,14 @@ class LSTMV1Op(OnnxOp):
     Y_h = result_def(T.optional)
     Y_c = result_def(T.optional)
 
-    activation_alpha = opt_prop_def(REALS)
-    activation_beta = opt_prop_def(REALS)
-    activations = opt_prop_def(TEXTS)
-    clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, string_attr("forward"))
-    hidden_size = opt_prop_def(INT)
-    input_forget = prop_def(INT, int_attr(0))
-    output_sequence = prop_def(INT, int_attr(0))
+    activation_alpha = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activation_beta = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activations = opt_prop_def(STRING_ARRAY_ATTR)
+    clip = opt_prop_def(FLOAT_ATTR)
+    direction = prop_def(STRING_ATTR, string_attr("forward"))
+    hidden_size = opt_prop_def(INT_ATTR)
+    input_forget = prop_def(INT_ATTR, int_attr(0))
+    output_sequence = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -260,13 +267,13 @@ class RNNOp(OnnxOp):
     Y = result_def(T.optional)
     Y_h = result_def(T.optional)
 
-    activation_alpha = opt_prop_def(REALS)
-    activation_beta = opt_prop_def(REALS)
-    activations = prop_def(TEXTS, string_array_attr("Tanh", "Tanh"))
-    clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, string_attr("forward"))
-    hidden_size = opt_prop_def(INT)
-    layout = prop_def(INT, int_attr(0))
+    activation_alpha = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activation_beta = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activations = prop_def(STRING_ARRAY_ATTR, string_array_attr("Tanh", "Tanh"))
+    clip = opt_prop_def(FLOAT_ATTR)
+    direction = prop_def(STRING_ATTR, string_attr("forward"))
+    hidden_size = opt_prop_def(INT_ATTR)
+    layout = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -308,13 +315,13 @@ class RNNV1Op(OnnxOp):
     Y = result_def(T.optional)
     Y_h = result_def(T.optional)
 
-    activation_alpha = opt_prop_def(REALS)
-    activation_beta = opt_prop_def(REALS)
-    activations = prop_def(TEXTS, string_array_attr("Tanh", "Tanh"))
-    clip = opt_prop_def(REAL)
-    direction = prop_def(TEXT, string_attr("forward"))
-    hidden_size = opt_prop_def(INT)
-    output_sequence = prop_def(INT, int_attr(0))
+    activation_alpha = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activation_beta = opt_prop_def(FLOAT_ARRAY_ATTR)
+    activations = prop_def(STRING_ARRAY_ATTR, string_array_attr("Tanh", "Tanh"))
+    clip = opt_prop_def(FLOAT_ATTR)
+    direction = prop_def(STRING_ATTR, string_attr("forward"))
+    hidden_size = opt_prop_def(INT_ATTR)
+    output_sequence = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),

@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.checks.elements import result_has_dtype, same_element
 from xonnc.dialects.onnx.checks.regions import mapped_body
 from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is
 from xonnc.dialects.onnx.checks.values import axis_in_range, constants_at_least, integer_in
-from xonnc.dialects.onnx.constraints import INT, types
+from xonnc.dialects.onnx.constraints import INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -43,8 +43,8 @@ class ConcatFromSequenceOp(OnnxOp):
 
     concat_result = result_def(T)
 
-    axis = prop_def(INT)
-    new_axis = prop_def(INT, int_attr(0))
+    axis = prop_def(INT_ATTR)
+    new_axis = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -102,7 +102,7 @@ class SequenceConstructOp(OnnxOp):
     T: ClassVar = types("T", "i1 ints uints floats complexes string")
     S: ClassVar = types("S", "seq<i1 ints uints floats complexes string>")
 
-    inputs = var_operand_def(T.some)
+    inputs = var_operand_def(T.one_or_more)
 
     output_sequence = result_def(S)
 
@@ -122,7 +122,7 @@ class SequenceEmptyOp(OnnxOp):
 
     output = result_def(S)
 
-    dtype = opt_prop_def(INT)
+    dtype = opt_prop_def(INT_ATTR)
 
     traits = traits_def(Pure(), Checks(result_has_dtype("dtype", "output")))
 
@@ -213,9 +213,9 @@ class SequenceMapOp(OnnxOp):
     )
 
     input_sequence = operand_def(S)
-    additional_inputs = var_operand_def(V.each)
+    additional_inputs = var_operand_def(V.independent)
 
-    out_sequence = var_result_def(S.each.some)
+    out_sequence = var_result_def(S.independent.one_or_more)
 
     body = region_def("single_block")
 
@@ -240,8 +240,8 @@ class SplitToSequenceOp(OnnxOp):
 
     output_sequence = result_def(S)
 
-    axis = prop_def(INT, int_attr(0))
-    keepdims = prop_def(INT, int_attr(1))
+    axis = prop_def(INT_ATTR, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import broadcast, rank_is
 from xonnc.dialects.onnx.checks.values import integer_in, one_of
-from xonnc.dialects.onnx.constraints import INT, STRINGS, TEXT, TEXTS, types
+from xonnc.dialects.onnx.constraints import INT_ATTR, STRING_ARRAY_ATTR, STRING_ATTR, STRINGS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -31,7 +31,7 @@ class RegexFullMatchOp(OnnxOp):
 
     Y = result_def(T2)
 
-    pattern = opt_prop_def(TEXT)
+    pattern = opt_prop_def(STRING_ATTR)
 
     traits = traits_def(Pure())
 
@@ -68,10 +68,10 @@ class StringNormalizerOp(OnnxOp):
 
     Y = result_def(STRINGS)
 
-    case_change_action = prop_def(TEXT, string_attr("NONE"))
-    is_case_sensitive = prop_def(INT, int_attr(0))
-    locale = opt_prop_def(TEXT)
-    stopwords = opt_prop_def(TEXTS)
+    case_change_action = prop_def(STRING_ATTR, string_attr("NONE"))
+    is_case_sensitive = prop_def(INT_ATTR, int_attr(0))
+    locale = opt_prop_def(STRING_ATTR)
+    stopwords = opt_prop_def(STRING_ARRAY_ATTR)
 
     traits = traits_def(
         Pure(),
@@ -101,8 +101,8 @@ class StringSplitOp(OnnxOp):
     Y = result_def(T2)
     Z = result_def(T3)
 
-    delimiter = opt_prop_def(TEXT)
-    maxsplit = opt_prop_def(INT)
+    delimiter = opt_prop_def(STRING_ATTR)
+    maxsplit = opt_prop_def(INT_ATTR)
 
     traits = traits_def(Pure())
 

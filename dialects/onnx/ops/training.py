@@ -18,7 +18,7 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attributes import float_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.values import one_of
-from xonnc.dialects.onnx.constraints import REAL, TEXT, TEXTS, types
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, STRING_ARRAY_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -41,13 +41,13 @@ class AdagradOp(OnnxOp):
 
     R = operand_def(T1)
     T = operand_def(T2)
-    inputs = var_operand_def(T3.each.some)
+    inputs = var_operand_def(T3.independent.one_or_more)
 
-    outputs = var_result_def(T3.each.some)
+    outputs = var_result_def(T3.independent.one_or_more)
 
-    decay_factor = prop_def(REAL, float_attr(0.0))
-    epsilon = prop_def(REAL, float_attr(1e-06))
-    norm_coefficient = prop_def(REAL, float_attr(0.0))
+    decay_factor = prop_def(FLOAT_ATTR, float_attr(0.0))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-06))
+    norm_coefficient = prop_def(FLOAT_ATTR, float_attr(0.0))
 
     traits = traits_def(Pure())
 
@@ -71,15 +71,15 @@ class AdamOp(OnnxOp):
 
     R = operand_def(T1)
     T = operand_def(T2)
-    inputs = var_operand_def(T3.each.some)
+    inputs = var_operand_def(T3.independent.one_or_more)
 
-    outputs = var_result_def(T3.each.some)
+    outputs = var_result_def(T3.independent.one_or_more)
 
-    alpha = prop_def(REAL, float_attr(0.9))
-    beta = prop_def(REAL, float_attr(0.999))
-    epsilon = prop_def(REAL, float_attr(1e-06))
-    norm_coefficient = prop_def(REAL, float_attr(0.0))
-    norm_coefficient_post = prop_def(REAL, float_attr(0.0))
+    alpha = prop_def(FLOAT_ATTR, float_attr(0.9))
+    beta = prop_def(FLOAT_ATTR, float_attr(0.999))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-06))
+    norm_coefficient = prop_def(FLOAT_ATTR, float_attr(0.0))
+    norm_coefficient_post = prop_def(FLOAT_ATTR, float_attr(0.0))
 
     traits = traits_def(Pure())
 
@@ -97,13 +97,13 @@ class GradientOp(OnnxOp):
     T1: ClassVar = types("T1", "i1 ints uints floats complexes string")
     T2: ClassVar = types("T2", "floats")
 
-    Inputs = var_operand_def(T1.each.some)
+    Inputs = var_operand_def(T1.independent.one_or_more)
 
-    Outputs = var_result_def(T2.each.some)
+    Outputs = var_result_def(T2.independent.one_or_more)
 
-    xs = prop_def(TEXTS)
-    y = prop_def(TEXT)
-    zs = opt_prop_def(TEXTS)
+    xs = prop_def(STRING_ARRAY_ATTR)
+    y = prop_def(STRING_ATTR)
+    zs = opt_prop_def(STRING_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -127,14 +127,14 @@ class MomentumOp(OnnxOp):
 
     R = operand_def(T1)
     T = operand_def(T2)
-    inputs = var_operand_def(T3.each.some)
+    inputs = var_operand_def(T3.independent.one_or_more)
 
-    outputs = var_result_def(T3.each.some)
+    outputs = var_result_def(T3.independent.one_or_more)
 
-    alpha = prop_def(REAL)
-    beta = prop_def(REAL)
-    mode = prop_def(TEXT)
-    norm_coefficient = prop_def(REAL)
+    alpha = prop_def(FLOAT_ATTR)
+    beta = prop_def(FLOAT_ATTR)
+    mode = prop_def(STRING_ATTR)
+    norm_coefficient = prop_def(FLOAT_ATTR)
 
     traits = traits_def(Pure(), Checks(one_of("mode", "nesterov", "standard")))
 

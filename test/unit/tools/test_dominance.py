@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.assembly import OnnxParser
-from xonnc.tools.dominance import too_early
+from xonnc.tools.dominance import dominance_violations
 
 TEXT = """
 func.func @f(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<2xf32> {
@@ -37,7 +37,7 @@ def parsed() -> tuple[Operation, dict[str, Operation]]:
 
 def test_what_is_in_order_is_right():
     module, _ = parsed()
-    assert list(too_early(module)) == []
+    assert list(dominance_violations(module)) == []
 
 
 def test_what_a_body_makes_is_not_seen_outside_of_it():
@@ -47,7 +47,7 @@ def test_what_a_body_makes_is_not_seen_outside_of_it():
     first = ops["onnx.If"].regions[0].block
     assert first.first_op is not None
     first.insert_op_before(moved, first.first_op)
-    found = [(op.name, index) for op, index in too_early(module)]
+    found = [(op.name, index) for op, index in dominance_violations(module)]
     assert found == [("onnx.Abs", 0), ("onnx.Add", 1)]
 
 
@@ -57,4 +57,4 @@ def test_a_value_of_a_later_op_is_too_early():
     assert block is not None
     moved.detach()
     block.insert_op_after(moved, ops["onnx.If"])
-    assert [(op.name, index) for op, index in too_early(module)] == [("onnx.Abs", 0)]
+    assert [(op.name, index) for op, index in dominance_violations(module)] == [("onnx.Abs", 0)]

@@ -10,7 +10,7 @@ from onnx import parser
 
 from xonnc.errors import XonncError
 from xonnc.simplifier import simplify
-from xonnc.tools.equivalence import compare_models, parts_of
+from xonnc.tools.equivalence import compare_models, tensors_in
 
 
 def saved(path: Path, body: str, signature: str = "(float[n] x) => (float[n] y)") -> Path:
@@ -152,8 +152,8 @@ def test_maps_and_sequences_are_compared(tmp_path: Path):
 
 def test_parts_of_outputs():
     a = np.arange(3)
-    assert [part.tolist() for part in parts_of([{2: 0.5, 1: 1.5}, a])] == [[1, 2], [1.5, 0.5], [0, 1, 2]]
-    assert parts_of(None) == []
+    assert [part.tolist() for part in tensors_in([{2: 0.5, 1: 1.5}, a])] == [[1, 2], [1.5, 0.5], [0, 1, 2]]
+    assert tensors_in(None) == []
 
 
 SATURATED = """
@@ -173,7 +173,7 @@ def test_roundings_of_a_saturated_sigmoid_are_no_difference(tmp_path: Path, monk
     first.write_bytes(parser.parse_model(SATURATED).SerializeToString())
     simplify(first).write(second)
     assert compare_models(first, second, 1)[0].passed
-    monkeypatch.setattr("xonnc.tools.equivalence.NOISE", 0)
+    monkeypatch.setattr("xonnc.tools.equivalence.NOISE_FACTOR", 0)
     found = compare_models(first, second, 1)[0]
     assert found.largest_error > 0.001
     assert not found.passed
@@ -199,7 +199,7 @@ def test_a_sigmoid_of_nothing_but_roundings_is_the_same(tmp_path: Path):
 def test_however_much_optimisations_change_2_percent_are_the_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("xonnc.tools.equivalence.NOISE", 1e9)
+    monkeypatch.setattr("xonnc.tools.equivalence.NOISE_FACTOR", 1e9)
     first, second = tmp_path / "a.onnx", tmp_path / "b.onnx"
     first.write_bytes(parser.parse_model(SATURATED).SerializeToString())
     shifted = [SATURATED.replace("-15.3", shift) for shift in ("-5.3", "-5.1")]

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from xonnc.tools.files import as_bound
+from xonnc.tools.files import reshape_to_binding
 
 
 def test_an_array_takes_the_dimensions_of_the_tensor():
     array = np.arange(6, dtype=np.float32)
-    bound = as_bound(array, (1, 2, 3, 1))
+    bound = reshape_to_binding(array, (1, 2, 3, 1))
     assert isinstance(bound, np.ndarray)
     assert bound.shape == (1, 2, 3, 1)
     assert np.array_equal(bound.reshape(-1), array)
@@ -29,10 +29,10 @@ def test_an_array_takes_the_dimensions_of_the_tensor():
     ids=["pixels", "another-size", "bytes"],
 )
 def test_what_is_bound_as_it_is(value: npt.NDArray[Any] | bytes, shape: tuple[int, ...]):
-    assert as_bound(value, shape) is value
+    assert reshape_to_binding(value, shape) is value
 
 
 def test_bytes_of_another_rank_are_an_array():
-    bound = as_bound(np.zeros((2, 3), np.uint8), (1, 2, 3))
+    bound = reshape_to_binding(np.zeros((2, 3), np.uint8), (1, 2, 3))
     assert isinstance(bound, np.ndarray)
     assert bound.shape == (1, 2, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from xonnc.tools.diagnostics import Diagnostic
-from xonnc.tools.expectations import expectations, unmet
+from xonnc.tools.expectations import expectations, unmet_expectations
 from xonnc.tools.opt import run_opt
 
 ARGS = ["--verify-diagnostics", "--split-input-file"]
@@ -57,16 +57,16 @@ def test_what_is_missing_or_unexpected_fails(text: str, message: str):
 
 def test_one_message_meets_one_expectation():
     text = "// expected-error@+2 {{a}}\n// expected-error@+1 {{a}}\nop"
-    assert unmet(text, [Diagnostic("error", "a", "f", 3, 1)], "f") == [
+    assert unmet_expectations(text, [Diagnostic("error", "a", "f", 3, 1)], "f") == [
         'f:2: error: expected error "a" was not produced'
     ]
-    assert unmet(text, [Diagnostic("error", "a", "f", 3, 1)] * 2, "f") == []
+    assert unmet_expectations(text, [Diagnostic("error", "a", "f", 3, 1)] * 2, "f") == []
 
 
 def test_a_message_without_a_place_is_expected_anywhere():
     text = "op\n// expected-error@unknown {{a}}"
-    assert unmet(text, [Diagnostic("error", "a b", "f")], "f") == []
-    assert len(unmet(text, [Diagnostic("error", "a b", "f", 1, 1)], "f")) == 2
+    assert unmet_expectations(text, [Diagnostic("error", "a b", "f")], "f") == []
+    assert len(unmet_expectations(text, [Diagnostic("error", "a b", "f", 1, 1)], "f")) == 2
 
 
 def test_lines_of_expectations():

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import float_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import same_shape
 from xonnc.dialects.onnx.checks.values import one_of
-from xonnc.dialects.onnx.constraints import INTS, REAL, TEXT, types
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT_ARRAY_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -30,7 +30,7 @@ class CeluOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(1.0))
+    alpha = prop_def(FLOAT_ATTR, float_attr(1.0))
 
     traits = traits_def(Pure())
 
@@ -50,7 +50,7 @@ class EluOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(1.0))
+    alpha = prop_def(FLOAT_ATTR, float_attr(1.0))
 
     traits = traits_def(Pure())
 
@@ -75,8 +75,8 @@ class EluV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(1.0))
-    consumed_inputs = opt_prop_def(INTS)
+    alpha = prop_def(FLOAT_ATTR, float_attr(1.0))
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -96,7 +96,7 @@ class GeluOp(OnnxOp):
 
     Y = result_def(T)
 
-    approximate = prop_def(TEXT, string_attr("none"))
+    approximate = prop_def(STRING_ATTR, string_attr("none"))
 
     traits = traits_def(Pure(), Checks(one_of("approximate", "none", "tanh")))
 
@@ -134,8 +134,8 @@ class SeluOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(1.6732632))
-    gamma = prop_def(REAL, float_attr(1.050701))
+    alpha = prop_def(FLOAT_ATTR, float_attr(1.6732632))
+    gamma = prop_def(FLOAT_ATTR, float_attr(1.050701))
 
     traits = traits_def(Pure())
 
@@ -160,9 +160,9 @@ class SeluV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(1.6732))
-    consumed_inputs = opt_prop_def(INTS)
-    gamma = prop_def(REAL, float_attr(1.0507))
+    alpha = prop_def(FLOAT_ATTR, float_attr(1.6732))
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
+    gamma = prop_def(FLOAT_ATTR, float_attr(1.0507))
 
     traits = traits_def(Pure())
 
@@ -205,7 +205,7 @@ class SigmoidV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -262,7 +262,7 @@ class SwiGLUOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(1.0))
+    alpha = prop_def(FLOAT_ATTR, float_attr(1.0))
 
     traits = traits_def(Pure(), Checks(same_shape("A", "B")))
 
@@ -282,7 +282,7 @@ class SwishOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(1.0))
+    alpha = prop_def(FLOAT_ATTR, float_attr(1.0))
 
     traits = traits_def(Pure())
 

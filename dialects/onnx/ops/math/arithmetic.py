@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import broadcast
 from xonnc.dialects.onnx.checks.values import integer_in, modulus
-from xonnc.dialects.onnx.constraints import INT, INTS, types
+from xonnc.dialects.onnx.constraints import INT_ARRAY_ATTR, INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -62,8 +62,8 @@ class AddV6Op(OnnxOp):
 
     C = result_def(T)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -90,9 +90,9 @@ class AddV1Op(OnnxOp):
 
     C = result_def(T)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
-    consumed_inputs = opt_prop_def(INTS)
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -138,8 +138,8 @@ class DivV6Op(OnnxOp):
 
     C = result_def(T)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -166,9 +166,9 @@ class DivV1Op(OnnxOp):
 
     C = result_def(T)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
-    consumed_inputs = opt_prop_def(INTS)
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -189,7 +189,7 @@ class ModOp(OnnxOp):
 
     C = result_def(T)
 
-    fmod = prop_def(INT, int_attr(0))
+    fmod = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure(), Checks(broadcast("A", "B"), integer_in("fmod", 0, 1), modulus))
 
@@ -235,8 +235,8 @@ class MulV6Op(OnnxOp):
 
     C = result_def(T)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -263,9 +263,9 @@ class MulV1Op(OnnxOp):
 
     C = result_def(T)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
-    consumed_inputs = opt_prop_def(INTS)
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -312,8 +312,8 @@ class PowV1Op(OnnxOp):
 
     Z = result_def(T)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -365,8 +365,8 @@ class SubV6Op(OnnxOp):
 
     C = result_def(T)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -393,9 +393,9 @@ class SubV1Op(OnnxOp):
 
     C = result_def(T)
 
-    axis = opt_prop_def(INT)
-    broadcast = prop_def(INT, int_attr(0))
-    consumed_inputs = opt_prop_def(INTS)
+    axis = opt_prop_def(INT_ATTR)
+    broadcast = prop_def(INT_ATTR, int_attr(0))
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 

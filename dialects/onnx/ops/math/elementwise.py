@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is
 from xonnc.dialects.onnx.checks.values import constant_axis_in_range, integer_in
-from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
+from xonnc.dialects.onnx.constraints import INT64, INT_ARRAY_ATTR, INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -53,7 +53,7 @@ class AbsV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -75,8 +75,8 @@ class CumProdOp(OnnxOp):
 
     y = result_def(T)
 
-    exclusive = prop_def(INT, int_attr(0))
-    reverse = prop_def(INT, int_attr(0))
+    exclusive = prop_def(INT_ATTR, int_attr(0))
+    reverse = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -106,8 +106,8 @@ class CumSumOp(OnnxOp):
 
     y = result_def(T)
 
-    exclusive = prop_def(INT, int_attr(0))
-    reverse = prop_def(INT, int_attr(0))
+    exclusive = prop_def(INT_ATTR, int_attr(0))
+    reverse = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -176,7 +176,7 @@ class ExpV1Op(OnnxOp):
 
     output = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -244,7 +244,7 @@ class LogV1Op(OnnxOp):
 
     output = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -287,7 +287,7 @@ class NegV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -330,7 +330,7 @@ class ReciprocalV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -373,7 +373,7 @@ class SqrtV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import float_attr, int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.quantization import parameter_of
 from xonnc.dialects.onnx.checks.shapes import einsum, gemm, matrix_product, rank_at_least, square
-from xonnc.dialects.onnx.constraints import INT, REAL, TEXT, types
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -44,11 +44,11 @@ class EinsumOp(OnnxOp):
 
     T: ClassVar = types("T", "ints uints floats bf16")
 
-    Inputs = var_operand_def(T.some)
+    Inputs = var_operand_def(T.one_or_more)
 
     Output = result_def(T)
 
-    equation = prop_def(TEXT)
+    equation = prop_def(STRING_ATTR)
 
     traits = traits_def(Pure(), Checks(einsum))
 
@@ -76,10 +76,10 @@ class GemmOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(1.0))
-    beta = prop_def(REAL, float_attr(1.0))
-    transA = prop_def(INT, int_attr(0))
-    transB = prop_def(INT, int_attr(0))
+    alpha = prop_def(FLOAT_ATTR, float_attr(1.0))
+    beta = prop_def(FLOAT_ATTR, float_attr(1.0))
+    transA = prop_def(INT_ATTR, int_attr(0))
+    transB = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure(), Checks(gemm))
 
@@ -106,11 +106,11 @@ class GemmV6Op(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(1.0))
-    beta = prop_def(REAL, float_attr(1.0))
-    broadcast = prop_def(INT, int_attr(0))
-    transA = prop_def(INT, int_attr(0))
-    transB = prop_def(INT, int_attr(0))
+    alpha = prop_def(FLOAT_ATTR, float_attr(1.0))
+    beta = prop_def(FLOAT_ATTR, float_attr(1.0))
+    broadcast = prop_def(INT_ATTR, int_attr(0))
+    transA = prop_def(INT_ATTR, int_attr(0))
+    transB = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure(), Checks(gemm))
 

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_one, labels_for, rank_is
 from xonnc.dialects.onnx.checks.values import at_least, axis_in_range, constants_at_least, integer_in, one_of
-from xonnc.dialects.onnx.constraints import INT, INT64, TEXT, types
+from xonnc.dialects.onnx.constraints import INT64, INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -30,7 +30,7 @@ class HardmaxOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(-1))
+    axis = prop_def(INT_ATTR, int_attr(-1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
@@ -55,7 +55,7 @@ class HardmaxV11Op(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(1))
+    axis = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
@@ -75,7 +75,7 @@ class LogSoftmaxOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(-1))
+    axis = prop_def(INT_ATTR, int_attr(-1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
@@ -100,7 +100,7 @@ class LogSoftmaxV11Op(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(1))
+    axis = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
@@ -123,8 +123,8 @@ class NegativeLogLikelihoodLossOp(OnnxOp):
 
     loss = result_def(T)
 
-    ignore_index = opt_prop_def(INT)
-    reduction = prop_def(TEXT, string_attr("mean"))
+    ignore_index = opt_prop_def(INT_ATTR)
+    reduction = prop_def(STRING_ATTR, string_attr("mean"))
 
     traits = traits_def(
         Pure(), Checks(one_of("reduction", "none", "sum", "mean"), labels_for("input", "target", "weight"))
@@ -152,7 +152,7 @@ class SoftmaxOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(-1))
+    axis = prop_def(INT_ATTR, int_attr(-1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
@@ -177,7 +177,7 @@ class SoftmaxV11Op(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(1))
+    axis = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
@@ -201,8 +201,8 @@ class SoftmaxCrossEntropyLossOp(OnnxOp):
     output = result_def(T)
     log_prob = result_def(T.optional)
 
-    ignore_index = opt_prop_def(INT)
-    reduction = prop_def(TEXT, string_attr("mean"))
+    ignore_index = opt_prop_def(INT_ATTR)
+    reduction = prop_def(STRING_ATTR, string_attr("mean"))
 
     traits = traits_def(
         Pure(), Checks(one_of("reduction", "none", "sum", "mean"), labels_for("scores", "labels", "weights"))
@@ -233,9 +233,9 @@ class TopKOp(OnnxOp):
     Values = result_def(T)
     Indices = result_def(I_TYPES)
 
-    axis = prop_def(INT, int_attr(-1))
-    largest = prop_def(INT, int_attr(1))
-    sorted = prop_def(INT, int_attr(1))
+    axis = prop_def(INT_ATTR, int_attr(-1))
+    largest = prop_def(INT_ATTR, int_attr(1))
+    sorted = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -272,8 +272,8 @@ class TopKV1Op(OnnxOp):
     Values = result_def(T)
     Indices = result_def(I_TYPES)
 
-    axis = prop_def(INT, int_attr(-1))
-    k = prop_def(INT)
+    axis = prop_def(INT_ATTR, int_attr(-1))
+    k = prop_def(INT_ATTR)
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "X"), at_least("k", 0)))
 

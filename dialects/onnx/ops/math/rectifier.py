@@ -10,7 +10,7 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attributes import float_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import broadcast_into
-from xonnc.dialects.onnx.constraints import INTS, REAL, types
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT_ARRAY_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -29,8 +29,8 @@ class HardSigmoidOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(0.2))
-    beta = prop_def(REAL, float_attr(0.5))
+    alpha = prop_def(FLOAT_ATTR, float_attr(0.2))
+    beta = prop_def(FLOAT_ATTR, float_attr(0.5))
 
     traits = traits_def(Pure())
 
@@ -55,9 +55,9 @@ class HardSigmoidV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(0.2))
-    beta = prop_def(REAL, float_attr(0.5))
-    consumed_inputs = opt_prop_def(INTS)
+    alpha = prop_def(FLOAT_ATTR, float_attr(0.2))
+    beta = prop_def(FLOAT_ATTR, float_attr(0.5))
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -95,7 +95,7 @@ class LeakyReluOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(0.01))
+    alpha = prop_def(FLOAT_ATTR, float_attr(0.01))
 
     traits = traits_def(Pure())
 
@@ -120,8 +120,8 @@ class LeakyReluV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(0.01))
-    consumed_inputs = opt_prop_def(INTS)
+    alpha = prop_def(FLOAT_ATTR, float_attr(0.01))
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -196,7 +196,7 @@ class PReluV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -245,7 +245,7 @@ class ReluV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -265,7 +265,7 @@ class ThresholdedReluOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(1.0))
+    alpha = prop_def(FLOAT_ATTR, float_attr(1.0))
 
     traits = traits_def(Pure())
 

@@ -10,7 +10,7 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attributes import float_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_one
-from xonnc.dialects.onnx.constraints import INTS, REAL, types
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT_ARRAY_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -52,7 +52,7 @@ class CeilV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -153,8 +153,8 @@ class ClipV6Op(OnnxOp):
 
     output = result_def(T)
 
-    max = prop_def(REAL, float_attr(3.4028235e38))
-    min = prop_def(REAL, float_attr(-3.4028235e38))
+    max = prop_def(FLOAT_ATTR, float_attr(3.4028235e38))
+    min = prop_def(FLOAT_ATTR, float_attr(-3.4028235e38))
 
     traits = traits_def(Pure())
 
@@ -179,9 +179,9 @@ class ClipV1Op(OnnxOp):
 
     output = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
-    max = opt_prop_def(REAL)
-    min = opt_prop_def(REAL)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
+    max = opt_prop_def(FLOAT_ATTR)
+    min = opt_prop_def(FLOAT_ATTR)
 
     traits = traits_def(Pure())
 
@@ -224,7 +224,7 @@ class FloorV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 

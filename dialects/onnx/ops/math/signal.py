@@ -12,7 +12,7 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import result_has_dtype
 from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is, spectrum
 from xonnc.dialects.onnx.checks.values import constants_at_least, integer_in
-from xonnc.dialects.onnx.constraints import INT, INT64, types
+from xonnc.dialects.onnx.constraints import INT64, INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -32,8 +32,8 @@ class BlackmanWindowOp(OnnxOp):
 
     output = result_def(T2)
 
-    output_datatype = prop_def(INT, int_attr(1))
-    periodic = prop_def(INT, int_attr(1))
+    output_datatype = prop_def(INT_ATTR, int_attr(1))
+    periodic = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -61,8 +61,8 @@ class DFTOp(OnnxOp):
 
     output = result_def(T1)
 
-    inverse = prop_def(INT, int_attr(0))
-    onesided = prop_def(INT, int_attr(0))
+    inverse = prop_def(INT_ATTR, int_attr(0))
+    onesided = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -98,9 +98,9 @@ class DFTV17Op(OnnxOp):
 
     output = result_def(T1)
 
-    axis = prop_def(INT, int_attr(1))
-    inverse = prop_def(INT, int_attr(0))
-    onesided = prop_def(INT, int_attr(0))
+    axis = prop_def(INT_ATTR, int_attr(1))
+    inverse = prop_def(INT_ATTR, int_attr(0))
+    onesided = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -124,8 +124,8 @@ class HammingWindowOp(OnnxOp):
 
     output = result_def(T2)
 
-    output_datatype = prop_def(INT, int_attr(1))
-    periodic = prop_def(INT, int_attr(1))
+    output_datatype = prop_def(INT_ATTR, int_attr(1))
+    periodic = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -151,8 +151,8 @@ class HannWindowOp(OnnxOp):
 
     output = result_def(T2)
 
-    output_datatype = prop_def(INT, int_attr(1))
-    periodic = prop_def(INT, int_attr(1))
+    output_datatype = prop_def(INT_ATTR, int_attr(1))
+    periodic = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -183,7 +183,7 @@ class MelWeightMatrixOp(OnnxOp):
 
     output = result_def(T3)
 
-    output_datatype = prop_def(INT, int_attr(1))
+    output_datatype = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -217,7 +217,7 @@ class STFTOp(OnnxOp):
 
     output = result_def(T1)
 
-    onesided = prop_def(INT, int_attr(1))
+    onesided = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),

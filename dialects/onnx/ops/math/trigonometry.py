@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.constraints import INTS, types
+from xonnc.dialects.onnx.constraints import INT_ARRAY_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -247,7 +247,7 @@ class TanhV1Op(OnnxOp):
 
     output = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 

@@ -9,7 +9,7 @@ from xdsl.traits import Commutative, Pure
 
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import broadcast_all
-from xonnc.dialects.onnx.constraints import INTS, types
+from xonnc.dialects.onnx.constraints import INT_ARRAY_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -30,7 +30,7 @@ class MaxOp(OnnxOp):
 
     T: ClassVar = types("T", "ints uints floats bf16")
 
-    data_0 = var_operand_def(T.some)
+    data_0 = var_operand_def(T.one_or_more)
 
     max = result_def(T)
 
@@ -53,11 +53,11 @@ class MaxV1Op(OnnxOp):
 
     T: ClassVar = types("T", "floats")
 
-    data_0 = var_operand_def(T.some)
+    data_0 = var_operand_def(T.one_or_more)
 
     max = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
 
@@ -73,7 +73,7 @@ class MeanOp(OnnxOp):
 
     T: ClassVar = types("T", "floats bf16")
 
-    data_0 = var_operand_def(T.some)
+    data_0 = var_operand_def(T.one_or_more)
 
     mean = result_def(T)
 
@@ -96,11 +96,11 @@ class MeanV1Op(OnnxOp):
 
     T: ClassVar = types("T", "floats")
 
-    data_0 = var_operand_def(T.some)
+    data_0 = var_operand_def(T.one_or_more)
 
     mean = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
 
@@ -116,7 +116,7 @@ class MinOp(OnnxOp):
 
     T: ClassVar = types("T", "ints uints floats bf16")
 
-    data_0 = var_operand_def(T.some)
+    data_0 = var_operand_def(T.one_or_more)
 
     min = result_def(T)
 
@@ -139,11 +139,11 @@ class MinV1Op(OnnxOp):
 
     T: ClassVar = types("T", "floats")
 
-    data_0 = var_operand_def(T.some)
+    data_0 = var_operand_def(T.one_or_more)
 
     min = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
 
@@ -159,7 +159,7 @@ class SumOp(OnnxOp):
 
     T: ClassVar = types("T", "floats bf16")
 
-    data_0 = var_operand_def(T.some)
+    data_0 = var_operand_def(T.one_or_more)
 
     sum = result_def(T)
 
@@ -182,11 +182,11 @@ class SumV1Op(OnnxOp):
 
     T: ClassVar = types("T", "floats")
 
-    data_0 = var_operand_def(T.some)
+    data_0 = var_operand_def(T.one_or_more)
 
     sum = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
 

@@ -21,7 +21,18 @@ from xonnc.dialects.onnx.checks.elements import string_or
 from xonnc.dialects.onnx.checks.operators import category_mapper
 from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import either, integer_in, one_for_each_of, one_of, same_lengths
-from xonnc.dialects.onnx.constraints import ELEMENTS, FLOAT, INT, INT64, INTS, REAL, REALS, TEXT, TEXTS, types
+from xonnc.dialects.onnx.constraints import (
+    ELEMENTS_ATTR,
+    FLOAT,
+    FLOAT_ARRAY_ATTR,
+    FLOAT_ATTR,
+    INT64,
+    INT_ARRAY_ATTR,
+    INT_ATTR,
+    STRING_ARRAY_ATTR,
+    STRING_ATTR,
+    types,
+)
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -64,7 +75,7 @@ class BinarizerOp(OnnxOp):
 
     Y = result_def(T)
 
-    threshold = prop_def(REAL, float_attr(0.0))
+    threshold = prop_def(FLOAT_ATTR, float_attr(0.0))
 
     traits = traits_def(Pure())
 
@@ -89,9 +100,9 @@ class CastMapOp(OnnxOp):
 
     Y = result_def(T2)
 
-    cast_to = prop_def(TEXT, string_attr("TO_FLOAT"))
-    map_form = prop_def(TEXT, string_attr("DENSE"))
-    max_map = prop_def(INT, int_attr(1))
+    cast_to = prop_def(STRING_ATTR, string_attr("TO_FLOAT"))
+    map_form = prop_def(STRING_ATTR, string_attr("DENSE"))
+    max_map = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -119,10 +130,10 @@ class CategoryMapperOp(OnnxOp):
 
     Y = result_def(T2)
 
-    cats_int64s = opt_prop_def(INTS)
-    cats_strings = opt_prop_def(TEXTS)
-    default_int64 = prop_def(INT, int_attr(-1))
-    default_string = prop_def(TEXT, string_attr("_Unused"))
+    cats_int64s = opt_prop_def(INT_ARRAY_ATTR)
+    cats_strings = opt_prop_def(STRING_ARRAY_ATTR)
+    default_int64 = prop_def(INT_ATTR, int_attr(-1))
+    default_string = prop_def(STRING_ATTR, string_attr("_Unused"))
 
     traits = traits_def(Pure(), Checks(category_mapper))
 
@@ -150,8 +161,8 @@ class DictVectorizerOp(OnnxOp):
 
     Y = result_def(T2)
 
-    int64_vocabulary = opt_prop_def(INTS)
-    string_vocabulary = opt_prop_def(TEXTS)
+    int64_vocabulary = opt_prop_def(INT_ARRAY_ATTR)
+    string_vocabulary = opt_prop_def(STRING_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(either("int64_vocabulary", "string_vocabulary")))
 
@@ -171,11 +182,11 @@ class FeatureVectorizerOp(OnnxOp):
 
     T1: ClassVar = types("T1", "i32 i64 f32 f64")
 
-    X = var_operand_def(T1.some)
+    X = var_operand_def(T1.one_or_more)
 
     Y = result_def(FLOAT)
 
-    inputdimensions = opt_prop_def(INTS)
+    inputdimensions = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(one_for_each_of("inputdimensions", "X")))
 
@@ -200,10 +211,10 @@ class ImputerOp(OnnxOp):
 
     Y = result_def(T)
 
-    imputed_value_floats = opt_prop_def(REALS)
-    imputed_value_int64s = opt_prop_def(INTS)
-    replaced_value_float = prop_def(REAL, float_attr(0.0))
-    replaced_value_int64 = prop_def(INT, int_attr(0))
+    imputed_value_floats = opt_prop_def(FLOAT_ARRAY_ATTR)
+    imputed_value_int64s = opt_prop_def(INT_ARRAY_ATTR)
+    replaced_value_float = prop_def(FLOAT_ATTR, float_attr(0.0))
+    replaced_value_int64 = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -228,18 +239,18 @@ class LabelEncoderOp(OnnxOp):
 
     Y = result_def(T2)
 
-    default_float = prop_def(REAL, float_attr(-0.0))
-    default_int64 = prop_def(INT, int_attr(-1))
-    default_string = prop_def(TEXT, string_attr("_Unused"))
-    default_tensor = opt_prop_def(ELEMENTS)
-    keys_floats = opt_prop_def(REALS)
-    keys_int64s = opt_prop_def(INTS)
-    keys_strings = opt_prop_def(TEXTS)
-    keys_tensor = opt_prop_def(ELEMENTS)
-    values_floats = opt_prop_def(REALS)
-    values_int64s = opt_prop_def(INTS)
-    values_strings = opt_prop_def(TEXTS)
-    values_tensor = opt_prop_def(ELEMENTS)
+    default_float = prop_def(FLOAT_ATTR, float_attr(-0.0))
+    default_int64 = prop_def(INT_ATTR, int_attr(-1))
+    default_string = prop_def(STRING_ATTR, string_attr("_Unused"))
+    default_tensor = opt_prop_def(ELEMENTS_ATTR)
+    keys_floats = opt_prop_def(FLOAT_ARRAY_ATTR)
+    keys_int64s = opt_prop_def(INT_ARRAY_ATTR)
+    keys_strings = opt_prop_def(STRING_ARRAY_ATTR)
+    keys_tensor = opt_prop_def(ELEMENTS_ATTR)
+    values_floats = opt_prop_def(FLOAT_ARRAY_ATTR)
+    values_int64s = opt_prop_def(INT_ARRAY_ATTR)
+    values_strings = opt_prop_def(STRING_ARRAY_ATTR)
+    values_tensor = opt_prop_def(ELEMENTS_ATTR)
 
     traits = traits_def(
         Pure(),
@@ -279,9 +290,9 @@ class LabelEncoderV1Op(OnnxOp):
 
     Y = result_def(T2)
 
-    classes_strings = opt_prop_def(TEXTS)
-    default_int64 = prop_def(INT, int_attr(-1))
-    default_string = prop_def(TEXT, string_attr("_Unused"))
+    classes_strings = opt_prop_def(STRING_ARRAY_ATTR)
+    default_int64 = prop_def(INT_ATTR, int_attr(-1))
+    default_string = prop_def(STRING_ATTR, string_attr("_Unused"))
 
     traits = traits_def(Pure())
 
@@ -302,7 +313,7 @@ class NormalizerOp(OnnxOp):
 
     Y = result_def(FLOAT)
 
-    norm = prop_def(TEXT, string_attr("MAX"))
+    norm = prop_def(STRING_ATTR, string_attr("MAX"))
 
     traits = traits_def(Pure(), Checks(one_of("norm", "MAX", "L1", "L2"), rank_is("X", 1, 2)))
 
@@ -326,9 +337,9 @@ class OneHotEncoderOp(OnnxOp):
 
     Y = result_def(FLOAT)
 
-    cats_int64s = opt_prop_def(INTS)
-    cats_strings = opt_prop_def(TEXTS)
-    zeros = prop_def(INT, int_attr(1))
+    cats_int64s = opt_prop_def(INT_ARRAY_ATTR)
+    cats_strings = opt_prop_def(STRING_ARRAY_ATTR)
+    zeros = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(), Checks(string_or("X", "cats_strings", "cats_int64s"), integer_in("zeros", 0, 1))
@@ -354,8 +365,8 @@ class ScalerOp(OnnxOp):
 
     Y = result_def(FLOAT)
 
-    offset = opt_prop_def(REALS)
-    scale = opt_prop_def(REALS)
+    offset = opt_prop_def(FLOAT_ARRAY_ATTR)
+    scale = opt_prop_def(FLOAT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -376,8 +387,8 @@ class ZipMapOp(OnnxOp):
 
     Z = result_def(T)
 
-    classlabels_int64s = opt_prop_def(INTS)
-    classlabels_strings = opt_prop_def(TEXTS)
+    classlabels_int64s = opt_prop_def(INT_ARRAY_ATTR)
+    classlabels_strings = opt_prop_def(STRING_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(either("classlabels_int64s", "classlabels_strings")))
 

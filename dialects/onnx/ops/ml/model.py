@@ -10,7 +10,15 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attributes import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.values import at_least, integer_in, one_of
-from xonnc.dialects.onnx.constraints import FLOAT, INT, INTS, REALS, TEXT, TEXTS, types
+from xonnc.dialects.onnx.constraints import (
+    FLOAT,
+    FLOAT_ARRAY_ATTR,
+    INT_ARRAY_ATTR,
+    INT_ATTR,
+    STRING_ARRAY_ATTR,
+    STRING_ATTR,
+    types,
+)
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -32,12 +40,12 @@ class LinearClassifierOp(OnnxOp):
     Y = result_def(T2)
     Z = result_def(FLOAT)
 
-    classlabels_ints = opt_prop_def(INTS)
-    classlabels_strings = opt_prop_def(TEXTS)
-    coefficients = prop_def(REALS)
-    intercepts = opt_prop_def(REALS)
-    multi_class = prop_def(INT, int_attr(0))
-    post_transform = prop_def(TEXT, string_attr("NONE"))
+    classlabels_ints = opt_prop_def(INT_ARRAY_ATTR)
+    classlabels_strings = opt_prop_def(STRING_ARRAY_ATTR)
+    coefficients = prop_def(FLOAT_ARRAY_ATTR)
+    intercepts = opt_prop_def(FLOAT_ARRAY_ATTR)
+    multi_class = prop_def(INT_ATTR, int_attr(0))
+    post_transform = prop_def(STRING_ATTR, string_attr("NONE"))
 
     traits = traits_def(
         Pure(),
@@ -64,10 +72,10 @@ class LinearRegressorOp(OnnxOp):
 
     Y = result_def(FLOAT)
 
-    coefficients = opt_prop_def(REALS)
-    intercepts = opt_prop_def(REALS)
-    post_transform = prop_def(TEXT, string_attr("NONE"))
-    targets = prop_def(INT, int_attr(1))
+    coefficients = opt_prop_def(FLOAT_ARRAY_ATTR)
+    intercepts = opt_prop_def(FLOAT_ARRAY_ATTR)
+    post_transform = prop_def(STRING_ATTR, string_attr("NONE"))
+    targets = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -96,17 +104,17 @@ class SVMClassifierOp(OnnxOp):
     Y = result_def(T2)
     Z = result_def(FLOAT)
 
-    classlabels_ints = opt_prop_def(INTS)
-    classlabels_strings = opt_prop_def(TEXTS)
-    coefficients = opt_prop_def(REALS)
-    kernel_params = opt_prop_def(REALS)
-    kernel_type = prop_def(TEXT, string_attr("LINEAR"))
-    post_transform = prop_def(TEXT, string_attr("NONE"))
-    prob_a = opt_prop_def(REALS)
-    prob_b = opt_prop_def(REALS)
-    rho = opt_prop_def(REALS)
-    support_vectors = opt_prop_def(REALS)
-    vectors_per_class = opt_prop_def(INTS)
+    classlabels_ints = opt_prop_def(INT_ARRAY_ATTR)
+    classlabels_strings = opt_prop_def(STRING_ARRAY_ATTR)
+    coefficients = opt_prop_def(FLOAT_ARRAY_ATTR)
+    kernel_params = opt_prop_def(FLOAT_ARRAY_ATTR)
+    kernel_type = prop_def(STRING_ATTR, string_attr("LINEAR"))
+    post_transform = prop_def(STRING_ATTR, string_attr("NONE"))
+    prob_a = opt_prop_def(FLOAT_ARRAY_ATTR)
+    prob_b = opt_prop_def(FLOAT_ARRAY_ATTR)
+    rho = opt_prop_def(FLOAT_ARRAY_ATTR)
+    support_vectors = opt_prop_def(FLOAT_ARRAY_ATTR)
+    vectors_per_class = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
         Pure(),
@@ -133,14 +141,14 @@ class SVMRegressorOp(OnnxOp):
 
     Y = result_def(FLOAT)
 
-    coefficients = opt_prop_def(REALS)
-    kernel_params = opt_prop_def(REALS)
-    kernel_type = prop_def(TEXT, string_attr("LINEAR"))
-    n_supports = prop_def(INT, int_attr(0))
-    one_class = prop_def(INT, int_attr(0))
-    post_transform = prop_def(TEXT, string_attr("NONE"))
-    rho = opt_prop_def(REALS)
-    support_vectors = opt_prop_def(REALS)
+    coefficients = opt_prop_def(FLOAT_ARRAY_ATTR)
+    kernel_params = opt_prop_def(FLOAT_ARRAY_ATTR)
+    kernel_type = prop_def(STRING_ATTR, string_attr("LINEAR"))
+    n_supports = prop_def(INT_ATTR, int_attr(0))
+    one_class = prop_def(INT_ATTR, int_attr(0))
+    post_transform = prop_def(STRING_ATTR, string_attr("NONE"))
+    rho = opt_prop_def(FLOAT_ARRAY_ATTR)
+    support_vectors = opt_prop_def(FLOAT_ARRAY_ATTR)
 
     traits = traits_def(
         Pure(),

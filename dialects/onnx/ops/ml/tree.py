@@ -17,7 +17,16 @@ from xonnc.dialects.onnx.checks.values import (
     same_length,
     same_lengths,
 )
-from xonnc.dialects.onnx.constraints import ELEMENTS, FLOAT, INT, INTS, REALS, TEXT, TEXTS, types
+from xonnc.dialects.onnx.constraints import (
+    ELEMENTS_ATTR,
+    FLOAT,
+    FLOAT_ARRAY_ATTR,
+    INT_ARRAY_ATTR,
+    INT_ATTR,
+    STRING_ARRAY_ATTR,
+    STRING_ATTR,
+    types,
+)
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -37,22 +46,22 @@ class TreeEnsembleOp(OnnxOp):
 
     Y = result_def(T)
 
-    aggregate_function = prop_def(INT, int_attr(1))
-    leaf_targetids = prop_def(INTS)
-    leaf_weights = prop_def(ELEMENTS)
-    membership_values = opt_prop_def(ELEMENTS)
-    n_targets = opt_prop_def(INT)
-    nodes_falseleafs = prop_def(INTS)
-    nodes_falsenodeids = prop_def(INTS)
-    nodes_featureids = prop_def(INTS)
-    nodes_hitrates = opt_prop_def(ELEMENTS)
-    nodes_missing_value_tracks_true = opt_prop_def(INTS)
-    nodes_modes = prop_def(ELEMENTS)
-    nodes_splits = prop_def(ELEMENTS)
-    nodes_trueleafs = prop_def(INTS)
-    nodes_truenodeids = prop_def(INTS)
-    post_transform = prop_def(INT, int_attr(0))
-    tree_roots = prop_def(INTS)
+    aggregate_function = prop_def(INT_ATTR, int_attr(1))
+    leaf_targetids = prop_def(INT_ARRAY_ATTR)
+    leaf_weights = prop_def(ELEMENTS_ATTR)
+    membership_values = opt_prop_def(ELEMENTS_ATTR)
+    n_targets = opt_prop_def(INT_ATTR)
+    nodes_falseleafs = prop_def(INT_ARRAY_ATTR)
+    nodes_falsenodeids = prop_def(INT_ARRAY_ATTR)
+    nodes_featureids = prop_def(INT_ARRAY_ATTR)
+    nodes_hitrates = opt_prop_def(ELEMENTS_ATTR)
+    nodes_missing_value_tracks_true = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_modes = prop_def(ELEMENTS_ATTR)
+    nodes_splits = prop_def(ELEMENTS_ATTR)
+    nodes_trueleafs = prop_def(INT_ARRAY_ATTR)
+    nodes_truenodeids = prop_def(INT_ARRAY_ATTR)
+    post_transform = prop_def(INT_ATTR, int_attr(0))
+    tree_roots = prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
         Pure(),
@@ -95,27 +104,27 @@ class TreeEnsembleClassifierOp(OnnxOp):
     Y = result_def(T2)
     Z = result_def(FLOAT)
 
-    base_values = opt_prop_def(REALS)
-    base_values_as_tensor = opt_prop_def(ELEMENTS)
-    class_ids = opt_prop_def(INTS)
-    class_nodeids = opt_prop_def(INTS)
-    class_treeids = opt_prop_def(INTS)
-    class_weights = opt_prop_def(REALS)
-    class_weights_as_tensor = opt_prop_def(ELEMENTS)
-    classlabels_int64s = opt_prop_def(INTS)
-    classlabels_strings = opt_prop_def(TEXTS)
-    nodes_falsenodeids = opt_prop_def(INTS)
-    nodes_featureids = opt_prop_def(INTS)
-    nodes_hitrates = opt_prop_def(REALS)
-    nodes_hitrates_as_tensor = opt_prop_def(ELEMENTS)
-    nodes_missing_value_tracks_true = opt_prop_def(INTS)
-    nodes_modes = opt_prop_def(TEXTS)
-    nodes_nodeids = opt_prop_def(INTS)
-    nodes_treeids = opt_prop_def(INTS)
-    nodes_truenodeids = opt_prop_def(INTS)
-    nodes_values = opt_prop_def(REALS)
-    nodes_values_as_tensor = opt_prop_def(ELEMENTS)
-    post_transform = prop_def(TEXT, string_attr("NONE"))
+    base_values = opt_prop_def(FLOAT_ARRAY_ATTR)
+    base_values_as_tensor = opt_prop_def(ELEMENTS_ATTR)
+    class_ids = opt_prop_def(INT_ARRAY_ATTR)
+    class_nodeids = opt_prop_def(INT_ARRAY_ATTR)
+    class_treeids = opt_prop_def(INT_ARRAY_ATTR)
+    class_weights = opt_prop_def(FLOAT_ARRAY_ATTR)
+    class_weights_as_tensor = opt_prop_def(ELEMENTS_ATTR)
+    classlabels_int64s = opt_prop_def(INT_ARRAY_ATTR)
+    classlabels_strings = opt_prop_def(STRING_ARRAY_ATTR)
+    nodes_falsenodeids = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_featureids = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_hitrates = opt_prop_def(FLOAT_ARRAY_ATTR)
+    nodes_hitrates_as_tensor = opt_prop_def(ELEMENTS_ATTR)
+    nodes_missing_value_tracks_true = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_modes = opt_prop_def(STRING_ARRAY_ATTR)
+    nodes_nodeids = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_treeids = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_truenodeids = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_values = opt_prop_def(FLOAT_ARRAY_ATTR)
+    nodes_values_as_tensor = opt_prop_def(ELEMENTS_ATTR)
+    post_transform = prop_def(STRING_ATTR, string_attr("NONE"))
 
     traits = traits_def(
         Pure(),
@@ -168,27 +177,27 @@ class TreeEnsembleRegressorOp(OnnxOp):
 
     Y = result_def(FLOAT)
 
-    aggregate_function = prop_def(TEXT, string_attr("SUM"))
-    base_values = opt_prop_def(REALS)
-    base_values_as_tensor = opt_prop_def(ELEMENTS)
-    n_targets = opt_prop_def(INT)
-    nodes_falsenodeids = opt_prop_def(INTS)
-    nodes_featureids = opt_prop_def(INTS)
-    nodes_hitrates = opt_prop_def(REALS)
-    nodes_hitrates_as_tensor = opt_prop_def(ELEMENTS)
-    nodes_missing_value_tracks_true = opt_prop_def(INTS)
-    nodes_modes = opt_prop_def(TEXTS)
-    nodes_nodeids = opt_prop_def(INTS)
-    nodes_treeids = opt_prop_def(INTS)
-    nodes_truenodeids = opt_prop_def(INTS)
-    nodes_values = opt_prop_def(REALS)
-    nodes_values_as_tensor = opt_prop_def(ELEMENTS)
-    post_transform = prop_def(TEXT, string_attr("NONE"))
-    target_ids = opt_prop_def(INTS)
-    target_nodeids = opt_prop_def(INTS)
-    target_treeids = opt_prop_def(INTS)
-    target_weights = opt_prop_def(REALS)
-    target_weights_as_tensor = opt_prop_def(ELEMENTS)
+    aggregate_function = prop_def(STRING_ATTR, string_attr("SUM"))
+    base_values = opt_prop_def(FLOAT_ARRAY_ATTR)
+    base_values_as_tensor = opt_prop_def(ELEMENTS_ATTR)
+    n_targets = opt_prop_def(INT_ATTR)
+    nodes_falsenodeids = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_featureids = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_hitrates = opt_prop_def(FLOAT_ARRAY_ATTR)
+    nodes_hitrates_as_tensor = opt_prop_def(ELEMENTS_ATTR)
+    nodes_missing_value_tracks_true = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_modes = opt_prop_def(STRING_ARRAY_ATTR)
+    nodes_nodeids = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_treeids = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_truenodeids = opt_prop_def(INT_ARRAY_ATTR)
+    nodes_values = opt_prop_def(FLOAT_ARRAY_ATTR)
+    nodes_values_as_tensor = opt_prop_def(ELEMENTS_ATTR)
+    post_transform = prop_def(STRING_ATTR, string_attr("NONE"))
+    target_ids = opt_prop_def(INT_ARRAY_ATTR)
+    target_nodeids = opt_prop_def(INT_ARRAY_ATTR)
+    target_treeids = opt_prop_def(INT_ARRAY_ATTR)
+    target_weights = opt_prop_def(FLOAT_ARRAY_ATTR)
+    target_weights_as_tensor = opt_prop_def(ELEMENTS_ATTR)
 
     traits = traits_def(
         Pure(),

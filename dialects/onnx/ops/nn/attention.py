@@ -12,7 +12,7 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.heads import attention, linear_attention, rotary_embedding
 from xonnc.dialects.onnx.checks.shapes import causal_convolution, rank_is, same_rank, same_shape
 from xonnc.dialects.onnx.checks.values import at_least, integer_in, one_of
-from xonnc.dialects.onnx.constraints import INT, INT64, REAL, TEXT, types
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT64, INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -42,15 +42,15 @@ class AttentionOp(OnnxOp):
     present_value = result_def(T2.optional)
     qk_matmul_output = result_def(T1.optional)
 
-    is_causal = prop_def(INT, int_attr(0))
-    kv_num_heads = opt_prop_def(INT)
-    left_window_size = prop_def(INT, int_attr(-1))
-    q_num_heads = opt_prop_def(INT)
-    qk_matmul_output_mode = prop_def(INT, int_attr(0))
-    right_window_size = prop_def(INT, int_attr(-1))
-    scale = opt_prop_def(REAL)
-    softcap = prop_def(REAL, float_attr(0.0))
-    softmax_precision = opt_prop_def(INT)
+    is_causal = prop_def(INT_ATTR, int_attr(0))
+    kv_num_heads = opt_prop_def(INT_ATTR)
+    left_window_size = prop_def(INT_ATTR, int_attr(-1))
+    q_num_heads = opt_prop_def(INT_ATTR)
+    qk_matmul_output_mode = prop_def(INT_ATTR, int_attr(0))
+    right_window_size = prop_def(INT_ATTR, int_attr(-1))
+    scale = opt_prop_def(FLOAT_ATTR)
+    softcap = prop_def(FLOAT_ATTR, float_attr(0.0))
+    softmax_precision = opt_prop_def(INT_ATTR)
 
     traits = traits_def(
         Pure(),
@@ -85,7 +85,7 @@ class CausalConvWithStateOp(OnnxOp):
     output = result_def(T)
     present_state = result_def(T)
 
-    activation = prop_def(TEXT, string_attr("none"))
+    activation = prop_def(STRING_ATTR, string_attr("none"))
 
     traits = traits_def(Pure(), Checks(one_of("activation", "none", "silu", "swish"), causal_convolution))
 
@@ -112,11 +112,11 @@ class LinearAttentionOp(OnnxOp):
     output = result_def(T)
     present_state = result_def(S)
 
-    chunk_size = prop_def(INT, int_attr(64))
-    kv_num_heads = prop_def(INT)
-    q_num_heads = prop_def(INT)
-    scale = prop_def(REAL, float_attr(0.0))
-    update_rule = prop_def(TEXT, string_attr("gated_delta"))
+    chunk_size = prop_def(INT_ATTR, int_attr(64))
+    kv_num_heads = prop_def(INT_ATTR)
+    q_num_heads = prop_def(INT_ATTR)
+    scale = prop_def(FLOAT_ATTR, float_attr(0.0))
+    update_rule = prop_def(STRING_ATTR, string_attr("gated_delta"))
 
     traits = traits_def(
         Pure(), Checks(one_of("update_rule", "linear", "gated", "delta", "gated_delta"), linear_attention)
@@ -142,9 +142,9 @@ class RotaryEmbeddingOp(OnnxOp):
 
     Y = result_def(T)
 
-    interleaved = prop_def(INT, int_attr(0))
-    num_heads = opt_prop_def(INT)
-    rotary_embedding_dim = prop_def(INT, int_attr(0))
+    interleaved = prop_def(INT_ATTR, int_attr(0))
+    num_heads = opt_prop_def(INT_ATTR)
+    rotary_embedding_dim = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),

@@ -12,7 +12,7 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.quantization import one_for_each
 from xonnc.dialects.onnx.checks.shapes import holds_one
 from xonnc.dialects.onnx.checks.windows import columns, convolution, deformation, transposed_convolution
-from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, INTS, TEXT, types
+from xonnc.dialects.onnx.constraints import FLOAT, INT64, INT_ARRAY_ATTR, INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -33,9 +33,9 @@ class Col2ImOp(OnnxOp):
 
     output = result_def(T)
 
-    dilations = opt_prop_def(INTS)
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(columns))
 
@@ -64,12 +64,12 @@ class ConvOp(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
-    dilations = opt_prop_def(INTS)
-    group = prop_def(INT, int_attr(1))
-    kernel_shape = opt_prop_def(INTS)
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    auto_pad = prop_def(STRING_ATTR, string_attr("NOTSET"))
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    group = prop_def(INT_ATTR, int_attr(1))
+    kernel_shape = opt_prop_def(INT_ARRAY_ATTR)
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(convolution("X", "W", "B")))
 
@@ -94,12 +94,12 @@ class ConvIntegerOp(OnnxOp):
 
     y = result_def(T3)
 
-    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
-    dilations = opt_prop_def(INTS)
-    group = prop_def(INT, int_attr(1))
-    kernel_shape = opt_prop_def(INTS)
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    auto_pad = prop_def(STRING_ATTR, string_attr("NOTSET"))
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    group = prop_def(INT_ATTR, int_attr(1))
+    kernel_shape = opt_prop_def(INT_ARRAY_ATTR)
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
         Pure(), Checks(convolution("x", "w"), holds_one("x_zero_point"), one_for_each("w_zero_point", "w", 0))
@@ -130,14 +130,14 @@ class ConvTransposeOp(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
-    dilations = opt_prop_def(INTS)
-    group = prop_def(INT, int_attr(1))
-    kernel_shape = opt_prop_def(INTS)
-    output_padding = opt_prop_def(INTS)
-    output_shape = opt_prop_def(INTS)
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    auto_pad = prop_def(STRING_ATTR, string_attr("NOTSET"))
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    group = prop_def(INT_ATTR, int_attr(1))
+    kernel_shape = opt_prop_def(INT_ARRAY_ATTR)
+    output_padding = opt_prop_def(INT_ARRAY_ATTR)
+    output_shape = opt_prop_def(INT_ARRAY_ATTR)
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(transposed_convolution))
 
@@ -164,14 +164,14 @@ class ConvTransposeV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
-    dilations = opt_prop_def(INTS)
-    group = prop_def(INT, int_attr(1))
-    kernel_shape = opt_prop_def(INTS)
-    output_padding = opt_prop_def(INTS)
-    output_shape = opt_prop_def(INTS)
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    auto_pad = prop_def(STRING_ATTR, string_attr("NOTSET"))
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    group = prop_def(INT_ATTR, int_attr(1))
+    kernel_shape = opt_prop_def(INT_ARRAY_ATTR)
+    output_padding = opt_prop_def(INT_ARRAY_ATTR)
+    output_shape = opt_prop_def(INT_ARRAY_ATTR)
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(transposed_convolution))
 
@@ -195,12 +195,12 @@ class DeformConvOp(OnnxOp):
 
     Y = result_def(T)
 
-    dilations = opt_prop_def(INTS)
-    group = prop_def(INT, int_attr(1))
-    kernel_shape = opt_prop_def(INTS)
-    offset_group = prop_def(INT, int_attr(1))
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    group = prop_def(INT_ATTR, int_attr(1))
+    kernel_shape = opt_prop_def(INT_ARRAY_ATTR)
+    offset_group = prop_def(INT_ATTR, int_attr(1))
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(convolution("X", "W", "B"), deformation))
 
@@ -231,12 +231,12 @@ class QLinearConvOp(OnnxOp):
 
     y = result_def(T3)
 
-    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
-    dilations = opt_prop_def(INTS)
-    group = prop_def(INT, int_attr(1))
-    kernel_shape = opt_prop_def(INTS)
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    auto_pad = prop_def(STRING_ATTR, string_attr("NOTSET"))
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    group = prop_def(INT_ATTR, int_attr(1))
+    kernel_shape = opt_prop_def(INT_ARRAY_ATTR)
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
         Pure(),

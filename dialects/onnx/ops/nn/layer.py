@@ -11,8 +11,16 @@ from xonnc.dialects.onnx.attributes import float_attr, int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_one
 from xonnc.dialects.onnx.checks.values import axis_in_range, ngrams, one_of
-from xonnc.dialects.onnx.constraints import INT, INTS, REAL, REALS, TEXT, TEXTS, types
-from xonnc.dialects.onnx.op import DrawsRandomNumbers, OnnxOp
+from xonnc.dialects.onnx.constraints import (
+    FLOAT_ARRAY_ATTR,
+    FLOAT_ATTR,
+    INT_ARRAY_ATTR,
+    INT_ATTR,
+    STRING_ARRAY_ATTR,
+    STRING_ATTR,
+    types,
+)
+from xonnc.dialects.onnx.op import OnnxOp, RandomEffect
 
 
 @irdl_op_definition
@@ -35,9 +43,9 @@ class DropoutOp(OnnxOp):
     output = result_def(T)
     mask = result_def(T2.optional)
 
-    seed = opt_prop_def(INT)
+    seed = opt_prop_def(INT_ATTR)
 
-    traits = traits_def(DrawsRandomNumbers(), Checks(holds_one("ratio"), holds_one("training_mode")))
+    traits = traits_def(RandomEffect(), Checks(holds_one("ratio"), holds_one("training_mode")))
 
 
 @irdl_op_definition
@@ -62,9 +70,9 @@ class DropoutV10Op(OnnxOp):
     output = result_def(T)
     mask = result_def(T1.optional)
 
-    ratio = prop_def(REAL, float_attr(0.5))
+    ratio = prop_def(FLOAT_ATTR, float_attr(0.5))
 
-    traits = traits_def(DrawsRandomNumbers())
+    traits = traits_def(RandomEffect())
 
 
 @irdl_op_definition
@@ -88,9 +96,9 @@ class DropoutV7Op(OnnxOp):
     output = result_def(T)
     mask = result_def(T.optional)
 
-    ratio = prop_def(REAL, float_attr(0.5))
+    ratio = prop_def(FLOAT_ATTR, float_attr(0.5))
 
-    traits = traits_def(DrawsRandomNumbers())
+    traits = traits_def(RandomEffect())
 
 
 @irdl_op_definition
@@ -114,10 +122,10 @@ class DropoutV6Op(OnnxOp):
     output = result_def(T)
     mask = result_def(T.optional)
 
-    is_test = prop_def(INT, int_attr(0))
-    ratio = prop_def(REAL, float_attr(0.5))
+    is_test = prop_def(INT_ATTR, int_attr(0))
+    ratio = prop_def(FLOAT_ATTR, float_attr(0.5))
 
-    traits = traits_def(DrawsRandomNumbers())
+    traits = traits_def(RandomEffect())
 
 
 @irdl_op_definition
@@ -141,11 +149,11 @@ class DropoutV1Op(OnnxOp):
     output = result_def(T)
     mask = result_def(T.optional)
 
-    consumed_inputs = opt_prop_def(INTS)
-    is_test = prop_def(INT, int_attr(0))
-    ratio = prop_def(REAL, float_attr(0.5))
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
+    is_test = prop_def(INT_ATTR, int_attr(0))
+    ratio = prop_def(FLOAT_ATTR, float_attr(0.5))
 
-    traits = traits_def(DrawsRandomNumbers())
+    traits = traits_def(RandomEffect())
 
 
 @irdl_op_definition
@@ -171,7 +179,7 @@ class FlattenOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(1))
+    axis = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "input", 1)))
 
@@ -191,8 +199,8 @@ class ShrinkOp(OnnxOp):
 
     output = result_def(T)
 
-    bias = prop_def(REAL, float_attr(0.0))
-    lambd = prop_def(REAL, float_attr(0.5))
+    bias = prop_def(FLOAT_ATTR, float_attr(0.0))
+    lambd = prop_def(FLOAT_ATTR, float_attr(0.5))
 
     traits = traits_def(Pure())
 
@@ -213,15 +221,15 @@ class TfIdfVectorizerOp(OnnxOp):
 
     Y = result_def(T1)
 
-    max_gram_length = prop_def(INT)
-    max_skip_count = prop_def(INT)
-    min_gram_length = prop_def(INT)
-    mode = prop_def(TEXT)
-    ngram_counts = prop_def(INTS)
-    ngram_indexes = prop_def(INTS)
-    pool_int64s = opt_prop_def(INTS)
-    pool_strings = opt_prop_def(TEXTS)
-    weights = opt_prop_def(REALS)
+    max_gram_length = prop_def(INT_ATTR)
+    max_skip_count = prop_def(INT_ATTR)
+    min_gram_length = prop_def(INT_ATTR)
+    mode = prop_def(STRING_ATTR)
+    ngram_counts = prop_def(INT_ARRAY_ATTR)
+    ngram_indexes = prop_def(INT_ARRAY_ATTR)
+    pool_int64s = opt_prop_def(INT_ARRAY_ATTR)
+    pool_strings = opt_prop_def(STRING_ARRAY_ATTR)
+    weights = opt_prop_def(FLOAT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(one_of("mode", "TF", "IDF", "TFIDF"), ngrams))
 

@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.checks.shapes import (
     same_size,
 )
 from xonnc.dialects.onnx.checks.values import at_least, axes_in_range, axis_in_range, integer_in
-from xonnc.dialects.onnx.constraints import INT, INTS, REAL, types
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT_ARRAY_ATTR, INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -47,9 +47,9 @@ class BatchNormalizationOp(OnnxOp):
     running_mean = result_def(T2.optional)
     running_var = result_def(T2.optional)
 
-    epsilon = prop_def(REAL, float_attr(1e-05))
-    momentum = prop_def(REAL, float_attr(0.9))
-    training_mode = prop_def(INT, int_attr(0))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
+    momentum = prop_def(FLOAT_ATTR, float_attr(0.9))
+    training_mode = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -96,8 +96,8 @@ class BatchNormalizationV9Op(OnnxOp):
     saved_mean = result_def(T.optional)
     saved_var = result_def(T.optional)
 
-    epsilon = prop_def(REAL, float_attr(1e-05))
-    momentum = prop_def(REAL, float_attr(0.9))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
+    momentum = prop_def(FLOAT_ATTR, float_attr(0.9))
 
     traits = traits_def(
         Pure(),
@@ -141,9 +141,9 @@ class BatchNormalizationV7Op(OnnxOp):
     saved_mean = result_def(T.optional)
     saved_var = result_def(T.optional)
 
-    epsilon = prop_def(REAL, float_attr(1e-05))
-    momentum = prop_def(REAL, float_attr(0.9))
-    spatial = prop_def(INT, int_attr(1))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
+    momentum = prop_def(FLOAT_ATTR, float_attr(0.9))
+    spatial = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -184,10 +184,10 @@ class BatchNormalizationV6Op(OnnxOp):
     saved_mean = result_def(T.optional)
     saved_var = result_def(T.optional)
 
-    epsilon = prop_def(REAL, float_attr(1e-05))
-    is_test = prop_def(INT, int_attr(0))
-    momentum = prop_def(REAL, float_attr(0.9))
-    spatial = prop_def(INT, int_attr(1))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
+    is_test = prop_def(INT_ATTR, int_attr(0))
+    momentum = prop_def(FLOAT_ATTR, float_attr(0.9))
+    spatial = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -229,11 +229,11 @@ class BatchNormalizationV1Op(OnnxOp):
     saved_mean = result_def(T.optional)
     saved_var = result_def(T.optional)
 
-    consumed_inputs = prop_def(INTS)
-    epsilon = prop_def(REAL, float_attr(1e-05))
-    is_test = prop_def(INT, int_attr(0))
-    momentum = prop_def(REAL, float_attr(0.9))
-    spatial = prop_def(INT, int_attr(1))
+    consumed_inputs = prop_def(INT_ARRAY_ATTR)
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
+    is_test = prop_def(INT_ATTR, int_attr(0))
+    momentum = prop_def(FLOAT_ATTR, float_attr(0.9))
+    spatial = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -262,9 +262,9 @@ class GroupNormalizationOp(OnnxOp):
 
     Y = result_def(T)
 
-    epsilon = prop_def(REAL, float_attr(1e-05))
-    num_groups = prop_def(INT)
-    stash_type = prop_def(INT, int_attr(1))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
+    num_groups = prop_def(INT_ATTR)
+    stash_type = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(at_least("num_groups", 1), grouped_channels))
 
@@ -291,8 +291,8 @@ class GroupNormalizationV18Op(OnnxOp):
 
     Y = result_def(T)
 
-    epsilon = prop_def(REAL, float_attr(1e-05))
-    num_groups = prop_def(INT)
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
+    num_groups = prop_def(INT_ATTR)
 
     traits = traits_def(Pure(), Checks(at_least("num_groups", 1), grouped_channels))
 
@@ -321,7 +321,7 @@ class InstanceNormalizationOp(OnnxOp):
 
     output = result_def(T)
 
-    epsilon = prop_def(REAL, float_attr(1e-05))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
 
     traits = traits_def(
         Pure(),
@@ -359,8 +359,8 @@ class InstanceNormalizationV1Op(OnnxOp):
 
     output = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
-    epsilon = prop_def(REAL, float_attr(1e-05))
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
 
     traits = traits_def(
         Pure(),
@@ -391,10 +391,10 @@ class LRNOp(OnnxOp):
 
     Y = result_def(T)
 
-    alpha = prop_def(REAL, float_attr(1e-04))
-    beta = prop_def(REAL, float_attr(0.75))
-    bias = prop_def(REAL, float_attr(1.0))
-    size = prop_def(INT)
+    alpha = prop_def(FLOAT_ATTR, float_attr(1e-04))
+    beta = prop_def(FLOAT_ATTR, float_attr(0.75))
+    bias = prop_def(FLOAT_ATTR, float_attr(1.0))
+    size = prop_def(INT_ATTR)
 
     traits = traits_def(Pure(), Checks(at_least("size", 1), rank_at_least("X", 2)))
 
@@ -426,9 +426,9 @@ class LayerNormalizationOp(OnnxOp):
     Mean = result_def(U.optional)
     InvStdDev = result_def(U.optional)
 
-    axis = prop_def(INT, int_attr(-1))
-    epsilon = prop_def(REAL, float_attr(1e-05))
-    stash_type = prop_def(INT, int_attr(1))
+    axis = prop_def(INT_ATTR, int_attr(-1))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
+    stash_type = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),
@@ -455,8 +455,8 @@ class LpNormalizationOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(-1))
-    p = prop_def(INT, int_attr(2))
+    axis = prop_def(INT_ATTR, int_attr(-1))
+    p = prop_def(INT_ATTR, int_attr(2))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), integer_in("p", 1, 2)))
 
@@ -476,7 +476,7 @@ class MeanVarianceNormalizationOp(OnnxOp):
 
     Y = result_def(T)
 
-    axes = prop_def(INTS, int_array_attr(0, 2, 3))
+    axes = prop_def(INT_ARRAY_ATTR, int_array_attr(0, 2, 3))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "X")))
 
@@ -498,9 +498,9 @@ class RMSNormalizationOp(OnnxOp):
 
     Y = result_def(V)
 
-    axis = prop_def(INT, int_attr(-1))
-    epsilon = prop_def(REAL, float_attr(1e-05))
-    stash_type = prop_def(INT, int_attr(1))
+    axis = prop_def(INT_ATTR, int_attr(-1))
+    epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
+    stash_type = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(),

@@ -12,7 +12,7 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_for_axes, listed_regions, rank_at_least, rank_is
 from xonnc.dialects.onnx.checks.values import at_least, integer_in
 from xonnc.dialects.onnx.checks.windows import pooled_regions, pooling, unpooling
-from xonnc.dialects.onnx.constraints import INT, INTS, REAL, TEXT, types
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT_ARRAY_ATTR, INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -37,13 +37,13 @@ class AveragePoolOp(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
-    ceil_mode = prop_def(INT, int_attr(0))
-    count_include_pad = prop_def(INT, int_attr(0))
-    dilations = opt_prop_def(INTS)
-    kernel_shape = prop_def(INTS)
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    auto_pad = prop_def(STRING_ATTR, string_attr("NOTSET"))
+    ceil_mode = prop_def(INT_ATTR, int_attr(0))
+    count_include_pad = prop_def(INT_ATTR, int_attr(0))
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    kernel_shape = prop_def(INT_ARRAY_ATTR)
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
         Pure(), Checks(pooling, integer_in("ceil_mode", 0, 1), integer_in("count_include_pad", 0, 1))
@@ -89,7 +89,7 @@ class GlobalLpPoolOp(OnnxOp):
 
     Y = result_def(T)
 
-    p = prop_def(INT, int_attr(2))
+    p = prop_def(INT_ATTR, int_attr(2))
 
     traits = traits_def(
         Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)"), at_least("p", 1))
@@ -116,7 +116,7 @@ class GlobalLpPoolV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    p = prop_def(REAL, float_attr(2.0))
+    p = prop_def(FLOAT_ATTR, float_attr(2.0))
 
     traits = traits_def(
         Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)"), at_least("p", 1))
@@ -156,13 +156,13 @@ class LpPoolOp(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
-    ceil_mode = prop_def(INT, int_attr(0))
-    dilations = opt_prop_def(INTS)
-    kernel_shape = prop_def(INTS)
-    p = prop_def(INT, int_attr(2))
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    auto_pad = prop_def(STRING_ATTR, string_attr("NOTSET"))
+    ceil_mode = prop_def(INT_ATTR, int_attr(0))
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    kernel_shape = prop_def(INT_ARRAY_ATTR)
+    p = prop_def(INT_ATTR, int_attr(2))
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(pooling, integer_in("ceil_mode", 0, 1), at_least("p", 1)))
 
@@ -187,11 +187,11 @@ class LpPoolV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
-    kernel_shape = opt_prop_def(INTS)
-    p = prop_def(REAL, float_attr(2.0))
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    auto_pad = prop_def(STRING_ATTR, string_attr("NOTSET"))
+    kernel_shape = opt_prop_def(INT_ARRAY_ATTR)
+    p = prop_def(FLOAT_ATTR, float_attr(2.0))
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -219,13 +219,13 @@ class MaxPoolOp(OnnxOp):
     Y = result_def(T)
     Indices = result_def(I_TYPES.optional)
 
-    auto_pad = prop_def(TEXT, string_attr("NOTSET"))
-    ceil_mode = prop_def(INT, int_attr(0))
-    dilations = opt_prop_def(INTS)
-    kernel_shape = prop_def(INTS)
-    pads = opt_prop_def(INTS)
-    storage_order = prop_def(INT, int_attr(0))
-    strides = opt_prop_def(INTS)
+    auto_pad = prop_def(STRING_ATTR, string_attr("NOTSET"))
+    ceil_mode = prop_def(INT_ATTR, int_attr(0))
+    dilations = opt_prop_def(INT_ARRAY_ATTR)
+    kernel_shape = prop_def(INT_ARRAY_ATTR)
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    storage_order = prop_def(INT_ATTR, int_attr(0))
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
         Pure(), Checks(pooling, integer_in("storage_order", 0, 1), integer_in("ceil_mode", 0, 1))
@@ -248,8 +248,8 @@ class MaxRoiPoolOp(OnnxOp):
 
     Y = result_def(T)
 
-    pooled_shape = prop_def(INTS)
-    spatial_scale = prop_def(REAL, float_attr(1.0))
+    pooled_shape = prop_def(INT_ARRAY_ATTR)
+    spatial_scale = prop_def(FLOAT_ATTR, float_attr(1.0))
 
     traits = traits_def(
         Pure(),
@@ -275,9 +275,9 @@ class MaxUnpoolOp(OnnxOp):
 
     output = result_def(T1)
 
-    kernel_shape = prop_def(INTS)
-    pads = opt_prop_def(INTS)
-    strides = opt_prop_def(INTS)
+    kernel_shape = prop_def(INT_ARRAY_ATTR)
+    pads = opt_prop_def(INT_ARRAY_ATTR)
+    strides = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(holds_for_axes("output_shape", "X"), unpooling))
 

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import axes_in_range, axis_in_range, integer_in
-from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
+from xonnc.dialects.onnx.constraints import INT64, INT_ARRAY_ATTR, INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -36,9 +36,9 @@ class ArgMaxOp(OnnxOp):
 
     reduced = result_def(INT64)
 
-    axis = prop_def(INT, int_attr(0))
-    keepdims = prop_def(INT, int_attr(1))
-    select_last_index = prop_def(INT, int_attr(0))
+    axis = prop_def(INT_ATTR, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    select_last_index = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -63,9 +63,9 @@ class ArgMinOp(OnnxOp):
 
     reduced = result_def(INT64)
 
-    axis = prop_def(INT, int_attr(0))
-    keepdims = prop_def(INT, int_attr(1))
-    select_last_index = prop_def(INT, int_attr(0))
+    axis = prop_def(INT_ATTR, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    select_last_index = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -91,8 +91,8 @@ class ReduceMaxOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -121,8 +121,8 @@ class ReduceMaxV18Op(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -150,8 +150,8 @@ class ReduceMaxV13Op(OnnxOp):
 
     reduced = result_def(T)
 
-    axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, int_attr(1))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -172,8 +172,8 @@ class ReduceMinOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -202,8 +202,8 @@ class ReduceMinV18Op(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -231,8 +231,8 @@ class ReduceMinV13Op(OnnxOp):
 
     reduced = result_def(T)
 
-    axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, int_attr(1))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 

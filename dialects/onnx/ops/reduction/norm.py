@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import axes_in_range, integer_in
-from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
+from xonnc.dialects.onnx.constraints import INT64, INT_ARRAY_ATTR, INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -31,8 +31,8 @@ class ReduceL1Op(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -60,8 +60,8 @@ class ReduceL1V13Op(OnnxOp):
 
     reduced = result_def(T)
 
-    axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, int_attr(1))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -82,8 +82,8 @@ class ReduceL2Op(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -111,8 +111,8 @@ class ReduceL2V13Op(OnnxOp):
 
     reduced = result_def(T)
 
-    axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, int_attr(1))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -133,8 +133,8 @@ class ReduceLogSumOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -162,8 +162,8 @@ class ReduceLogSumV13Op(OnnxOp):
 
     reduced = result_def(T)
 
-    axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, int_attr(1))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -184,8 +184,8 @@ class ReduceLogSumExpOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -213,8 +213,8 @@ class ReduceLogSumExpV13Op(OnnxOp):
 
     reduced = result_def(T)
 
-    axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, int_attr(1))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -235,8 +235,8 @@ class ReduceSumSquareOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -264,8 +264,8 @@ class ReduceSumSquareV13Op(OnnxOp):
 
     reduced = result_def(T)
 
-    axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, int_attr(1))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import axes_in_range, integer_in
-from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
+from xonnc.dialects.onnx.constraints import INT64, INT_ARRAY_ATTR, INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -37,8 +37,8 @@ class ReduceMeanOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -66,8 +66,8 @@ class ReduceMeanV13Op(OnnxOp):
 
     reduced = result_def(T)
 
-    axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, int_attr(1))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -88,8 +88,8 @@ class ReduceProdOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -117,8 +117,8 @@ class ReduceProdV13Op(OnnxOp):
 
     reduced = result_def(T)
 
-    axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, int_attr(1))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
@@ -139,8 +139,8 @@ class ReduceSumOp(OnnxOp):
 
     reduced = result_def(T)
 
-    keepdims = prop_def(INT, int_attr(1))
-    noop_with_empty_axes = prop_def(INT, int_attr(0))
+    keepdims = prop_def(INT_ATTR, int_attr(1))
+    noop_with_empty_axes = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -168,8 +168,8 @@ class ReduceSumV11Op(OnnxOp):
 
     reduced = result_def(T)
 
-    axes = opt_prop_def(INTS)
-    keepdims = prop_def(INT, int_attr(1))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 

@@ -12,7 +12,7 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import cast_to, result_has_dtype
 from xonnc.dialects.onnx.checks.shapes import broadcast, same_bits
 from xonnc.dialects.onnx.checks.values import integer_in, one_of
-from xonnc.dialects.onnx.constraints import INT, TEXT, TYPE, types
+from xonnc.dialects.onnx.constraints import INT_ATTR, STRING_ATTR, TYPE_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -32,7 +32,7 @@ class BitCastOp(OnnxOp):
 
     output = result_def(T2)
 
-    to = prop_def(INT)
+    to = prop_def(INT_ATTR)
 
     traits = traits_def(Pure(), Checks(result_has_dtype("to", "output"), same_bits("input", "output")))
 
@@ -57,9 +57,9 @@ class CastOp(OnnxOp):
 
     output = result_def(T2)
 
-    round_mode = prop_def(TEXT, string_attr("up"))
-    saturate = prop_def(INT, int_attr(1))
-    to = prop_def(TYPE)
+    round_mode = prop_def(STRING_ATTR, string_attr("up"))
+    saturate = prop_def(INT_ATTR, int_attr(1))
+    to = prop_def(TYPE_ATTR)
 
     traits = traits_def(
         Pure(), Checks(cast_to, one_of("round_mode", "up", "down", "nearest"), integer_in("saturate", 0, 1))
@@ -87,7 +87,7 @@ class CastV1Op(OnnxOp):
 
     output = result_def(T2)
 
-    to = prop_def(TEXT)
+    to = prop_def(STRING_ATTR)
 
     traits = traits_def(Pure())
 
@@ -109,8 +109,8 @@ class CastLikeOp(OnnxOp):
 
     output = result_def(T2)
 
-    round_mode = prop_def(TEXT, string_attr("up"))
-    saturate = prop_def(INT, int_attr(1))
+    round_mode = prop_def(STRING_ATTR, string_attr("up"))
+    saturate = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(), Checks(one_of("round_mode", "up", "down", "nearest"), integer_in("saturate", 0, 1))
@@ -162,8 +162,8 @@ class IsInfOp(OnnxOp):
 
     Y = result_def(T2)
 
-    detect_negative = prop_def(INT, int_attr(1))
-    detect_positive = prop_def(INT, int_attr(1))
+    detect_negative = prop_def(INT_ATTR, int_attr(1))
+    detect_positive = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
         Pure(), Checks(integer_in("detect_negative", 0, 1), integer_in("detect_positive", 0, 1))

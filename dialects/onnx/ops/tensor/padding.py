@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import float_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_for_axes, holds_one, rank_is
 from xonnc.dialects.onnx.checks.values import axes_in_range, one_for_each_axis, one_of
-from xonnc.dialects.onnx.constraints import INT64, INTS, REAL, TEXT, types
+from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT64, INT_ARRAY_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -32,7 +32,7 @@ class CenterCropPadOp(OnnxOp):
 
     output_data = result_def(T)
 
-    axes = opt_prop_def(INTS)
+    axes = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
         Pure(),
@@ -72,7 +72,7 @@ class PadOp(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, string_attr("constant"))
+    mode = prop_def(STRING_ATTR, string_attr("constant"))
 
     traits = traits_def(
         Pure(),
@@ -110,7 +110,7 @@ class PadV19Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, string_attr("constant"))
+    mode = prop_def(STRING_ATTR, string_attr("constant"))
 
     traits = traits_def(
         Pure(),
@@ -148,7 +148,7 @@ class PadV18Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, string_attr("constant"))
+    mode = prop_def(STRING_ATTR, string_attr("constant"))
 
     traits = traits_def(
         Pure(),
@@ -184,7 +184,7 @@ class PadV13Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, string_attr("constant"))
+    mode = prop_def(STRING_ATTR, string_attr("constant"))
 
     traits = traits_def(
         Pure(),
@@ -219,7 +219,7 @@ class PadV11Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, string_attr("constant"))
+    mode = prop_def(STRING_ATTR, string_attr("constant"))
 
     traits = traits_def(
         Pure(),
@@ -252,9 +252,9 @@ class PadV2Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, string_attr("constant"))
-    pads = prop_def(INTS)
-    value = prop_def(REAL, float_attr(0.0))
+    mode = prop_def(STRING_ATTR, string_attr("constant"))
+    pads = prop_def(INT_ARRAY_ATTR)
+    value = prop_def(FLOAT_ATTR, float_attr(0.0))
 
     traits = traits_def(
         Pure(),
@@ -282,9 +282,9 @@ class PadV1Op(OnnxOp):
 
     output = result_def(T)
 
-    mode = prop_def(TEXT, string_attr("constant"))
-    paddings = prop_def(INTS)
-    value = prop_def(REAL, float_attr(0.0))
+    mode = prop_def(STRING_ATTR, string_attr("constant"))
+    paddings = prop_def(INT_ARRAY_ATTR)
+    value = prop_def(FLOAT_ATTR, float_attr(0.0))
 
     traits = traits_def(
         Pure(),

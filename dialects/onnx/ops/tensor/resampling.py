@@ -18,7 +18,16 @@ from xonnc.dialects.onnx.checks.shapes import (
     sampling_grid,
 )
 from xonnc.dialects.onnx.checks.values import axes_in_range, integer_in, one_for_each_axis, one_of, resampling
-from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, INTS, REAL, REALS, TEXT, types
+from xonnc.dialects.onnx.constraints import (
+    FLOAT,
+    FLOAT_ARRAY_ATTR,
+    FLOAT_ATTR,
+    INT64,
+    INT_ARRAY_ATTR,
+    INT_ATTR,
+    STRING_ATTR,
+    types,
+)
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -39,7 +48,7 @@ class AffineGridOp(OnnxOp):
 
     grid = result_def(T1)
 
-    align_corners = prop_def(INT, int_attr(0))
+    align_corners = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -64,9 +73,9 @@ class GridSampleOp(OnnxOp):
 
     Y = result_def(T1)
 
-    align_corners = prop_def(INT, int_attr(0))
-    mode = prop_def(TEXT, string_attr("linear"))
-    padding_mode = prop_def(TEXT, string_attr("zeros"))
+    align_corners = prop_def(INT_ATTR, int_attr(0))
+    mode = prop_def(STRING_ATTR, string_attr("linear"))
+    padding_mode = prop_def(STRING_ATTR, string_attr("zeros"))
 
     traits = traits_def(
         Pure(),
@@ -103,9 +112,9 @@ class GridSampleV16Op(OnnxOp):
 
     Y = result_def(T1)
 
-    align_corners = prop_def(INT, int_attr(0))
-    mode = prop_def(TEXT, string_attr("bilinear"))
-    padding_mode = prop_def(TEXT, string_attr("zeros"))
+    align_corners = prop_def(INT_ATTR, int_attr(0))
+    mode = prop_def(STRING_ATTR, string_attr("bilinear"))
+    padding_mode = prop_def(STRING_ATTR, string_attr("zeros"))
 
     traits = traits_def(
         Pure(),
@@ -146,15 +155,15 @@ class ResizeOp(OnnxOp):
 
     Y = result_def(T1)
 
-    antialias = prop_def(INT, int_attr(0))
-    axes = opt_prop_def(INTS)
-    coordinate_transformation_mode = prop_def(TEXT, string_attr("half_pixel"))
-    cubic_coeff_a = prop_def(REAL, float_attr(-0.75))
-    exclude_outside = prop_def(INT, int_attr(0))
-    extrapolation_value = prop_def(REAL, float_attr(0.0))
-    keep_aspect_ratio_policy = prop_def(TEXT, string_attr("stretch"))
-    mode = prop_def(TEXT, string_attr("nearest"))
-    nearest_mode = prop_def(TEXT, string_attr("round_prefer_floor"))
+    antialias = prop_def(INT_ATTR, int_attr(0))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    coordinate_transformation_mode = prop_def(STRING_ATTR, string_attr("half_pixel"))
+    cubic_coeff_a = prop_def(FLOAT_ATTR, float_attr(-0.75))
+    exclude_outside = prop_def(INT_ATTR, int_attr(0))
+    extrapolation_value = prop_def(FLOAT_ATTR, float_attr(0.0))
+    keep_aspect_ratio_policy = prop_def(STRING_ATTR, string_attr("stretch"))
+    mode = prop_def(STRING_ATTR, string_attr("nearest"))
+    nearest_mode = prop_def(STRING_ATTR, string_attr("round_prefer_floor"))
 
     traits = traits_def(
         Pure(),
@@ -206,15 +215,15 @@ class ResizeV18Op(OnnxOp):
 
     Y = result_def(T1)
 
-    antialias = prop_def(INT, int_attr(0))
-    axes = opt_prop_def(INTS)
-    coordinate_transformation_mode = prop_def(TEXT, string_attr("half_pixel"))
-    cubic_coeff_a = prop_def(REAL, float_attr(-0.75))
-    exclude_outside = prop_def(INT, int_attr(0))
-    extrapolation_value = prop_def(REAL, float_attr(0.0))
-    keep_aspect_ratio_policy = prop_def(TEXT, string_attr("stretch"))
-    mode = prop_def(TEXT, string_attr("nearest"))
-    nearest_mode = prop_def(TEXT, string_attr("round_prefer_floor"))
+    antialias = prop_def(INT_ATTR, int_attr(0))
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    coordinate_transformation_mode = prop_def(STRING_ATTR, string_attr("half_pixel"))
+    cubic_coeff_a = prop_def(FLOAT_ATTR, float_attr(-0.75))
+    exclude_outside = prop_def(INT_ATTR, int_attr(0))
+    extrapolation_value = prop_def(FLOAT_ATTR, float_attr(0.0))
+    keep_aspect_ratio_policy = prop_def(STRING_ATTR, string_attr("stretch"))
+    mode = prop_def(STRING_ATTR, string_attr("nearest"))
+    nearest_mode = prop_def(STRING_ATTR, string_attr("round_prefer_floor"))
 
     traits = traits_def(
         Pure(),
@@ -266,12 +275,12 @@ class ResizeV13Op(OnnxOp):
 
     Y = result_def(T1)
 
-    coordinate_transformation_mode = prop_def(TEXT, string_attr("half_pixel"))
-    cubic_coeff_a = prop_def(REAL, float_attr(-0.75))
-    exclude_outside = prop_def(INT, int_attr(0))
-    extrapolation_value = prop_def(REAL, float_attr(0.0))
-    mode = prop_def(TEXT, string_attr("nearest"))
-    nearest_mode = prop_def(TEXT, string_attr("round_prefer_floor"))
+    coordinate_transformation_mode = prop_def(STRING_ATTR, string_attr("half_pixel"))
+    cubic_coeff_a = prop_def(FLOAT_ATTR, float_attr(-0.75))
+    exclude_outside = prop_def(INT_ATTR, int_attr(0))
+    extrapolation_value = prop_def(FLOAT_ATTR, float_attr(0.0))
+    mode = prop_def(STRING_ATTR, string_attr("nearest"))
+    nearest_mode = prop_def(STRING_ATTR, string_attr("round_prefer_floor"))
 
     traits = traits_def(
         Pure(),
@@ -320,12 +329,12 @@ class ResizeV11Op(OnnxOp):
 
     Y = result_def(T1)
 
-    coordinate_transformation_mode = prop_def(TEXT, string_attr("half_pixel"))
-    cubic_coeff_a = prop_def(REAL, float_attr(-0.75))
-    exclude_outside = prop_def(INT, int_attr(0))
-    extrapolation_value = prop_def(REAL, float_attr(0.0))
-    mode = prop_def(TEXT, string_attr("nearest"))
-    nearest_mode = prop_def(TEXT, string_attr("round_prefer_floor"))
+    coordinate_transformation_mode = prop_def(STRING_ATTR, string_attr("half_pixel"))
+    cubic_coeff_a = prop_def(FLOAT_ATTR, float_attr(-0.75))
+    exclude_outside = prop_def(INT_ATTR, int_attr(0))
+    extrapolation_value = prop_def(FLOAT_ATTR, float_attr(0.0))
+    mode = prop_def(STRING_ATTR, string_attr("nearest"))
+    nearest_mode = prop_def(STRING_ATTR, string_attr("round_prefer_floor"))
 
     traits = traits_def(
         Pure(),
@@ -370,7 +379,7 @@ class ResizeV10Op(OnnxOp):
 
     Y = result_def(T)
 
-    mode = prop_def(TEXT, string_attr("nearest"))
+    mode = prop_def(STRING_ATTR, string_attr("nearest"))
 
     traits = traits_def(
         Pure(), Checks(one_of("mode", "nearest", "linear", "cubic"), holds_for_axes("scales", "X"))
@@ -397,7 +406,7 @@ class UpsampleOp(OnnxOp):
 
     Y = result_def(T)
 
-    mode = prop_def(TEXT, string_attr("nearest"))
+    mode = prop_def(STRING_ATTR, string_attr("nearest"))
 
     traits = traits_def(
         Pure(),
@@ -429,8 +438,8 @@ class UpsampleV7Op(OnnxOp):
 
     Y = result_def(T)
 
-    mode = prop_def(TEXT, string_attr("nearest"))
-    scales = prop_def(REALS)
+    mode = prop_def(STRING_ATTR, string_attr("nearest"))
+    scales = prop_def(FLOAT_ARRAY_ATTR)
 
     traits = traits_def(
         Pure(), Checks(one_of("mode", "nearest", "linear", "bilinear"), one_for_each_axis("scales", "X"))
@@ -457,9 +466,9 @@ class UpsampleV1Op(OnnxOp):
 
     Y = result_def(T)
 
-    height_scale = prop_def(REAL)
-    mode = prop_def(TEXT, string_attr("nearest"))
-    width_scale = prop_def(REAL)
+    height_scale = prop_def(FLOAT_ATTR)
+    mode = prop_def(STRING_ATTR, string_attr("nearest"))
+    width_scale = prop_def(FLOAT_ATTR)
 
     traits = traits_def(Pure(), Checks(one_of("mode", "nearest", "linear", "bilinear")))
 

@@ -33,7 +33,7 @@ from xonnc.dialects.onnx.checks.values import (
     one_of,
     same_lengths,
 )
-from xonnc.dialects.onnx.constraints import INT, INT64, INTS, TEXT, types
+from xonnc.dialects.onnx.constraints import INT64, INT_ARRAY_ATTR, INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -54,7 +54,7 @@ class CompressOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = opt_prop_def(INT)
+    axis = opt_prop_def(INT_ATTR)
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), rank_is("condition", 1)))
 
@@ -82,7 +82,7 @@ class GatherOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(0))
+    axis = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "data"), rank_at_least("data", 1)))
 
@@ -104,7 +104,7 @@ class GatherElementsOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(0))
+    axis = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -133,7 +133,7 @@ class GatherNDOp(OnnxOp):
 
     output = result_def(T)
 
-    batch_dims = prop_def(INT, int_attr(0))
+    batch_dims = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -184,7 +184,7 @@ class OneHotOp(OnnxOp):
 
     output = result_def(T3)
 
-    axis = prop_def(INT, int_attr(-1))
+    axis = prop_def(INT_ATTR, int_attr(-1))
 
     traits = traits_def(
         Pure(),
@@ -222,7 +222,7 @@ class OneHotV9Op(OnnxOp):
 
     output = result_def(T3)
 
-    axis = prop_def(INT, int_attr(-1))
+    axis = prop_def(INT_ATTR, int_attr(-1))
 
     traits = traits_def(
         Pure(),
@@ -252,8 +252,8 @@ class ReverseSequenceOp(OnnxOp):
 
     Y = result_def(T)
 
-    batch_axis = prop_def(INT, int_attr(1))
-    time_axis = prop_def(INT, int_attr(0))
+    batch_axis = prop_def(INT_ATTR, int_attr(1))
+    time_axis = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -289,7 +289,7 @@ class ScatterOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(0))
+    axis = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -320,8 +320,8 @@ class ScatterElementsOp(OnnxOp):
 
     output = result_def(T)
 
-    axis = prop_def(INT, int_attr(0))
-    reduction = prop_def(TEXT, string_attr("none"))
+    axis = prop_def(INT_ATTR, int_attr(0))
+    reduction = prop_def(STRING_ATTR, string_attr("none"))
 
     traits = traits_def(
         Pure(),
@@ -354,7 +354,7 @@ class ScatterNDOp(OnnxOp):
 
     output = result_def(T)
 
-    reduction = prop_def(TEXT, string_attr("none"))
+    reduction = prop_def(STRING_ATTR, string_attr("none"))
 
     traits = traits_def(
         Pure(),
@@ -427,9 +427,9 @@ class SliceV1Op(OnnxOp):
 
     output = result_def(T)
 
-    axes = opt_prop_def(INTS)
-    ends = prop_def(INTS)
-    starts = prop_def(INTS)
+    axes = opt_prop_def(INT_ARRAY_ATTR)
+    ends = prop_def(INT_ARRAY_ATTR)
+    starts = prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(same_lengths("starts", "ends", "axes"), axes_in_range("axes", "data")))
 
@@ -451,8 +451,8 @@ class TensorScatterOp(OnnxOp):
 
     present_cache = result_def(T)
 
-    axis = prop_def(INT, int_attr(-2))
-    mode = prop_def(TEXT, string_attr("linear"))
+    axis = prop_def(INT_ATTR, int_attr(-2))
+    mode = prop_def(STRING_ATTR, string_attr("linear"))
 
     traits = traits_def(
         Pure(),
@@ -482,7 +482,7 @@ class TriluOp(OnnxOp):
 
     output = result_def(T)
 
-    upper = prop_def(INT, int_attr(1))
+    upper = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(rank_at_least("input", 2), integer_in("upper", 0, 1), holds_one("k")))
 
@@ -505,8 +505,8 @@ class UniqueOp(OnnxOp):
     inverse_indices = result_def(INT64.optional)
     counts = result_def(INT64.optional)
 
-    axis = opt_prop_def(INT)
-    sorted = prop_def(INT, int_attr(1))
+    axis = opt_prop_def(INT_ATTR)
+    sorted = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(Pure(), Checks(axis_in_range("axis", "X"), integer_in("sorted", 0, 1)))
 

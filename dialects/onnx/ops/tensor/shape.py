@@ -37,7 +37,7 @@ from xonnc.dialects.onnx.checks.values import (
     one_of,
     parts_of,
 )
-from xonnc.dialects.onnx.constraints import INT, INT64, INTS, TEXT, types
+from xonnc.dialects.onnx.constraints import INT64, INT_ARRAY_ATTR, INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
 
@@ -58,11 +58,11 @@ class ConcatOp(OnnxOp):
 
     T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
 
-    inputs = var_operand_def(T.some)
+    inputs = var_operand_def(T.one_or_more)
 
     concat_result = result_def(T)
 
-    axis = prop_def(INT)
+    axis = prop_def(INT_ATTR)
 
     traits = traits_def(Pure(), Checks(concatenation))
 
@@ -83,11 +83,11 @@ class ConcatV1Op(OnnxOp):
 
     T: ClassVar = types("T", "floats")
 
-    inputs = var_operand_def(T.some)
+    inputs = var_operand_def(T.one_or_more)
 
     concat_result = result_def(T)
 
-    axis = opt_prop_def(INT)
+    axis = opt_prop_def(INT_ATTR)
 
     traits = traits_def(Pure(), Checks(concatenation))
 
@@ -113,8 +113,8 @@ class DepthToSpaceOp(OnnxOp):
 
     output = result_def(T)
 
-    blocksize = prop_def(INT)
-    mode = prop_def(TEXT, string_attr("DCR"))
+    blocksize = prop_def(INT_ATTR)
+    mode = prop_def(STRING_ATTR, string_attr("DCR"))
 
     traits = traits_def(
         Pure(),
@@ -157,7 +157,7 @@ class ReshapeOp(OnnxOp):
 
     reshaped = result_def(T)
 
-    allowzero = prop_def(INT, int_attr(0))
+    allowzero = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(),
@@ -185,8 +185,8 @@ class ReshapeV1Op(OnnxOp):
 
     reshaped = result_def(T)
 
-    consumed_inputs = opt_prop_def(INTS)
-    shape = opt_prop_def(INTS)
+    consumed_inputs = opt_prop_def(INT_ARRAY_ATTR)
+    shape = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure())
 
@@ -215,8 +215,8 @@ class ShapeOp(OnnxOp):
 
     shape = result_def(T1)
 
-    end = opt_prop_def(INT)
-    start = prop_def(INT, int_attr(0))
+    end = opt_prop_def(INT_ATTR)
+    start = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(Pure())
 
@@ -263,8 +263,8 @@ class SpaceToDepthOp(OnnxOp):
 
     output = result_def(T)
 
-    blocksize = prop_def(INT)
-    mode = prop_def(TEXT, string_attr("DCR"))
+    blocksize = prop_def(INT_ATTR)
+    mode = prop_def(STRING_ATTR, string_attr("DCR"))
 
     traits = traits_def(
         Pure(),
@@ -298,10 +298,10 @@ class SplitOp(OnnxOp):
     input = operand_def(T)
     split = operand_def(INT64.optional)
 
-    outputs = var_result_def(T.some)
+    outputs = var_result_def(T.one_or_more)
 
-    axis = prop_def(INT, int_attr(0))
-    num_outputs = opt_prop_def(INT)
+    axis = prop_def(INT_ATTR, int_attr(0))
+    num_outputs = opt_prop_def(INT_ATTR)
 
     traits = traits_def(
         Pure(),
@@ -334,9 +334,9 @@ class SplitV13Op(OnnxOp):
     input = operand_def(T)
     split = operand_def(INT64.optional)
 
-    outputs = var_result_def(T.some)
+    outputs = var_result_def(T.one_or_more)
 
-    axis = prop_def(INT, int_attr(0))
+    axis = prop_def(INT_ATTR, int_attr(0))
 
     traits = traits_def(
         Pure(), Checks(axis_in_range("axis", "input"), constants_at_least("split", 0), rank_is("split", 1))
@@ -361,10 +361,10 @@ class SplitV11Op(OnnxOp):
 
     input = operand_def(T)
 
-    outputs = var_result_def(T.some)
+    outputs = var_result_def(T.one_or_more)
 
-    axis = prop_def(INT, int_attr(0))
-    split = opt_prop_def(INTS)
+    axis = prop_def(INT_ATTR, int_attr(0))
+    split = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
         Pure(), Checks(axis_in_range("axis", "input"), parts_of("split", "input", "outputs", "axis"))
@@ -390,10 +390,10 @@ class SplitV1Op(OnnxOp):
     input = operand_def(T)
     split = operand_def(T.optional)
 
-    outputs = var_result_def(T.some)
+    outputs = var_result_def(T.one_or_more)
 
-    axis = opt_prop_def(INT)
-    split_attr = opt_prop_def(INTS, prop_name="split")
+    axis = opt_prop_def(INT_ATTR)
+    split_attr = opt_prop_def(INT_ARRAY_ATTR, prop_name="split")
 
     traits = traits_def(
         Pure(),
@@ -453,7 +453,7 @@ class SqueezeV11Op(OnnxOp):
 
     squeezed = result_def(T)
 
-    axes = opt_prop_def(INTS)
+    axes = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(axes_in_range("axes", "data")))
 
@@ -539,7 +539,7 @@ class TransposeOp(OnnxOp):
 
     transposed = result_def(T)
 
-    perm = opt_prop_def(INTS)
+    perm = opt_prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(is_permutation("perm", "data")))
 
@@ -591,7 +591,7 @@ class UnsqueezeV11Op(OnnxOp):
 
     expanded = result_def(T)
 
-    axes = prop_def(INTS)
+    axes = prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(Pure(), Checks(new_axes_differ("axes")))
 

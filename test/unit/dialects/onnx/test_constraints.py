@@ -28,17 +28,17 @@ from xonnc.dialects.onnx.attributes import (
     string_attr,
 )
 from xonnc.dialects.onnx.constraints import (
-    ELEMENTS,
+    ELEMENTS_ATTR,
+    FLOAT_ARRAY_ATTR,
+    FLOAT_ATTR,
     GROUPS,
-    INT,
-    INTS,
-    REAL,
-    REALS,
+    INT_ARRAY_ATTR,
+    INT_ATTR,
+    STRING_ARRAY_ATTR,
+    STRING_ATTR,
     TENSOR,
-    TEXT,
-    TEXTS,
-    TYPE,
-    kind_of,
+    TYPE_ATTR,
+    erase_shapes,
     types,
 )
 from xonnc.dialects.onnx.types import (
@@ -71,7 +71,7 @@ def refusal(constraint: AttrConstraint[Attribute], *attributes: Attribute) -> st
 def test_constraints_are_shared():
     assert types("T", "floats") is types("T", "floats")
     assert types("T", "floats").optional is types("T", "floats").optional
-    assert types("T", "floats").each is types("T", "floats").each
+    assert types("T", "floats").independent is types("T", "floats").independent
 
 
 def test_shapes_do_not_matter():
@@ -83,7 +83,7 @@ def test_one_type_parameter_is_one_element_type():
     assert refusal(types("T", "floats"), VECTOR, unranked(f64)) == (
         "tensor<*xf64> has element type f64, but T is f32 in an earlier value"
     )
-    assert refusal(types("T", "floats").each, VECTOR, unranked(f64)) is None
+    assert refusal(types("T", "floats").independent, VECTOR, unranked(f64)) is None
     assert refusal(types("", "floats"), VECTOR, unranked(f64)) is None
 
 
@@ -122,14 +122,14 @@ def test_sequences_optionals_and_maps():
 
 
 def test_kinds():
-    assert kind_of(VECTOR) == f32
-    assert kind_of(SeqType(OptType(VECTOR))) == SeqType(OptType(unranked(f32)))
-    assert kind_of(MapType(i64, VECTOR)) == MapType(i64, f32)
-    assert kind_of(NONE) == NONE
+    assert erase_shapes(VECTOR) == f32
+    assert erase_shapes(SeqType(OptType(VECTOR))) == SeqType(OptType(unranked(f32)))
+    assert erase_shapes(MapType(i64, VECTOR)) == MapType(i64, f32)
+    assert erase_shapes(NONE) == NONE
 
 
 def test_some_means_one_at_least():
-    constraint = types("T", "floats").some
+    constraint = types("T", "floats").one_or_more
     constraint.verify((VECTOR,), VerificationContext())
     with pytest.raises(VerifyException):
         constraint.verify((), VerificationContext())
@@ -144,14 +144,14 @@ def test_words_name_every_element_type():
 @pytest.mark.parametrize(
     ("constraint", "right", "wrong"),
     [
-        (INT, int_attr(1), IntegerAttr(1, i64)),
-        (REAL, float_attr(1.0), int_attr(1)),
-        (TEXT, string_attr("a"), int_attr(1)),
-        (INTS, int_array_attr(1, 2), ArrayAttr([IntegerAttr(1, i32)])),
-        (INTS, int_array_attr(), int_attr(1)),
-        (REALS, float_array_attr(1.0), int_array_attr(1)),
-        (TEXTS, string_array_attr("a"), ArrayAttr([int_attr(1)])),
-        (TYPE, VECTOR, StringAttr("f32")),
+        (INT_ATTR, int_attr(1), IntegerAttr(1, i64)),
+        (FLOAT_ATTR, float_attr(1.0), int_attr(1)),
+        (STRING_ATTR, string_attr("a"), int_attr(1)),
+        (INT_ARRAY_ATTR, int_array_attr(1, 2), ArrayAttr([IntegerAttr(1, i32)])),
+        (INT_ARRAY_ATTR, int_array_attr(), int_attr(1)),
+        (FLOAT_ARRAY_ATTR, float_array_attr(1.0), int_array_attr(1)),
+        (STRING_ARRAY_ATTR, string_array_attr("a"), ArrayAttr([int_attr(1)])),
+        (TYPE_ATTR, VECTOR, StringAttr("f32")),
     ],
 )
 def test_properties(constraint: AttrConstraint[Attribute], right: Attribute, wrong: Attribute):
@@ -163,5 +163,6 @@ def test_properties(constraint: AttrConstraint[Attribute], right: Attribute, wro
 
 def test_constants():
     assert (
-        refusal(ELEMENTS, int_attr(1)) == "1 : si64 is not a constant tensor such as dense<0> : tensor<1xi64>"
+        refusal(ELEMENTS_ATTR, int_attr(1))
+        == "1 : si64 is not a constant tensor such as dense<0> : tensor<1xi64>"
     )

@@ -20,12 +20,18 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.registry import op_class, op_classes
 from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, NONE, MapType, OptType, SeqType
-from xonnc.tools.onnx_dialect.checks import COMMUTATIVE, NEWEST_ONLY, NOT_REPEATABLE, OBEYED, checks_of
-from xonnc.tools.onnx_dialect.meanings import KEEPS_MEANING, PEER_BOUNDARIES
+from xonnc.tools.onnx_dialect.generate import ROOT, generated
+from xonnc.tools.onnx_dialect.op_checks import (
+    COMMUTATIVE,
+    NEWEST_ONLY,
+    OPERATOR_CHECKS,
+    RANDOM_OPERATORS,
+    checks_of,
+)
+from xonnc.tools.onnx_dialect.op_descriptions import DESCRIPTIONS, OLD_VERSION_NOTES
 from xonnc.tools.onnx_dialect.samples import ATTRIBUTES, SHAPES
-from xonnc.tools.onnx_dialect.sentences import SENTENCES, THEN
+from xonnc.tools.onnx_dialect.version_semantics import COMPATIBLE_VERSIONS, ONNX_MLIR_BOUNDARIES
 from xonnc.tools.onnx_dialect.versions import op_classes as generator_classes
-from xonnc.tools.onnx_dialect.write import ROOT, generated
 
 SCHEMAS = tuple(onnx.defs.get_all_schemas_with_history())
 OPTION = OpSchema.FormalParameterOption
@@ -224,14 +230,14 @@ def test_properties_say_what_they_hold():
 
 def test_entries_of_the_tables_of_meanings_name_versions_that_exist():
     versions = {(schema.name, schema.since_version) for schema in SCHEMAS}
-    for table in (KEEPS_MEANING, PEER_BOUNDARIES):
+    for table in (COMPATIBLE_VERSIONS, ONNX_MLIR_BOUNDARIES):
         assert {(name, version) for name, found in table.items() for version in found} <= versions
 
 
 def test_hand_written_sentences_are_for_ops_that_exist():
     names = {op.name.removeprefix("onnx.") for op in op_classes()}
-    assert SENTENCES.keys() <= names | {op.OP_TYPE for op in op_classes()}
-    for table in (THEN, SHAPES, ATTRIBUTES):
+    assert DESCRIPTIONS.keys() <= names | {op.OP_TYPE for op in op_classes()}
+    for table in (OLD_VERSION_NOTES, SHAPES, ATTRIBUTES):
         assert table.keys() <= names
 
 
@@ -242,9 +248,9 @@ def test_hand_written_rules_are_for_operators_that_exist():
         | {f"{name}!" for name in operators}
         | {op.name.removeprefix("onnx.") for op in op_classes()}
     )
-    for names, expression in OBEYED:
+    for names, expression in OPERATOR_CHECKS:
         assert set(names.split()) <= known, expression
-    assert NEWEST_ONLY | NOT_REPEATABLE | COMMUTATIVE <= operators
+    assert NEWEST_ONLY | RANDOM_OPERATORS | COMMUTATIVE <= operators
 
 
 def test_every_rule_is_carried_by_the_operators_it_is_for():
@@ -255,13 +261,13 @@ def test_every_rule_is_carried_by_the_operators_it_is_for():
         for check in checks_of(op_class.name, op_class.operator, op_class.until is None)
         for name in (op_class.name, op_class.operator.name, f"{op_class.operator.name}!")
     }
-    wanted = {(name, expression) for names, expression in OBEYED for name in names.split()}
+    wanted = {(name, expression) for names, expression in OPERATOR_CHECKS for name in names.split()}
     assert wanted <= carried
 
 
 def test_every_text_of_a_rule_is_expected_by_a_test():
     tests = "".join(path.read_text() for path in (ROOT / "test/lit/dialects/onnx").rglob("*.mlir"))
-    quoted = {text for _, expression in OBEYED for text in re.findall(r'"([^"]*)"', expression)}
+    quoted = {text for _, expression in OPERATOR_CHECKS for text in re.findall(r'"([^"]*)"', expression)}
     texts = {text for text in quoted if " " in text}
     assert len(texts) > 40
     assert not [text for text in texts if text not in tests]

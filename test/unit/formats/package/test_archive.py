@@ -14,16 +14,23 @@ import pytest
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.formats.package.archive import MANIFEST, MAX_MANIFEST_BYTES, read_package, write_package
-from xonnc.formats.package.manifest import Manifest, Port, Step, Tensor, read_manifest, write_manifest
+from xonnc.formats.package.manifest import (
+    Manifest,
+    PackagePort,
+    PackageStep,
+    TensorInfo,
+    read_manifest,
+    write_manifest,
+)
 
 FIRST, SECOND = b"a loadable", b"a model"
 Change = Callable[[dict[str, Any]], object]
 
 
-def steps(*contents: bytes) -> tuple[Step, ...]:
+def steps(*contents: bytes) -> tuple[PackageStep, ...]:
     digests = [hashlib.sha256(content).hexdigest() for content in contents]
     return (
-        Step(
+        PackageStep(
             "dla",
             "parts/0.nvdla",
             len(contents[0]),
@@ -32,23 +39,23 @@ def steps(*contents: bytes) -> tuple[Step, ...]:
             ("m",),
             {"m": QuantizationParameters(0.5, -3)},
         ),
-        Step("cpu", "parts/1.onnx", len(contents[1]), digests[1], ("m",), ("y",), {}),
+        PackageStep("cpu", "parts/1.onnx", len(contents[1]), digests[1], ("m",), ("y",), {}),
     )
 
 
 def manifest() -> Manifest:
-    image, scores = Tensor("float32", (1, 3, 8, 8)), Tensor("int64", (None, 4))
+    image, scores = TensorInfo("float32", (1, 3, 8, 8)), TensorInfo("int64", (None, 4))
     return Manifest(
         target="nv_small",
-        inputs=(Port("image", "x"),),
-        outputs=(Port("scores", "y"),),
-        values={"x": image, "m": Tensor("float32", None), "y": scores},
+        inputs=(PackagePort("image", "x"),),
+        outputs=(PackagePort("scores", "y"),),
+        values={"x": image, "m": TensorInfo("float32", None), "y": scores},
         steps=steps(FIRST, SECOND),
     )
 
 
 def written(path: Path) -> Path:
-    unknown = [Step(s.kind, s.file, 0, "", s.inputs, s.outputs, s.grids) for s in manifest().steps]
+    unknown = [PackageStep(s.kind, s.file, 0, "", s.inputs, s.outputs, s.grids) for s in manifest().steps]
     said = manifest()
     blank = Manifest(said.target, said.inputs, said.outputs, said.values, tuple(unknown))
     size = write_package(path, blank, [lambda to: to.write(FIRST), lambda to: to.write(SECOND)])

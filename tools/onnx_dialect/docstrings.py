@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 
+from xonnc.tools.onnx_dialect.op_descriptions import DESCRIPTIONS
 from xonnc.tools.onnx_dialect.schemas import Operator
-from xonnc.tools.onnx_dialect.sentences import SENTENCES
 
 WIDTH = 104
 """Columns a docstring may fill, inside a class."""
@@ -15,12 +15,12 @@ _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 _TAG = re.compile(r"</?\w+/?>")
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)`'\"\]])\.(?=\s|$)")
 _AS_IN_NUMPY = re.compile(r",[^,]*broadcast[^.;]*as in numpy([.;])")
-_LONGEST = 320
+_MAX_LENGTH = 320
 
 
 def summary(op: str, operator: Operator) -> str:
     """One paragraph for the op of this name, wrapped."""
-    words = SENTENCES.get(op) or SENTENCES.get(operator.name) or _first_sentences(operator.doc)
+    words = DESCRIPTIONS.get(op) or DESCRIPTIONS.get(operator.name) or _first_sentences(operator.doc)
     if is_broadcast_by_attribute(operator):
         words = _AS_IN_NUMPY.sub(r"\1", words)
     return wrapped(words)
@@ -44,5 +44,5 @@ def _first_sentences(doc: str) -> str:
     ends = [match.end() for match in _SENTENCE_END.finditer(paragraph)]
     if not ends:
         return paragraph.rstrip(" :.,") + "."
-    end = ends[1] if len(ends) > 1 and ends[1] < _LONGEST else ends[0]
+    end = ends[1] if len(ends) > 1 and ends[1] < _MAX_LENGTH else ends[0]
     return paragraph[:end]

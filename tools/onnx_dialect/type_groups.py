@@ -23,7 +23,7 @@ _ORDER = (
 )
 
 
-def in_words(types: Collection[str]) -> str:
+def group_types(types: Collection[str]) -> str:
     """`{"f16", "f32", "f64", "i1"}` is `i1 floats`; sequences and optionals are grouped by what they hold."""
     return " ".join(_words(set(types)))
 
@@ -32,7 +32,7 @@ def _words(types: set[str]) -> Iterator[str]:
     for head in ("seq", "opt"):
         inner = {type_[len(head) + 1 : -1] for type_ in types if type_.startswith(f"{head}<")}
         types -= {f"{head}<{type_}>" for type_ in inner}
-        types |= {f"{head}<{in_words(inner)}>"} if inner else set()
+        types |= {f"{head}<{group_types(inner)}>"} if inner else set()
     for word in _ORDER:
         members = GROUPS.get(word, word).split(" ")
         if types.issuperset(members):

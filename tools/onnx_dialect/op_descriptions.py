@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 _REDUCED = "along `axes`, all of them by default; `keepdims` keeps them with size 1."
 
-SENTENCES: Mapping[str, str] = {
+DESCRIPTIONS: Mapping[str, str] = {
     # Elementwise.
     "Abs": "`Y = |X|`, element by element.",
     "Acos": "`output = arccos(input)`, element by element.",
@@ -242,7 +242,7 @@ _FLATTENED = "The input is flattened to a matrix at `axis` first."
 _BY_ATTRIBUTE = "B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are equal."
 _STATISTICS = "`is_test` chooses between inference and training; `spatial` is 1 for one mean a channel."
 
-THEN: Mapping[str, str] = {
+OLD_VERSION_NOTES: Mapping[str, str] = {
     **dict.fromkeys("AddV6 DivV6 MulV6 SubV6".split(), _BY_ATTRIBUTE),
     **dict.fromkeys(
         "AddV1 AndV1 DivV1 EqualV1 GreaterV1 LessV1 MulV1 OrV1 SubV1 XorV1".split(), _BY_ATTRIBUTE

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from xonnc.tools.onnx_dialect import lit_tests, reference, source
-from xonnc.tools.onnx_dialect.themes import BY_HAND, TITLES, TOPICS, theme_of, title_of, topic_of
+from xonnc.tools.onnx_dialect.themes import HANDWRITTEN, TITLES, TOPICS, theme_of, title_of, topic_of
 from xonnc.tools.onnx_dialect.versions import OpClass, op_classes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +58,7 @@ def _by_theme() -> dict[str, dict[str | None, list[OpClass]]]:
 
 def _all_classes() -> Iterator[OpClass]:
     for (_, name), classes in op_classes().items():
-        if name not in BY_HAND:
+        if name not in HANDWRITTEN:
             yield from classes
 
 

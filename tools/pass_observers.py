@@ -17,7 +17,7 @@ _STATUS = Path("/proc/self/status")
 
 
 @dataclass
-class Announcer:
+class PassAnnouncer:
     """Tells each pass as it begins (`-v`)."""
 
     tool: str

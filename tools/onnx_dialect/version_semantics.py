@@ -19,7 +19,7 @@ LAYOUT = "layout = 0 is the order of dimensions there was"
 TENSOR_TWINS = "attributes that hold the same lists as tensors; absent in older models"
 DEPRECATION = "only the deprecation is new"
 
-KEEPS_MEANING: Mapping[str, Mapping[int, str]] = {
+COMPATIBLE_VERSIONS: Mapping[str, Mapping[int, str]] = {
     "Abs": {13: WORDING},
     "Add": {14: WORDING},
     "ArgMax": {11: NEGATIVE_AXES, 12: "select_last_index = 0 takes the first, as numpy did", 13: WORDING},
@@ -159,7 +159,7 @@ RoiAlign 16 (coordinates of old were not shifted by half a pixel), and wherever 
 Hardmax, LogSoftmax and Softmax 13 (which also stop flattening to a matrix), Selu 6, Split 2.
 """
 
-PEER_BOUNDARIES: Mapping[str, frozenset[int]] = {
+ONNX_MLIR_BOUNDARIES: Mapping[str, frozenset[int]] = {
     "Clip": frozenset({12, 13}),
     "Pad": frozenset({13, 19, 21}),
     "ReduceMax": frozenset({20}),

@@ -17,7 +17,7 @@ _COORDINATES = (
 _REDUCE = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
 _REDUCTIONS = " ".join(f"Reduce{name}" for name in _REDUCE.split())
 
-RULES: Mapping[str, tuple[str, str]] = {
+CHECK_SIGNATURES: Mapping[str, tuple[str, str]] = {
     "affine_grid": ("shapes", ""),
     "at_least": ("values", "p"),
     "attention": ("heads", ""),
@@ -101,7 +101,7 @@ RULES: Mapping[str, tuple[str, str]] = {
 }
 """Every rule: its module, and what its first arguments name: values of the op, or properties."""
 
-OBEYED: tuple[tuple[str, str], ...] = (
+OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
     # Axes.
     (
         "ArgMax ArgMin Gather GatherElements Scatter ScatterElements",
@@ -575,7 +575,7 @@ NEWEST_ONLY = frozenset(
 )
 """Operators whose older versions obey other rules: flattened shapes, broadcasts by attribute, typos."""
 
-NOT_REPEATABLE = frozenset(
+RANDOM_OPERATORS = frozenset(
     "Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split()
 )
 """Operators that draw random numbers: two equal ones must not become one."""
@@ -585,7 +585,7 @@ COMMUTATIVE = frozenset("Add And BitwiseAnd BitwiseOr BitwiseXor Equal Max Mean 
 
 
 @dataclass(frozen=True)
-class Check:
+class OpCheck:
     """A rule an op class obeys."""
 
     module: str
@@ -594,18 +594,18 @@ class Check:
     """The expression that makes it, `axis_in_range("axis", "input")`."""
 
 
-def checks_of(name: str, operator: Operator, is_newest: bool) -> Iterator[Check]:
+def checks_of(name: str, operator: Operator, is_newest: bool) -> Iterator[OpCheck]:
     """The rules of one version of an operator, whose class is called `name`, in the order they are tried."""
     values = {value.field for value in operator.values}
     properties = {attribute.field for attribute in operator.properties}
-    for names, expression in OBEYED:
+    for names, expression in OPERATOR_CHECKS:
         rule = expression.partition("(")[0]
-        module, kinds = RULES[rule]
+        module, kinds = CHECK_SIGNATURES[rule]
         if _is_for(names.split(), name, operator.name, is_newest) and all(
             field in (values if kind == "v" else properties)
             for field, kind in zip(_arguments(expression), kinds, strict=False)
         ):
-            yield Check(module, rule, expression)
+            yield OpCheck(module, rule, expression)
 
 
 def _is_for(names: Sequence[str], name: str, operator: str, is_newest: bool) -> bool:

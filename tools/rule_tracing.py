@@ -15,7 +15,7 @@ from xonnc.rewriting.statistics import watching
 
 
 @dataclass
-class WatchedRules:
+class RuleTrace:
     """The rules whose names match one of the patterns; remembers all names it is asked for."""
 
     patterns: tuple[str, ...]
@@ -44,12 +44,12 @@ class WatchedRules:
 
 
 @contextmanager
-def watched_rules(asked: Sequence[str]) -> Generator[None]:
+def trace_rules(asked: Sequence[str]) -> Generator[None]:
     """Remarks on every attempt of the rules named (`A,B`, `Recompose*`) inside the block."""
     if not asked:
         yield
         return
-    watched = WatchedRules(tuple(name for names in asked for name in names.split(",")))
+    watched = RuleTrace(tuple(name for names in asked for name in names.split(",")))
     with watching(watched, watched.tell):
         yield
     for pattern in watched.untried():
