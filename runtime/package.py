@@ -24,7 +24,7 @@ from xonnc.formats.nvdla.checks.check import require_fitting
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.onnx.embedded_models import program, require_self_contained
 from xonnc.formats.package.archive import Package, read_package
-from xonnc.formats.package.manifest import Step, Tensor
+from xonnc.formats.package.manifest import PackageStep, TensorInfo
 from xonnc.runtime.nvdla.simulator import Mode, Simulator
 from xonnc.runtime.nvdla.tensors import BoundTensor
 from xonnc.runtime.reference import open_session
@@ -82,12 +82,12 @@ class LoadedPackage:
                 self._steps.append(_on_cpu(step, part, name, engine))
 
     @property
-    def inputs(self) -> dict[str, Tensor]:
+    def inputs(self) -> dict[str, TensorInfo]:
         """What the model takes, by name."""
         return {port.name: self.manifest.values[port.value] for port in self.manifest.inputs}
 
     @property
-    def outputs(self) -> dict[str, Tensor]:
+    def outputs(self) -> dict[str, TensorInfo]:
         """What the model gives, by name."""
         return {port.name: self.manifest.values[port.value] for port in self.manifest.outputs}
 
@@ -139,7 +139,7 @@ def load_package(
     return LoadedPackage(read_package(Path(path)), target, mode, engine)
 
 
-def _check_fits(name: str, value: Any, tensor: Tensor) -> None:
+def _check_fits(name: str, value: Any, tensor: TensorInfo) -> None:
     """Whether an array is of the type and shape said; sequences and the like are left to the part."""
     if tensor.type in ("Seq", "Opt", "Map"):
         return
@@ -157,7 +157,7 @@ def _check_fits(name: str, value: Any, tensor: Tensor) -> None:
         raise XonncError(f"input '{name}': shape {list(array.shape)}, the model takes {said}")
 
 
-def _check_ports(step: Step, simulator: Simulator, name: str) -> None:
+def _check_ports(step: PackageStep, simulator: Simulator, name: str) -> None:
     for what, said, bound in (
         ("inputs", step.inputs, simulator.inputs),
         ("outputs", step.outputs, simulator.outputs),
@@ -169,7 +169,7 @@ def _check_ports(step: Step, simulator: Simulator, name: str) -> None:
             )
 
 
-def _on_dla(step: Step, simulator: Simulator, values: Mapping[str, Tensor]) -> Run:
+def _on_dla(step: PackageStep, simulator: Simulator, values: Mapping[str, TensorInfo]) -> Run:
     """
     A step in the simulator: the loadable says how numbers become its integers and back.
 
@@ -191,7 +191,7 @@ def _on_dla(step: Step, simulator: Simulator, values: Mapping[str, Tensor]) -> R
     return run
 
 
-def _as_said(name: str, numbers: Array, tensor: Tensor, step: Step) -> Array:
+def _as_said(name: str, numbers: Array, tensor: TensorInfo, step: PackageStep) -> Array:
     shape = [size for size in tensor.shape or () if size is not None]
     if tensor.shape is None or len(shape) != len(tensor.shape) or prod(shape) != numbers.size:
         raise XonncError(
@@ -204,7 +204,7 @@ def _as_said(name: str, numbers: Array, tensor: Tensor, step: Step) -> Array:
     return numbers.reshape(shape).astype(dtype)
 
 
-def _on_cpu(step: Step, part: bytes, name: str, wanted: Engine | None) -> tuple[str, Run]:
+def _on_cpu(step: PackageStep, part: bytes, name: str, wanted: Engine | None) -> tuple[str, Run]:
     """A step by the engine wanted, else in onnxruntime or the reference evaluator; and which of them."""
     made = None if wanted is None else wanted(part, name)
     engine, outputs_of = made or _engine(part, name)

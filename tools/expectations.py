@@ -1,4 +1,4 @@
-"""`--verify-diagnostics`: compare `// expected-error@+1 {{…}}` comments with the diagnostics that were produced."""
+"""`--verify-diagnostics`: compare `// expected-error@+1 {{…}}` comments with the diagnostics produced."""
 
 from __future__ import annotations
 
