@@ -29,7 +29,9 @@ def summary(of: type[object]) -> str:
 def options(of: type[ModulePass]) -> Mapping[str, str]:
     """A pass's options as written on a command line, with their defaults."""
     return {
-        field.name.replace("_", "-"): _shown(field.default) for field in fields(of) if field.name != "name"
+        field.name.replace("_", "-"): _shown(field.default)
+        for field in fields(of)
+        if field.name != "name" and not field.metadata.get("hidden")
     }
 
 

@@ -42,17 +42,17 @@ def no_kernel(op: Operation) -> str:
     return reason.data if isinstance(reason, StringAttr) else ""
 
 
-def without_kernel(root: Operation) -> Iterator[Operation]:
+def ops_without_kernel(root: Operation) -> Iterator[Operation]:
     """The ops within `root`, itself included, that were not converted."""
     return (op for op in root.walk() if NO_KERNEL in op.attributes)
 
 
-def set_places(op: Operation, name: str, places: Sequence[int]) -> None:
+def set_locations(op: Operation, name: str, places: Sequence[int]) -> None:
     """Says where the results of an op lie: `OFFSETS` or `BLOCKS`."""
     op.attributes[name] = DenseArrayBase.from_list(i64, places)
 
 
-def place_of(value: SSAValue, name: str) -> int | None:
+def location_of(value: SSAValue, name: str) -> int | None:
     """The offset (`OFFSETS`) or block (`BLOCKS`) of a value; `None` if it has none."""
     held = value.owner.attributes.get(name) if isinstance(value.owner, Operation) else None
     if not isinstance(held, DenseArrayBase):

@@ -32,7 +32,7 @@ from xonnc.dialects.krnl.memory import (
     StoreOp,
     TransposeOp,
 )
-from xonnc.dialects.krnl.prepacked_weights import Packings
+from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import LoopType
 
@@ -76,4 +76,4 @@ OPS = (
 
 def new_krnl() -> Dialect:
     """A dialect object of one context, which holds what was made of its constants."""
-    return Dialect("krnl", list(OPS), [LayoutAttr, LoopType], [Packings()])
+    return Dialect("krnl", list(OPS), [LayoutAttr, LoopType], [PrepackedWeights()])

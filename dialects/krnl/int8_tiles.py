@@ -69,7 +69,7 @@ class ByteConvOp(IRDLOperation):
     channels = var_operand_def(MemRefType)
     images = var_operand_def(MemRefType)
     range = var_operand_def(IndexType)
-    open_sizes = var_operand_def(IndexType)
+    dynamic_sizes = var_operand_def(IndexType)
     rest = region_def("single_block")
     kernel = prop_def(DenseArrayBase.constr(i64))
     strides = prop_def(DenseArrayBase.constr(i64))
@@ -101,24 +101,24 @@ class ByteConvOp(IRDLOperation):
         return -(-self.vectors // int(self.tile.get_values()[1]))
 
     @property
-    def turns_of_image(self) -> int:
+    def iterations_per_image(self) -> int:
         """How many turns there are of each image."""
         return self.panels * int(self.out.get_values()[0])
 
     @property
-    def has_open_images(self) -> bool:
+    def has_dynamic_batch(self) -> bool:
         """Whether the run tells how many images there are."""
         return shape_of(self.y)[0] == DYNAMIC_INDEX
 
     @property
-    def has_open_columns(self) -> bool:
+    def has_dynamic_columns(self) -> bool:
         """Whether the run tells how many columns there are."""
         return int(self.out.get_values()[1]) == DYNAMIC_INDEX
 
     @property
-    def turns(self) -> int:
+    def iterations(self) -> int:
         """How many turns there are; of one image if the run tells how many there are."""
-        return self.turns_of_image * (1 if self.has_open_images else shape_of(self.y)[0])
+        return self.iterations_per_image * (1 if self.has_dynamic_batch else shape_of(self.y)[0])
 
     def verify_(self) -> None:
         """Ranks, pairs of sizes above 0, whole vectors of channels, weights of the width they need."""
@@ -126,7 +126,7 @@ class ByteConvOp(IRDLOperation):
             if len(shape_of(buffer)) != 4:
                 raise VerifyException(f"krnl.byte_conv: {name} has 4 axes, found {len(shape_of(buffer))}")
         require_pairs(self, ("kernel", "strides", "dilations", "tile"))
-        self._verify_open_sizes()
+        self._verify_dynamic_sizes()
         for name, buffer, size in (("y", self.y, self.lanes.value.data), ("x", self.x, self.terms)):
             if shape_of(buffer)[3] % size:
                 raise VerifyException(
@@ -149,12 +149,12 @@ class ByteConvOp(IRDLOperation):
                 f"krnl.byte_conv: its region ends with what is stored, {element_of(self.y)}"
             )
 
-    def _verify_open_sizes(self) -> None:
+    def _verify_dynamic_sizes(self) -> None:
         """A number for each size that the run tells; columns of one row alone are told."""
-        count = self.has_open_images + self.has_open_columns
-        if len(self.open_sizes) != count:
-            raise VerifyException(f"krnl.byte_conv: {count} sizes are open, found {len(self.open_sizes)}")
-        if not self.has_open_columns:
+        count = self.has_dynamic_batch + self.has_dynamic_columns
+        if len(self.dynamic_sizes) != count:
+            raise VerifyException(f"krnl.byte_conv: {count} sizes are open, found {len(self.dynamic_sizes)}")
+        if not self.has_dynamic_columns:
             require_pairs(self, ("out",))
             return
         if shape_of(self.y)[:2] != (1, 1) or shape_of(self.x)[:2] != (1, 1):

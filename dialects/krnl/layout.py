@@ -57,12 +57,12 @@ class LayoutAttr(ParametrizedAttribute):
         return LayoutAttr(StringAttr(PIXELS), IntAttr(multiple), ArrayAttr(map(IntAttr, halo)))
 
     @property
-    def is_of_blocks(self) -> bool:
+    def is_channel_blocked(self) -> bool:
         """Whether it is of blocks of channels."""
         return self.order.data == BLOCKS
 
     @property
-    def sides(self) -> tuple[int, ...]:
+    def halo_sizes(self) -> tuple[int, ...]:
         """Zeros at the top, left, bottom and right."""
         return tuple(side.data for side in self.halo)
 
@@ -84,17 +84,17 @@ class LayoutAttr(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            printer.print_string(f"{self.order.data}{self.lanes.data}{'c' * self.is_of_blocks}")
-            if any(self.sides):
-                printer.print_string(f", halo = [{', '.join(map(str, self.sides))}]")
+            printer.print_string(f"{self.order.data}{self.lanes.data}{'c' * self.is_channel_blocked}")
+            if any(self.halo_sizes):
+                printer.print_string(f", halo = [{', '.join(map(str, self.halo_sizes))}]")
 
     def verify(self) -> None:
         if self.order.data not in (BLOCKS, PIXELS):
             raise VerifyException(f"an order is {BLOCKS} or {PIXELS}, found {self.order.data}")
         if self.lanes.data < 1:
             raise VerifyException(f"a block has one channel at least, found {self.lanes.data}")
-        if len(self.sides) != 4 or min(self.sides) < 0:
-            raise VerifyException(f"a halo is four numbers from 0 on, found {list(self.sides)}")
+        if len(self.halo_sizes) != 4 or min(self.halo_sizes) < 0:
+            raise VerifyException(f"a halo is four numbers from 0 on, found {list(self.halo_sizes)}")
 
 
 def layout_of(value: SSAValue) -> LayoutAttr | None:

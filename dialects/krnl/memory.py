@@ -200,7 +200,7 @@ class TransposeOp(IRDLOperation):
     src = operand_def(MemRefType)
     dest_indices = var_operand_def(IndexType)
     src_indices = var_operand_def(IndexType)
-    open_strides = var_operand_def(IndexType)
+    dynamic_strides = var_operand_def(IndexType)
     size = prop_def(IntegerAttr.constr(i64))
     strides = prop_def(DenseArrayBase.constr(i64))
 
@@ -216,10 +216,10 @@ class TransposeOp(IRDLOperation):
         strides = self.strides.get_values()
         if len(strides) != 2:
             raise VerifyException("krnl.transpose: strides holds two numbers")
-        if len(self.open_strides) != strides.count(DYNAMIC_INDEX):
+        if len(self.dynamic_strides) != strides.count(DYNAMIC_INDEX):
             raise VerifyException(
                 f"krnl.transpose: {strides.count(DYNAMIC_INDEX)} strides are open, found "
-                f"{len(self.open_strides)}"
+                f"{len(self.dynamic_strides)}"
             )
         if element_of(self.dest) != element_of(self.src):
             raise VerifyException("element type of 'src' matches element type of 'dest'")
@@ -345,8 +345,8 @@ class CallOp(IRDLOperation):
     parameters = var_operand_def()
     func_name = prop_def(StringAttr, prop_name="funcName")
     num_of_output = prop_def(IntegerAttr, prop_name="numOfOutput", default_value=IntegerAttr(1, SI64))
-    turns = opt_prop_def(IntegerAttr)
-    turns_of = opt_prop_def(IntegerAttr, prop_name="turnsOf")
+    iterations = opt_prop_def(IntegerAttr, prop_name="turns")
+    iterations_parameter = opt_prop_def(IntegerAttr, prop_name="turnsOf")
     in_place = opt_prop_def(DenseArrayBase.constr(i64), prop_name="inPlace")
     returned = var_result_def(AnySignlessIntegerType)
 
@@ -356,7 +356,7 @@ class CallOp(IRDLOperation):
         name: str,
         outputs: Sequence[SSAValue],
         inputs: Sequence[SSAValue],
-        turns: int | SSAValue = 0,
+        iterations: int | SSAValue = 0,
         sizes: Sequence[SSAValue] = (),
     ) -> CallOp:
         """A call of the kernel `name`, which takes a range if there are turns: a number or one of `sizes`."""
@@ -365,10 +365,10 @@ class CallOp(IRDLOperation):
             "funcName": StringAttr(name),
             "numOfOutput": IntegerAttr(len(outputs), SI64),
         }
-        if isinstance(turns, SSAValue):
-            properties["turnsOf"] = IntegerAttr(parameters.index(turns), i64)
-        elif turns:
-            properties["turns"] = IntegerAttr(turns, i64)
+        if isinstance(iterations, SSAValue):
+            properties["turnsOf"] = IntegerAttr(parameters.index(iterations), i64)
+        elif iterations:
+            properties["turns"] = IntegerAttr(iterations, i64)
         return cls(operands=[parameters], properties=properties, result_types=[[]])
 
     @property
@@ -385,11 +385,11 @@ class CallOp(IRDLOperation):
     def verify_(self) -> None:
         """Turns are a number or a parameter that is one; pairs in place are one written, one read."""
         self._verify_in_place()
-        if self.turns_of is not None:
-            place = self.turns_of.value.data
+        if self.iterations_parameter is not None:
+            place = self.iterations_parameter.value.data
             if not 0 <= place < len(self.parameters) or self.parameters[place].type != INDEX:
                 raise VerifyException(f"krnl.call: parameter {place}, of which turns are, is no index")
-            if self.turns is not None:
+            if self.iterations is not None:
                 raise VerifyException("krnl.call: turns are a number or a parameter, not both")
 
     def _verify_in_place(self) -> None:

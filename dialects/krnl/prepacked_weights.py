@@ -12,19 +12,19 @@ from xdsl.dialect_interfaces import DialectInterface
 Array: TypeAlias = npt.NDArray[Any]
 
 
-class Packings(DialectInterface):
+class PrepackedWeights(DialectInterface):
     """What was made of constants: programs for other shapes of the same model share it."""
 
     def __init__(self) -> None:
         self._made: dict[Hashable, tuple[Array, Array]] = {}
 
     @staticmethod
-    def of(ctx: Context) -> Packings:
+    def of(ctx: Context) -> PrepackedWeights:
         """The packings of a context, whose krnl dialect is loaded if need be; new ones if it has none."""
         if "krnl" in ctx.registered_dialect_names:
             ctx.get_optional_dialect("krnl")
-        found = (dialect.get_interface(Packings) for dialect in ctx.loaded_dialects)
-        return next((each for each in found if each is not None), None) or Packings()
+        found = (dialect.get_interface(PrepackedWeights) for dialect in ctx.loaded_dialects)
+        return next((each for each in found if each is not None), None) or PrepackedWeights()
 
     def packed(self, source: Array, how: Hashable, make: Callable[[], Array]) -> Array:
         """What `make` makes of a constant that nobody writes to, in a way that `how` tells from others."""

@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.krnl.memory import shape_of
 from xonnc.dialects.krnl.verification import require_pairs, require_range
 
-MANY_PANELS = 8
+MIN_PARALLEL_PANELS = 8
 """So many panels of columns are shared out well among threads; each stays in a cache meanwhile."""
 
 ACTIVATIONS = ("none", "relu")
@@ -67,7 +67,7 @@ class GemmOp(IRDLOperation):
     bias = opt_operand_def(MemRefType)
     range = var_operand_def(IndexType)
     """Which turns: products, panels or tiles of rows, whichever `turns_along` says."""
-    open_sizes = var_operand_def(IndexType)
+    dynamic_sizes = var_operand_def(IndexType)
     m = prop_def(IntegerAttr)
     n = prop_def(IntegerAttr)
     k = prop_def(IntegerAttr)
@@ -90,7 +90,7 @@ class GemmOp(IRDLOperation):
         return [attribute.value.data for attribute in (self.m, self.n, self.k)]
 
     @property
-    def turns_along(self) -> tuple[str, int]:
+    def iteration_space(self) -> tuple[str, int]:
         """
         What turns are, `products`, `panels` or `rows`, and how many there are.
 
@@ -106,20 +106,20 @@ class GemmOp(IRDLOperation):
             regular = is_regular(self.batch_a.get_values()) and is_regular(self.batch_b.get_values())
             return ("products", len(self.batch_a.get_values())) if regular else ("rows", 1)
         panels, tiles = -(-n // columns), -(-m // rows)
-        return ("panels", panels) if panels >= min(tiles, MANY_PANELS) else ("rows", tiles)
+        return ("panels", panels) if panels >= min(tiles, MIN_PARALLEL_PANELS) else ("rows", tiles)
 
     @property
-    def turns(self) -> int:
+    def iterations(self) -> int:
         """How many turns there are."""
-        return self.turns_along[1]
+        return self.iteration_space[1]
 
     def verify_(self) -> None:
         """Sizes above 0, a tile of two sizes, a known activation, as many matrices of A as of B."""
         if min(1 if size == DYNAMIC_INDEX else size for size in self.sizes) < 1:
             raise VerifyException(f"krnl.gemm: m, n and k are above 0, found {self.sizes}")
         count = self.sizes.count(DYNAMIC_INDEX) + (self.open_batch is not None)
-        if len(self.open_sizes) != count:
-            raise VerifyException(f"krnl.gemm: {count} sizes are open, found {len(self.open_sizes)}")
+        if len(self.dynamic_sizes) != count:
+            raise VerifyException(f"krnl.gemm: {count} sizes are open, found {len(self.dynamic_sizes)}")
         if self.open_batch is not None and len(self.open_batch.get_values()) != 2:
             raise VerifyException("krnl.gemm: open_batch holds two numbers")
         tile = self.tile.get_values()
@@ -198,14 +198,14 @@ class ConvOp(IRDLOperation):
         return shape_of(self.y)[1]
 
     @property
-    def turns_of_image(self) -> int:
+    def iterations_per_image(self) -> int:
         """How many turns an image has."""
         return self.panels * int(self.out.get_values()[0])
 
     @property
-    def turns(self) -> int:
+    def iterations(self) -> int:
         """How many turns there are; what an image has if only a run tells how many there are."""
-        return self.turns_of_image * (1 if self.images else shape_of(self.y)[0])
+        return self.iterations_per_image * (1 if self.images else shape_of(self.y)[0])
 
     def verify_(self) -> None:
         """Ranks, pairs of sizes above 0, a range of two, places of a residual where there is one."""

@@ -95,7 +95,7 @@ def emit_conv(
     def tile(place: Place, pixels: int, width: int) -> None:
         _tile(conv, place, pixels, width)
 
-    images = open_images[0] if open_images else op.turns // op.turns_of_image
+    images = open_images[0] if open_images else op.iterations // op.iterations_per_image
     grid = Grid(images, op.blocks, _sizes(op.out), _sizes(op.tile))
     over_tiles(to, turns, grid, tile)
 

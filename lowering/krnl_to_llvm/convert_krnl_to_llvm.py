@@ -93,7 +93,7 @@ def _lowered(function: FuncOp, vector_bytes: int) -> llvm.FuncOp:
 def _called(call: CallOp) -> llvm.FuncOp:
     """The declaration of the kernel that a call needs."""
     parameters = [each.type for each in call.parameters]
-    if call.turns is not None or call.turns_of is not None:
+    if call.iterations is not None or call.iterations_parameter is not None:
         parameters += [IndexType(), IndexType()]
     return declared(call.func_name.data, parameters, [each.type for each in call.returned])
 

@@ -58,7 +58,7 @@ def emit_gemm(
     m, n, k = (next(given) if size == DYNAMIC_INDEX else size for size in op.sizes)
     lanes = max(1, vector_bytes // size_of(element))
     all_panels, all_rows = _steps(to, n, columns), _steps(to, m, rows)
-    along, count = op.turns_along
+    along, count = op.iteration_space
 
     def one(start_c: SSAValue | int, start_a: SSAValue | int, start_b: SSAValue | int) -> None:
         product = _Product(

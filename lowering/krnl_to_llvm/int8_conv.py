@@ -53,9 +53,9 @@ def emit_byte_conv(
         _store(conv, place, _sums(conv, place, pixels, width), width)
 
     given = iter(open_sizes)
-    images = next(given) if op.has_open_images else shape_of(op.y)[0]
+    images = next(given) if op.has_dynamic_batch else shape_of(op.y)[0]
     rows, columns = _pair(op.out)
-    out = rows, next(given) if op.has_open_columns else columns
+    out = rows, next(given) if op.has_dynamic_columns else columns
     grid = Grid(images, op.vectors, out, _pair(op.tile))
     over_tiles(to, turns, grid, tile)
 
@@ -73,7 +73,7 @@ def _offset(
     _, rows, columns, channels = shape_of(buffer)
     image, _, row, column = place
     offset = to.scaled(column, strides[1] * channels)
-    if conv.op.has_open_columns:
+    if conv.op.has_dynamic_columns:
         return offset
     offset = to.plus(offset, to.scaled(image, rows * columns * channels))
     offset = to.plus(offset, to.scaled(row, strides[0] * columns * channels))

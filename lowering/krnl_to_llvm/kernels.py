@@ -80,7 +80,11 @@ def _emit_row(to: Emitter, table: SSAValue, row: Row) -> None:
     for step in row:
         match step:
             case KernelCall():
-                end = to.number(step.turns) if step.turns_of is None else _size(to, table, step.turns_of)
+                end = (
+                    to.number(step.iterations)
+                    if step.iterations_parameter is None
+                    else _size(to, table, step.iterations_parameter)
+                )
                 _call(to, step, table, [to.number(0), end])
             case Part():
                 to.do(llvm.CallOp(step.function, table))
@@ -136,7 +140,7 @@ def emit_step(name: str, step: KernelCall) -> llvm.FuncOp:
 def _call(to: Emitter, step: KernelCall, table: SSAValue, turns: Sequence[SSAValue]) -> None:
     pointers = [to.add(llvm.LoadOp(_slot(to, table, place), POINTER)) for place in step.places]
     sizes = [_size(to, table, place) for place in step.sizes]
-    takes_range = step.turns or step.turns_of is not None
+    takes_range = step.iterations or step.iterations_parameter is not None
     to.do(llvm.CallOp(step.kernel, *pointers, *sizes, *(turns if takes_range else ())))
 
 

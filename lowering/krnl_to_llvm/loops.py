@@ -89,14 +89,14 @@ class BodyEmitter:
         """A tile of a product or a convolution."""
         match op:
             case GemmOp():
-                sizes = [self.values[size] for size in op.open_sizes]
+                sizes = [self.values[size] for size in op.dynamic_sizes]
                 emit_gemm(self.to, op, self._buffers(op), self._turns_of(op), self.vector_bytes, sizes)
             case ConvOp():
                 images = [self.values[count] for count in op.images]
                 epilogue = None if op.epilogue is None else self._function(op.epilogue)
                 emit_conv(self.to, op, self._buffers(op), self._turns_of(op), images, epilogue)
             case ByteConvOp():
-                sizes = [self.values[size] for size in op.open_sizes]
+                sizes = [self.values[size] for size in op.dynamic_sizes]
                 turns, rest = self._turns_of(op), self._rest_of(op)
                 emit_byte_conv(self.to, op, self._buffers(op), turns, sizes, rest)
 
@@ -132,10 +132,10 @@ class BodyEmitter:
     def call(self, op: CallOp) -> None:
         """Another kernel, with the whole range of iterations if it takes one."""
         arguments = [self.values[each] for each in op.parameters]
-        if op.turns is not None:
-            arguments += [self.to.number(0), self.to.number(op.turns.value.data)]
-        elif op.turns_of is not None:
-            arguments += [self.to.number(0), arguments[op.turns_of.value.data]]
+        if op.iterations is not None:
+            arguments += [self.to.number(0), self.to.number(op.iterations.value.data)]
+        elif op.iterations_parameter is not None:
+            arguments += [self.to.number(0), arguments[op.iterations_parameter.value.data]]
         results = self.to.called(op.func_name.data, arguments, [each.type for each in op.returned])
         self.values.update(zip(op.returned, results, strict=True))
 
@@ -145,7 +145,7 @@ class BodyEmitter:
         element = IntegerType(8) if element == i1 else element
         size = op.size.value.data
         target, source = self.place(op.dest, op.dest_indices), self.place(op.src, op.src_indices)
-        given = iter([self.values[stride] for stride in op.open_strides])
+        given = iter([self.values[stride] for stride in op.dynamic_strides])
         after, before = (
             next(given) if stride == DYNAMIC_INDEX else int(stride) for stride in op.strides.get_values()
         )
@@ -176,7 +176,7 @@ class BodyEmitter:
         """The first iteration, and the one behind the last."""
         if op.range:
             return self.values[op.range[0]], self.values[op.range[1]]
-        return self.to.number(0), self.to.number(op.turns)
+        return self.to.number(0), self.to.number(op.iterations)
 
     def number(self, op: Operation) -> SSAValue:
         """What an op of numbers or indices gives; an index is 64 bits."""

@@ -45,14 +45,15 @@ def _table(name: str, row: Sequence[KernelCall], threads: int) -> str:
     lines: list[str] = []
     settled: list[str] = []
     for place, step in enumerate(row):
-        size = max(1, step.turns // (PARTS * threads))
-        parts = 0 if step.turns < 2 or step.size < SMALLEST else -(-step.turns // size)
+        size = max(1, step.iterations // (PARTS * threads))
+        parts = 0 if step.iterations < 2 or step.size < SMALLEST else -(-step.iterations // size)
         lines.append(
-            f"  %step {{ ptr @{step_name(name, place)}, i64 {step.turns}, i64 {size}, i64 {parts} }}"
+            f"  %step {{ ptr @{step_name(name, place)}, i64 {step.iterations}, i64 {size}, i64 {parts} }}"
         )
-        if step.turns_of is not None:
+        if step.iterations_parameter is not None:
             settled.append(
-                f"  call void @pool_settle(ptr @{name}_steps, i64 {place}, ptr %table, i64 {step.turns_of})\n"
+                f"  call void @pool_settle(ptr @{name}_steps, i64 {place}, ptr %table, "
+                f"i64 {step.iterations_parameter})\n"
             )
     body = ",\n".join(lines)
     # How many iterations there are is written before each run where only a run tells.

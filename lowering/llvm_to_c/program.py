@@ -95,10 +95,10 @@ def _row(row: Row, layout: Layout, indent: str) -> list[str]:
 def _call(call: KernelCall, layout: Layout) -> str:
     arguments = [_pointer(layout.spots[place]) for place in call.places]
     arguments += [_size(layout.spots[place]) for place in call.sizes]
-    if call.turns_of is not None:
-        arguments += ["0", _size(layout.spots[call.turns_of])]
-    elif call.turns:
-        arguments += ["0", f"{call.turns}"]
+    if call.iterations_parameter is not None:
+        arguments += ["0", _size(layout.spots[call.iterations_parameter])]
+    elif call.iterations:
+        arguments += ["0", f"{call.iterations}"]
     return f"{call.kernel}({', '.join(arguments)});"
 
 

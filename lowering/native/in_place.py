@@ -73,7 +73,7 @@ def may_replace(call: CallOp, kernel: FuncOp, target: int, source: int) -> bool:
     convolution = stores[0] if len(stores) == 1 else None
     if isinstance(convolution, ConvOp):
         return loads == [convolution] and _adds_where_it_stores(convolution, read)
-    has_turns = call.turns is not None or call.turns_of is not None
+    has_turns = call.iterations is not None or call.iterations_parameter is not None
     turns = arguments[-2:] if has_turns else ()
     return all(isinstance(load, LoadOp) for load in loads) and all(
         isinstance(store, LoadOp)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, place_of
+from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, location_of
 from xonnc.dialects.krnl.memory import CallOp
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
@@ -43,7 +43,7 @@ def intervals(block: Block) -> list[Interval]:
     found: list[Interval] = []
     for buffer, size in arena_buffers(block).items():
         if buffer in alive:
-            place = place_of(buffer, BLOCKS if has_blocks else OFFSETS)
+            place = location_of(buffer, BLOCKS if has_blocks else OFFSETS)
             owner = buffer.owner
             assert isinstance(owner, Operation)
             if place is None:

@@ -34,7 +34,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, arena_of, set_arena, set_places
+from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, arena_of, set_arena, set_locations
 from xonnc.dialects.krnl.memory import CallOp
 from xonnc.lowering.memory_planning.offset_assignment import Buffer, plan_memory
 from xonnc.lowering.native.arena_blocks import assign_blocks
@@ -93,7 +93,7 @@ def _set_places(places: Mapping[SSAValue, int], name: str) -> None:
     """Says of each op where its results lie."""
     for op in dict.fromkeys(buffer.owner for buffer in places):
         assert isinstance(op, Operation)
-        set_places(op, name, [places.get(result, -1) for result in op.results])
+        set_locations(op, name, [places.get(result, -1) for result in op.results])
 
 
 def _write_in_place(

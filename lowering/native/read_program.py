@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
-from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, no_kernel, place_of
+from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, location_of, no_kernel
 from xonnc.dialects.krnl.dynamic_shapes import RequireOp, ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp, LaterOp, SeedOp
 from xonnc.dialects.krnl.types import is_buffer
@@ -69,14 +69,14 @@ class KernelCall:
 
     kernel: str
     places: Sequence[int]
-    turns: int
+    iterations: int
     size: int
     """Bytes of all its buffers."""
     node: str = ""
     """The ONNX node whose work it does."""
     sizes: Sequence[int] = ()
     """The places of sizes that the kernel takes behind its buffers."""
-    turns_of: int | None = None
+    iterations_parameter: int | None = None
     """The place of the number of iterations, where a run computes it."""
 
 
@@ -178,10 +178,10 @@ class _Reading:
     def _put_in_arena(self, made: SSAValue, place: int) -> None:
         """Gives a value the offset or the block that `plan-memory` has found for it."""
         value, blocks = self.program.values[place], self.program.blocks
-        if (block := place_of(made, BLOCKS)) is not None:
+        if (block := location_of(made, BLOCKS)) is not None:
             blocks += [[] for _ in range(block + 1 - len(blocks))]
             blocks[block].append(place)
-        if (offset := place_of(made, OFFSETS)) is not None:
+        if (offset := location_of(made, OFFSETS)) is not None:
             value.offset = offset
             self.program.arena = max(self.program.arena, aligned(offset + value.size))
 
@@ -368,10 +368,14 @@ def _read_call(op: CallOp, reading: _Reading) -> None:
     given = [reading.places[value] for value in op.parameters]
     places = [place for place in given if values[place].place is not Place.SIZE]
     sizes = [place for place in given if values[place].place is Place.SIZE]
-    turns = 0 if op.turns is None else op.turns.value.data
-    turns_of = None if op.turns_of is None else given[op.turns_of.value.data]
+    iterations = 0 if op.iterations is None else op.iterations.value.data
+    iterations_parameter = (
+        None if op.iterations_parameter is None else given[op.iterations_parameter.value.data]
+    )
     size = sum(UNTOLD if values[place].shape is None else values[place].size for place in places)
-    reading.row.append(KernelCall(op.func_name.data, places, turns, size, node_name(op), sizes, turns_of))
+    reading.row.append(
+        KernelCall(op.func_name.data, places, iterations, size, node_name(op), sizes, iterations_parameter)
+    )
 
 
 ENDS = (NoValueOp, ReturnOp, YieldOp, FuncReturnOp, scf.YieldOp, scf.ConditionOp)

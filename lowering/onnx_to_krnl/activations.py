@@ -15,7 +15,7 @@ from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody, is_f
 from xonnc.lowering.onnx_to_krnl.error_function import error_function
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
-Made = SSAValue | None
+MaybeScalar = SSAValue | None
 
 
 def times(body: ElementwiseBody, x: SSAValue, y: SSAValue | float) -> SSAValue:
@@ -34,28 +34,28 @@ def over(body: ElementwiseBody, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 @lowers_elementwise(onnx.PReluOp)
-def prelu(op: onnx.PReluOp, body: ElementwiseBody) -> Made:
+def prelu(op: onnx.PReluOp, body: ElementwiseBody) -> MaybeScalar:
     """`X`, times the slope below 0."""
     x, slope = body(op.X), body(op.slope)
     return where(body, "olt", x, 0.0, times(body, x, slope), x) if is_float(x) else None
 
 
 @lowers_elementwise(onnx.ThresholdedReluOp)
-def thresholded_relu(op: onnx.ThresholdedReluOp, body: ElementwiseBody) -> Made:
+def thresholded_relu(op: onnx.ThresholdedReluOp, body: ElementwiseBody) -> MaybeScalar:
     """`X` above `alpha`, else 0."""
     x = body(op.X)
     return where(body, "ogt", x, op.alpha.value.data, x, body.constant(0, x))
 
 
 @lowers_elementwise(onnx.SwishOp)
-def swish(op: onnx.SwishOp, body: ElementwiseBody) -> Made:
+def swish(op: onnx.SwishOp, body: ElementwiseBody) -> MaybeScalar:
     """`X sigmoid(alpha X)`"""
     x = body(op.X)
     return times(body, x, logistic(body, times(body, x, op.alpha.value.data)))
 
 
 @lowers_elementwise(onnx.HardSwishOp)
-def hard_swish(op: onnx.HardSwishOp, body: ElementwiseBody) -> Made:
+def hard_swish(op: onnx.HardSwishOp, body: ElementwiseBody) -> MaybeScalar:
     """`X` times `X / 6 + 1 / 2` between 0 and 1."""
     x = body(op.X)
     line = plus(body, times(body, x, 1 / 6), 0.5)
@@ -64,14 +64,14 @@ def hard_swish(op: onnx.HardSwishOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(onnx.SoftsignOp)
-def softsign(op: onnx.SoftsignOp, body: ElementwiseBody) -> Made:
+def softsign(op: onnx.SoftsignOp, body: ElementwiseBody) -> MaybeScalar:
     """`X / (1 + |X|)`"""
     x = body(op.input)
     return over(body, x, plus(body, body.add(math.AbsFOp(x)), 1.0))
 
 
 @lowers_elementwise(onnx.SoftplusOp)
-def softplus(op: onnx.SoftplusOp, body: ElementwiseBody) -> Made:
+def softplus(op: onnx.SoftplusOp, body: ElementwiseBody) -> MaybeScalar:
     """`log(e^X + 1)`"""
     return soft_relu(body, body(op.X))
 
@@ -95,14 +95,14 @@ def log_of_one_more(body: ElementwiseBody, x: SSAValue) -> SSAValue:
 
 
 @lowers_elementwise(onnx.MishOp)
-def mish(op: onnx.MishOp, body: ElementwiseBody) -> Made:
+def mish(op: onnx.MishOp, body: ElementwiseBody) -> MaybeScalar:
     """`X tanh(softplus(X))`"""
     x = body(op.X)
     return times(body, x, body.add(math.TanhOp(soft_relu(body, x))))
 
 
 @lowers_elementwise(onnx.SeluOp)
-def selu(op: onnx.SeluOp, body: ElementwiseBody) -> Made:
+def selu(op: onnx.SeluOp, body: ElementwiseBody) -> MaybeScalar:
     """`gamma X`, below 0 `gamma alpha (e^X - 1)`."""
     x = body(op.X)
     below = times(body, plus(body, body.add(math.ExpOp(x)), -1.0), op.alpha.value.data)
@@ -110,7 +110,7 @@ def selu(op: onnx.SeluOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(onnx.CeluOp)
-def celu(op: onnx.CeluOp, body: ElementwiseBody) -> Made:
+def celu(op: onnx.CeluOp, body: ElementwiseBody) -> MaybeScalar:
     """`max(0, X) + min(0, alpha (e^(X / alpha) - 1))`, which with alpha 0 is no number from 0 on."""
     x, alpha = body(op.X), op.alpha.value.data
     power = body.add(math.ExpOp(over(body, x, body.constant(alpha, x))))
@@ -120,7 +120,7 @@ def celu(op: onnx.CeluOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(onnx.GeluOp)
-def gelu(op: onnx.GeluOp, body: ElementwiseBody) -> Made:
+def gelu(op: onnx.GeluOp, body: ElementwiseBody) -> MaybeScalar:
     """`X Φ(X)`, by the error function or, `approximate = "tanh"`, by a hyperbolic tangent."""
     x = body(op.X)
     if not is_float(x):
@@ -137,7 +137,7 @@ def gelu(op: onnx.GeluOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(nn.ShrinkOp)
-def shrink(op: nn.ShrinkOp, body: ElementwiseBody) -> Made:
+def shrink(op: nn.ShrinkOp, body: ElementwiseBody) -> MaybeScalar:
     """`X` moved by `bias` towards 0 outside of `±lambd`, 0 inside."""
     x, bias, bound = body(op.input), op.bias.value.data, op.lambd.value.data
     if not is_float(x):
@@ -147,14 +147,14 @@ def shrink(op: nn.ShrinkOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(tensor.IsNaNOp)
-def is_nan(op: tensor.IsNaNOp, body: ElementwiseBody) -> Made:
+def is_nan(op: tensor.IsNaNOp, body: ElementwiseBody) -> MaybeScalar:
     """Whether `X` is no number."""
     x = body(op.X)
     return body.add(arith.CmpfOp(x, x, "uno"))
 
 
 @lowers_elementwise(tensor.IsInfOp)
-def is_inf(op: tensor.IsInfOp, body: ElementwiseBody) -> Made:
+def is_inf(op: tensor.IsInfOp, body: ElementwiseBody) -> MaybeScalar:
     """Whether `X` is infinite, of a sign that is asked for."""
     x = body(op.X)
     found = body.kernel.constant(0, i1)
@@ -165,14 +165,14 @@ def is_inf(op: tensor.IsInfOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(logical.BitwiseNotOp)
-def bitwise_not(op: logical.BitwiseNotOp, body: ElementwiseBody) -> Made:
+def bitwise_not(op: logical.BitwiseNotOp, body: ElementwiseBody) -> MaybeScalar:
     """All bits turned over."""
     x = body(op.X)
     return body.add(arith.XOrIOp(x, body.constant(-1, x)))
 
 
 @lowers_elementwise(onnx.MeanOp)
-def mean(op: onnx.MeanOp, body: ElementwiseBody) -> Made:
+def mean(op: onnx.MeanOp, body: ElementwiseBody) -> MaybeScalar:
     """The mean of all inputs."""
     numbers = [body(value) for value in op.operands]
     total = numbers[0]

@@ -42,7 +42,7 @@ from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import planned_functions
 from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
 from xonnc.lowering.onnx_to_krnl.fusion_scope import Group, dissolve_groups
-from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_bytes
+from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_int8
 from xonnc.lowering.onnx_to_krnl.layout_plan import LayoutPlan, is_blocked, is_like, plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.reductions import keeps_blocks
@@ -75,7 +75,7 @@ def _assign(block: Block, groups: Mapping[Operation, Group], builder: LoweringBu
         for region in op.regions if isinstance(op, CONTROL) else ():
             _assign(region.block, groups, builder)
     ops = operators_in(block)
-    integers = plan_bytes(ops, builder.known_sizes, builder.scope)
+    integers = plan_int8(ops, builder.known_sizes, builder.scope)
     floats = [op for op in ops if op not in integers.absorbed and op not in integers.fusions]
     layouts = plan_layouts(
         floats, builder.target.vector_bytes // 4, ELEMENTWISE, builder.known_sizes, builder.scope

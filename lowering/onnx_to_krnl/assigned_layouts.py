@@ -75,12 +75,12 @@ def strip_layouts(module: ModuleOp) -> AssignedLayouts:
 def _take(result: SSAValue, found: AssignedLayouts) -> None:
     layout = layout_of(result)
     if layout is not None and is_ranked(result.type):
-        (found.blocked if layout.is_of_blocks else found.images).add(result)
+        (found.blocked if layout.is_channel_blocked else found.images).add(result)
         _note(result, layout, found)
         retype(result, with_layout(result.type, None))
 
 
 def _note(value: SSAValue, layout: LayoutAttr, found: AssignedLayouts) -> None:
-    found.halos[value] = Halo(*layout.sides)
-    if not layout.is_of_blocks and layout.lanes.data == VECTOR:
+    found.halos[value] = Halo(*layout.halo_sizes)
+    if not layout.is_channel_blocked and layout.lanes.data == VECTOR:
         found.wide.add(value)

@@ -21,17 +21,17 @@ from xonnc.lowering.onnx_to_krnl.element_types import (
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody, is_float, lowers_elementwise
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers_data_movement
 
-Made = SSAValue | None
+MaybeScalar = SSAValue | None
 
 
 @lowers_elementwise(tensor.CastOp)
-def cast(op: tensor.CastOp, body: ElementwiseBody) -> Made:
+def cast(op: tensor.CastOp, body: ElementwiseBody) -> MaybeScalar:
     """To another type: floats to integers towards 0, to small floats as `saturate` says."""
     return converted(body, op.input, op.output, bool(op.saturate.value.data), op.round_mode.data)
 
 
 @lowers_elementwise(tensor.CastLikeOp)
-def cast_like(op: tensor.CastLikeOp, body: ElementwiseBody) -> Made:
+def cast_like(op: tensor.CastLikeOp, body: ElementwiseBody) -> MaybeScalar:
     """To the type of another tensor, of which nothing else counts."""
     return converted(body, op.input, op.output, bool(op.saturate.value.data), op.round_mode.data)
 
@@ -48,7 +48,7 @@ def bit_cast(op: tensor.BitCastOp, builder: LoweringBuilder) -> str | None:
 
 def converted(
     body: ElementwiseBody, given: SSAValue, result: SSAValue, saturate: bool, round_mode: str
-) -> Made:
+) -> MaybeScalar:
     """The number of a tensor as an element of another."""
     source, wanted = element_type(given.type), element_type(result.type)
     assert source is not None
@@ -57,9 +57,9 @@ def converted(
     if source == wanted:
         return number
     if wanted in NARROW_FLOATS:
-        return body.kernel.narrowed(_float(body, number, source), wanted, saturate, round_mode)
+        return body.kernel.to_storage_type(_float(body, number, source), wanted, saturate, round_mode)
     if compute_type(wanted) == f32 and wanted != f32:
-        return body.kernel.narrowed(_float(body, number, source), wanted)
+        return body.kernel.to_storage_type(_float(body, number, source), wanted)
     if not is_integer(storage_type(wanted)):
         return _sized(body, _float(body, number, source, wanted), wanted)
     if is_float(number):
@@ -71,7 +71,7 @@ def _rounded(body: ElementwiseBody, number: SSAValue, source: Attribute) -> SSAV
     """A number of a small float, which has more bits where the kernel computes it itself."""
     if compute_type(source) != f32 or source == f32 or isinstance(number.owner, arith.ExtFOp | DecodeOp):
         return number
-    return body.kernel.widened(body.kernel.narrowed(number, source), source)
+    return body.kernel.to_compute_type(body.kernel.to_storage_type(number, source), source)
 
 
 def _float(body: ElementwiseBody, number: SSAValue, source: Attribute, wanted: Attribute = f32) -> SSAValue:
@@ -144,5 +144,5 @@ def _wrapped(body: ElementwiseBody, number: SSAValue, wanted: Attribute, kind: I
     if number.type != kind:
         number = body.add(arith.TruncIOp(number, kind))
     if is_sub_byte(wanted):
-        number = body.kernel.widened(body.kernel.narrowed(number, wanted), wanted)
+        number = body.kernel.to_compute_type(body.kernel.to_storage_type(number, wanted), wanted)
     return number

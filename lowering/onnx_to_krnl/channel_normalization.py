@@ -62,13 +62,13 @@ def local_response_normalization(op: LRNOp, builder: LoweringBuilder) -> str | N
     with kernel.loops(sizes) as (image, channel, place):
         total = kernel.constant(0.0, element)
         for step in range(size):
-            x = kernel.load(read, [image, kernel.scaled(channel, 1, step), place])
+            x = kernel.load(read, [image, kernel.affine(channel, 1, step), place])
             total = kernel.add(arith.AddfOp(total, kernel.add(arith.MulfOp(x, x))))
         share = kernel.constant(op.alpha.value.data / size, element)
         total = kernel.add(arith.MulfOp(total, share))
         total = kernel.add(arith.AddfOp(total, kernel.constant(op.bias.value.data, element)))
         power = kernel.add(math.PowFOp(total, kernel.constant(op.beta.value.data, element)))
-        x = kernel.load(read, [image, kernel.scaled(channel, 1, before), place])
+        x = kernel.load(read, [image, kernel.affine(channel, 1, before), place])
         kernel.store(kernel.add(arith.DivfOp(x, power)), out, [image, channel, place])
     builder.call("lrn", kernel, [builder.result(op.Y)], [around])
     return None

@@ -25,37 +25,37 @@ CHECK = "krnl.check"
 """The attribute of a buffer that is checked."""
 
 
-def checked(op: Operation, least: int, most: int, message: str, builder: LoweringBuilder) -> SSAValue:
+def bounds_check(op: Operation, least: int, most: int, message: str, builder: LoweringBuilder) -> SSAValue:
     """A buffer for the least and the largest of numbers to be in bounds; `{}` is one that is not."""
-    return _cell(f"{_escaped(describe(op))}: {message}", least, most, builder)
+    return _check_buffer(f"{_escaped(describe(op))}: {message}", least, most, builder)
 
 
-def declared(op: Operation, size: int, what: str, builder: LoweringBuilder) -> SSAValue:
+def size_check(op: Operation, size: int, what: str, builder: LoweringBuilder) -> SSAValue:
     """A buffer for a size twice, which has to be the one that the model declares of `what`."""
     message = f"{_escaped(describe(op))}: {what}, the model says {size}"
-    return _cell(message, size, size, builder, is_declared=True)
+    return _check_buffer(message, size, size, builder, is_declared=True)
 
 
-def failing(message: str, builder: LoweringBuilder) -> SSAValue:
+def failure_check(message: str, builder: LoweringBuilder) -> SSAValue:
     """A buffer of two numbers for a run that fails with a message where they are not 0."""
-    return _cell(_escaped(message), 0, 0, builder)
+    return _check_buffer(_escaped(message), 0, 0, builder)
 
 
 def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _cell(
+def _check_buffer(
     message: str, least: int, most: int, builder: LoweringBuilder, is_declared: bool = False
 ) -> SSAValue:
-    cell = builder.allocate([2], i64)
+    check_buffer = builder.allocate([2], i64)
     if builder.has_runtime_checks:
         bounds: dict[str, Attribute] = {"least": IntegerAttr(least, i64), "most": IntegerAttr(most, i64)}
         if is_declared:
             bounds["declared"] = UnitAttr()
-        assert isinstance(cell.owner, Operation)
-        cell.owner.attributes[CHECK] = DictionaryAttr({**bounds, "message": StringAttr(message)})
-    return cell
+        assert isinstance(check_buffer.owner, Operation)
+        check_buffer.owner.attributes[CHECK] = DictionaryAttr({**bounds, "message": StringAttr(message)})
+    return check_buffer
 
 
 def check_of(op: memref.AllocOp, place: int) -> Check | None:
@@ -92,10 +92,12 @@ def check_indices(
                 continue
         if is_static(size):
             message = f"index {{}} is out of range: axis {axis + column} has {size} elements"
-            cell = checked(op, -size, size - 1, message, builder)
+            check_buffer = bounds_check(op, -size, size - 1, message, builder)
         else:
             # The least and the number of elements are 0 or more together, the largest less those below 0.
-            cell = checked(op, 0, -1, f"an index is out of range of axis {axis + column}", builder)
+            check_buffer = bounds_check(
+                op, 0, -1, f"an index is out of range of axis {axis + column}", builder
+            )
         kernel = KernelBuilder([buffer_type([2], i64), buffer_type([rows, len(sizes)], element)])
         out, source = kernel.buffers
         zero = kernel.constant(0, storage_type(element))
@@ -109,7 +111,7 @@ def check_indices(
                 kind = arith.AddiOp if place == 0 else arith.SubiOp
                 wide = kernel.add(kind(wide, kernel.count([size], i64)))
             kernel.store(wide, out, [kernel.index(place)])
-        builder.call("bounds", kernel, [cell], [builder.buffer(indices)])
+        builder.call("bounds", kernel, [check_buffer], [builder.buffer(indices)])
 
 
 def check_numbers(
@@ -126,10 +128,12 @@ def check_numbers(
     element = builder.element(numbers)
     bounds = (least, most)
     if is_static(least) and is_static(most):
-        cell = checked(op, least, most, f"{message} {{}}; {least} to {most} are in range", builder)
+        check_buffer = bounds_check(
+            op, least, most, f"{message} {{}}; {least} to {most} are in range", builder
+        )
         shifts: tuple[Size | None, ...] = (None, None)
     else:
-        cell = checked(op, 0, 0, f"{message} a number out of range", builder)
+        check_buffer = bounds_check(op, 0, 0, f"{message} a number out of range", builder)
         shifts = bounds
     kernel = KernelBuilder([buffer_type([2], i64), buffer_type([count], element)])
     out, source = kernel.buffers
@@ -148,10 +152,10 @@ def check_numbers(
         if shift is not None:
             wide = kernel.add(arith.SubiOp(wide, kernel.count([shift], i64)))
         kernel.store(wide, out, [kernel.index(place)])
-    builder.call("bounds", kernel, [cell], [builder.buffer(numbers)])
+    builder.call("bounds", kernel, [check_buffer], [builder.buffer(numbers)])
 
 
-def turns_where(count: Size, size: Size) -> Size:
+def iterations_if_nonempty(count: Size, size: Size) -> Size:
     """As many iterations as given, none if an axis that they read has no elements, as only a run may tell."""
     return count if is_static(size) else count * min_size(size, 1)
 

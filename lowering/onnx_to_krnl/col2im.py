@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate
+from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
@@ -63,9 +63,9 @@ def conv_transpose(op: nn.ConvTransposeOp, builder: LoweringBuilder) -> str | No
     places = [shape[0], groups, rows, pixels]
     windows = builder.allocate(places, kind)
     fill(windows, prod(places), 0, builder)
-    a = Factor(builder.buffer(op.W), [1, groups, rows, depth], element, is_transposed=True)
-    b = Factor(builder.buffer(op.X), [shape[0], groups, depth, pixels], element)
-    accumulate(windows, places[:2], (rows, pixels, depth), (a, b), kind, builder)
+    a = MatrixOperand(builder.buffer(op.W), [1, groups, rows, depth], element, is_transposed=True)
+    b = MatrixOperand(builder.buffer(op.X), [shape[0], groups, depth, pixels], element)
+    accumulate_matmul(windows, places[:2], (rows, pixels, depth), (a, b), kind, builder)
     bias = None if op.B.type == NONE else op.B
     _add_up(op.Y, windows, (shape[0], out[1]), spread, kind, bias, builder)
     return None
@@ -132,8 +132,8 @@ def _add_up(
     with kernel.loops(sizes) as indices:
         at = [
             kernel.plus(
-                kernel.scaled(indices[2 + rank + axis], spread.strides[axis]),
-                kernel.scaled(indices[2 + axis], spread.dilations[axis]),
+                kernel.affine(indices[2 + rank + axis], spread.strides[axis]),
+                kernel.affine(indices[2 + axis], spread.dilations[axis]),
             )
             for axis in range(rank)
         ]
@@ -161,7 +161,7 @@ def _cut(
     kernel = KernelBuilder(types)
     out, source, *added = kernel.buffers
     with kernel.loops(builder.shape(result)) as indices:
-        at = [kernel.scaled(index, 1, begin) for index, begin in zip(indices[2:], spread.begins, strict=True)]
+        at = [kernel.affine(index, 1, begin) for index, begin in zip(indices[2:], spread.begins, strict=True)]
         total = Scalar(kernel, kernel.load(source, [*indices[:2], *at]))
         if added:
             total = total + read_as(kernel, added[0], [indices[1]], element, kind)

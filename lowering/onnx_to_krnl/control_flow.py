@@ -44,7 +44,7 @@ from xonnc.dialects.onnx.ops.builtin import NoValueOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.controlflow import IfOp, LoopOp, ScanOp
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
-from xonnc.lowering.onnx_to_krnl.checks import CHECK, failing
+from xonnc.lowering.onnx_to_krnl.checks import CHECK, failure_check
 from xonnc.lowering.onnx_to_krnl.element_types import is_storable
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers_data_movement
@@ -106,12 +106,12 @@ def loop(op: LoopOp, builder: LoweringBuilder) -> str | None:
     is_endless = _is_true(on, body.args[1], builder) and (
         op.cond.type == NONE or _is_true(op.cond, None, builder)
     )
-    targets = [_Parts(value, 0, False) for value in op.results[carried:]]
+    targets = [_ScanSlice(value, 0, False) for value in op.results[carried:]]
     # How many results are scanned only a run tells, unless nothing but a known count ends it.
-    if targets and not (is_endless and _turns_of(op, builder) is not None):
+    if targets and not (is_endless and _trip_count(op, builder) is not None):
         return BY_SESSION
     if not all(
-        _fit(each, part, _turns_of(op, builder), builder)
+        _fit(each, part, _trip_count(op, builder), builder)
         for each, part in zip(targets, given[carried:], strict=True)
     ):
         return BY_SESSION
@@ -121,14 +121,14 @@ def loop(op: LoopOp, builder: LoweringBuilder) -> str | None:
     else:
         _copy(holds, builder.buffer(op.cond), builder)
     limit = None if op.M.type == NONE else builder.buffer(op.M)
-    state = _State(builder.allocate([], i64), holds, limit, not is_endless)
+    state = _LoopState(builder.allocate([], i64), holds, limit, not is_endless)
     _hold(body.args[0], state.turn, op)
     _hold(body.args[1], state.holds, op)
     _repeat(op, body.args[2:], op.v_initial, given, (state, [], targets), builder)
     return None
 
 
-def _turns_of(op: LoopOp, builder: LoweringBuilder) -> int | None:
+def _trip_count(op: LoopOp, builder: LoweringBuilder) -> int | None:
     count = None if op.M.type == NONE else builder.constant(op.M)
     return None if count is None else int(count.reshape(-1)[0])
 
@@ -144,20 +144,20 @@ def scan(op: ScanOp, builder: LoweringBuilder) -> str | None:
     sources = _parts(op.operands[count:], op.scan_input_axes, op.scan_input_directions)
     targets = _parts(op.results[count:], op.scan_output_axes, op.scan_output_directions)
     lengths = {builder.shape(each.whole)[each.axis] for each in sources}
-    turns = lengths.pop()
+    iterations = lengths.pop()
     pairs = zip((*sources, *targets), (*body.args[count:], *given[count:]), strict=True)
-    if lengths or not all(_fit(each, part, turns, builder) for each, part in pairs):
+    if lengths or not all(_fit(each, part, iterations, builder) for each, part in pairs):
         return BY_SESSION
     holds, limit = builder.allocate([], i1), builder.allocate([], i64)
     fill(holds, 1, 1, builder)
-    fill(limit, 1, turns, builder)
-    state = _State(builder.allocate([], i64), holds, limit, False)
+    fill(limit, 1, iterations, builder)
+    state = _LoopState(builder.allocate([], i64), holds, limit, False)
     _repeat(op, body.args[:count], op.operands[:count], given, (state, sources, targets), builder)
     return None
 
 
 @dataclass(frozen=True)
-class _State:
+class _LoopState:
     """Buffers that say how far a loop is: the iteration, whether the condition holds, how many there are."""
 
     turn: SSAValue
@@ -168,7 +168,7 @@ class _State:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _ScanSlice:
     """A tensor of which each iteration reads or writes a part, along an axis."""
 
     whole: SSAValue
@@ -180,19 +180,19 @@ def _parts(
     values: Sequence[SSAValue],
     axes: ArrayAttr[IntegerAttr[IntegerType]] | None,
     directions: ArrayAttr[IntegerAttr[IntegerType]] | None,
-) -> list[_Parts]:
+) -> list[_ScanSlice]:
     places = int_values(axes) or (0,) * len(values)
     backwards = int_values(directions) or (0,) * len(values)
-    made: list[_Parts] = []
+    made: list[_ScanSlice] = []
     for value, axis, back in zip(values, places, backwards, strict=True):
-        made.append(_Parts(value, axis % len(static_shape(value.type) or (1,)), bool(back)))
+        made.append(_ScanSlice(value, axis % len(static_shape(value.type) or (1,)), bool(back)))
     return made
 
 
-def _fit(parts: _Parts, part: SSAValue, turns: int | None, builder: LoweringBuilder) -> bool:
+def _fit(parts: _ScanSlice, part: SSAValue, iterations: int | None, builder: LoweringBuilder) -> bool:
     """Whether parts of one shape make a tensor, one for each iteration."""
     shape, axis = builder.shape(parts.whole), parts.axis
-    return shape[axis] == turns and (*shape[:axis], *shape[axis + 1 :]) == builder.shape(part)
+    return shape[axis] == iterations and (*shape[:axis], *shape[axis + 1 :]) == builder.shape(part)
 
 
 def _yielded(region: Region) -> Sequence[SSAValue]:
@@ -253,7 +253,7 @@ def _repeat(
     carried: Sequence[SSAValue],
     initial: Sequence[SSAValue],
     given: Sequence[SSAValue],
-    parts: tuple[_State, Sequence[_Parts], Sequence[_Parts]],
+    parts: tuple[_LoopState, Sequence[_ScanSlice], Sequence[_ScanSlice]],
     builder: LoweringBuilder,
 ) -> None:
     """
@@ -322,7 +322,7 @@ def lower_assertions(block: Block, builder: LoweringBuilder) -> None:
         match op:
             case cf.AssertOp():
                 builder.set_insertion_point(op)
-                fill(failing(op.msg.data, builder), 2, 1, builder)
+                fill(failure_check(op.msg.data, builder), 2, 1, builder)
             case ub.PoisonOp() if is_storable(element_type(op.result.type)):
                 builder.set_insertion_point(op)
                 fill(builder.result(op.result), prod(builder.shape(op.result)), 0, builder)
@@ -378,7 +378,9 @@ def _copy(target: SSAValue, source: SSAValue, builder: LoweringBuilder) -> None:
     builder.call("copy", kernel, [target], [source])
 
 
-def _take(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, builder: LoweringBuilder) -> None:
+def _take(
+    parts: _ScanSlice, whole: SSAValue, part: SSAValue, turn: SSAValue, builder: LoweringBuilder
+) -> None:
     """The part of a tensor that an iteration reads."""
     kernel, (out, given), places = _part_kernel(parts, whole, True)
     with places as (at, here):
@@ -386,7 +388,9 @@ def _take(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, builde
     builder.call("part", kernel, [part], [whole, turn])
 
 
-def _give(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, builder: LoweringBuilder) -> None:
+def _give(
+    parts: _ScanSlice, whole: SSAValue, part: SSAValue, turn: SSAValue, builder: LoweringBuilder
+) -> None:
     """The part of a tensor that an iteration writes."""
     kernel, (out, given), places = _part_kernel(parts, whole, False)
     with places as (at, here):
@@ -395,26 +399,26 @@ def _give(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, builde
 
 
 def _part_kernel(
-    parts: _Parts, whole: SSAValue, reads: bool
+    parts: _ScanSlice, whole: SSAValue, reads: bool
 ) -> tuple[KernelBuilder, Sequence[SSAValue], AbstractContextManager[tuple[list[SSAValue], list[SSAValue]]]]:
     """A kernel of a part and the whole, and of its loops the place in the whole and that in the part."""
     shape, element = shape_of(whole), element_of(whole)
-    outer, turns, inner = prod(shape[: parts.axis]), shape[parts.axis], prod(shape[parts.axis + 1 :])
-    types = [buffer_type([outer, turns, inner], element), buffer_type([outer, inner], element)]
+    outer, iterations, inner = prod(shape[: parts.axis]), shape[parts.axis], prod(shape[parts.axis + 1 :])
+    types = [buffer_type([outer, iterations, inner], element), buffer_type([outer, inner], element)]
     kernel = KernelBuilder([*(reversed(types) if reads else types), buffer_type([1], i64)])
     out, given, turn = kernel.buffers
 
     @contextmanager
     def places() -> Generator[tuple[list[SSAValue], list[SSAValue]]]:
         at = Scalar(kernel, kernel.load(turn, [kernel.index(0)]))
-        at = (turns - 1 - at if parts.is_backwards else at).to(INDEX)
+        at = (iterations - 1 - at if parts.is_backwards else at).to(INDEX)
         with kernel.loops([outer, inner]) as (first, last):
             yield [first, at.value, last], [first, last]
 
     return kernel, (out, given), places()
 
 
-def _advance(state: _State, builder: LoweringBuilder) -> None:
+def _advance(state: _LoopState, builder: LoweringBuilder) -> None:
     """The next iteration."""
     kernel = KernelBuilder([buffer_type([1], i64)])
     (turn,) = kernel.buffers
@@ -423,7 +427,7 @@ def _advance(state: _State, builder: LoweringBuilder) -> None:
     builder.call("turn", kernel, [state.turn], [])
 
 
-def _settle(goes: SSAValue, state: _State, builder: LoweringBuilder) -> None:
+def _settle(goes: SSAValue, state: _LoopState, builder: LoweringBuilder) -> None:
     """Whether there is another iteration."""
     types = [buffer_type([1], i1), buffer_type([1], i1)]
     inputs = [state.holds]
@@ -475,5 +479,5 @@ def _merge(checks: Sequence[tuple[SSAValue, SSAValue]], builder: LoweringBuilder
         for place in (0, 1):
             at = [kernel.index(place)]
             before, now = (Scalar(kernel, kernel.load(each, at)) for each in (total, found))
-            kernel.store((before.at_least(now) if place else before.at_most(now)).value, total, at)
+            kernel.store((before.maximum(now) if place else before.minimum(now)).value, total, at)
         builder.call("extremes", kernel, [cell], [inner])

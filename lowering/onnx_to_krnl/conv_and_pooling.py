@@ -19,7 +19,7 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, blocked_result
 from xonnc.lowering.onnx_to_krnl.element_types import integer_range, is_unsigned_element, storage_type
-from xonnc.lowering.onnx_to_krnl.generic_pooling import general_average_pool, general_max_pool
+from xonnc.lowering.onnx_to_krnl.generic_pooling import generic_average_pool, generic_max_pool
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
@@ -28,7 +28,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     lowers,
     supports_dynamic_shapes,
 )
-from xonnc.lowering.onnx_to_krnl.matmul import open_products, plain_product
+from xonnc.lowering.onnx_to_krnl.matmul import batched_matmul, dynamic_matmul
 from xonnc.lowering.onnx_to_krnl.padding import padded
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes
@@ -87,11 +87,11 @@ def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
         buffers.append(builder.buffer(op.B))
     held: dict[str, Attribute] = {"bias_of_rows": UnitAttr()}
     if not is_static(images):
-        open_products(op.Y, buffers, sizes, (images, (False, True)), builder, held)
+        dynamic_matmul(op.Y, buffers, sizes, (images, (False, True)), builder, held)
         return None
     starts_a = [group * each * depth for _ in range(images) for group in range(groups)]
     starts_b = [number * depth * count for number in range(images * groups)]
-    plain_product(op.Y, buffers, sizes, (starts_a, starts_b), builder, held)
+    batched_matmul(op.Y, buffers, sizes, (starts_a, starts_b), builder, held)
     return None
 
 
@@ -122,7 +122,7 @@ def _grouped(
     starts_a = [group * filters * (depth + 1) for _ in range(images) for group in range(groups)]
     starts_b = [number * (depth + 1) * pixels for number in range(count)]
     buffers = [builder.constant_buffer(matrix), longer]
-    plain_product(op.Y, buffers, (filters, pixels, depth + 1), (starts_a, starts_b), builder)
+    batched_matmul(op.Y, buffers, (filters, pixels, depth + 1), (starts_a, starts_b), builder)
     return None
 
 
@@ -158,7 +158,7 @@ def _over_window(
     total = start
     for number, place in enumerate(places_of(*(range(size) for size in window.kernel))):
         at = [
-            kernel.scaled(index, stride, step * dilation)
+            kernel.affine(index, stride, step * dilation)
             for index, stride, step, dilation in zip(
                 indices[2:], window.strides, place, window.dilations, strict=True
             )
@@ -202,7 +202,7 @@ def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) ->
     if has_places or is_long or (element != f32 and not _is_byte(element)):
         if not are_static(builder.sizes(op.operands[0])):
             return NO_DYNAMIC_KERNEL
-        return general_max_pool(op, builder)
+        return generic_max_pool(op, builder)
     least = -inf if element == f32 else integer_range(element)[0]
 
     def combine(kernel: KernelBuilder, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
@@ -228,7 +228,7 @@ def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
     if not _is_written_out(op.X, kernel, builder):
         if not are_static(builder.sizes(op.X)):
             return NO_DYNAMIC_KERNEL
-        return general_average_pool(op, window, builder)
+        return generic_average_pool(op, window, builder)
     given = int_values(op.pads) or (0,) * (2 * len(shape))
     ends = given[len(shape) :] if op.auto_pad.data == "NOTSET" else window.ends
     inside = np.zeros(window.padded)
@@ -325,7 +325,7 @@ def _blocked_pool(
         if inverse_counts is not None:
             total = kernel.add(arith.MulfOp(total, kernel.load(kernel.buffers[2], [row, column])))
         pixel = [
-            kernel.scaled(index, 1, first) for index, first in zip((row, column), target.start, strict=True)
+            kernel.affine(index, 1, first) for index, first in zip((row, column), target.start, strict=True)
         ]
         kernel.store(total, kernel.buffers[0], [image, block, *pixel, lane])
     builder.call(name, kernel, [target.buffer], buffers)
@@ -343,7 +343,7 @@ def _inside(
     """A row or column of the source at a step of the window; in the image, if it is clamped."""
     first = source.start[axis]
     offset = first - window.begins[axis] + step * window.dilations[axis]
-    place = kernel.scaled(index, window.strides[axis], offset)
+    place = kernel.affine(index, window.strides[axis], offset)
     if is_clamped and step * window.dilations[axis] < window.begins[axis]:
         place = kernel.add(arith.MaxSIOp(place, kernel.index(first)))
     if is_clamped and window.ends[axis]:

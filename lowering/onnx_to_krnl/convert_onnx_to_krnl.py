@@ -18,7 +18,7 @@ An operator without a kernel stays; its attribute `krnl.no_kernel` says why.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnrealizedConversionCastOp
@@ -26,8 +26,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xonnc.dialects.krnl.attributes import set_no_kernel, without_kernel
-from xonnc.dialects.krnl.prepacked_weights import Packings
+from xonnc.dialects.krnl.attributes import ops_without_kernel, set_no_kernel
+from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
@@ -89,7 +89,7 @@ from xonnc.lowering.onnx_to_krnl.elementwise_fusion import (
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, dissolve_groups, shape_operands
 from xonnc.lowering.onnx_to_krnl.int8_convolution import lower_int8_matmul
 from xonnc.lowering.onnx_to_krnl.int8_elementwise import lower_int8_elementwise, lower_int8_max_pool
-from xonnc.lowering.onnx_to_krnl.int8_fusion import plan_bytes
+from xonnc.lowering.onnx_to_krnl.int8_fusion import plan_int8
 from xonnc.lowering.onnx_to_krnl.int8_layout import int8_to_row_major, lower_quantize
 from xonnc.lowering.onnx_to_krnl.layout_plan import plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
@@ -158,45 +158,48 @@ class ConvertOnnxToKrnl(ModulePass):
     """
     Lowers ONNX operators to kernels of loops, and calls them on buffers.
 
-    With `unsafe`, nothing tells of indices that are out of range. With `open_sizes`, sizes that the model
-    leaves open are arguments of kernels, which ops at the start of the function compute; without, ops with
-    such sizes stay. Unless it is said, sizes are open where all operators have kernels for any sizes.
-    `threads` share out the iterations of kernels; code that becomes C source is `portable`.
+    With `unsafe`, indices are not checked to be in range. With `dynamic_shapes`, dynamic dimensions become
+    arguments of kernels, computed by ops at the start of the function; with `dynamic_shapes=false`, ops
+    with dynamic shapes stay. By default, kernels are dynamic where every operator has a dynamic kernel.
+    Iterations of kernels are divided among `threads`; `portable` kernels are for C source.
     """
 
     name = "convert-onnx-to-krnl"
 
     processor: str = "avx512"
     unsafe: bool = False
-    open_sizes: bool | None = None
+    dynamic_shapes: bool | None = None
     threads: int = 1
     portable: bool = False
+    open_sizes: bool | None = field(default=None, metadata={"hidden": True})
+    """Old spelling of `dynamic_shapes`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lowers every function that is a model."""
         require_threads(self.name, self.threads)
-        if self.open_sizes is not None:
-            self.lower(ctx, op, self.open_sizes)
+        requested = self.open_sizes if self.dynamic_shapes is None else self.dynamic_shapes
+        if requested is not None:
+            self.lower(ctx, op, requested)
             return
         if has_dynamic_inputs(op):
             tried = op.clone()
-            self.lower(ctx, tried, is_open=True)
-            if next(without_kernel(tried), None) is None:
+            self.lower(ctx, tried, is_dynamic=True)
+            if next(ops_without_kernel(tried), None) is None:
                 drop_attributes(ModuleOp(op.detach_region(0)))
                 op.add_region(tried.detach_region(0))
                 return
             drop_attributes(tried)
-        self.lower(ctx, op, is_open=False)
+        self.lower(ctx, op, is_dynamic=False)
 
-    def lower(self, ctx: Context, module: ModuleOp, is_open: bool) -> None:
+    def lower(self, ctx: Context, module: ModuleOp, is_dynamic: bool) -> None:
         """Lowers a module, with kernels for any sizes or for those that are known."""
         lower_module(
             module,
             Tiles.of(self.processor, self.portable, module),
             DisposablePool.of(ctx),
-            Packings.of(ctx),
+            PrepackedWeights.of(ctx),
             unsafe=self.unsafe,
-            is_open=is_open,
+            is_dynamic=is_dynamic,
             threads=self.threads,
         )
 
@@ -210,38 +213,38 @@ def has_dynamic_inputs(module: ModuleOp) -> bool:
     """Whether only sizes of inputs are left open, and no operator runs others inside of it."""
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
     types = [argument.type for function in functions for argument in function.body.block.args]
-    is_open = any(is_ranked(type_) and DYNAMIC_INDEX in type_.get_shape() for type_ in types)
+    is_dynamic = any(is_ranked(type_) and DYNAMIC_INDEX in type_.get_shape() for type_ in types)
     has_outlined = any(map(is_outlined, functions))
-    return is_open and not has_outlined and not any(map(is_session_op, module.walk()))
+    return is_dynamic and not has_outlined and not any(map(is_session_op, module.walk()))
 
 
 def lower_module(
     module: ModuleOp,
     tiles: Tiles,
     pool: DisposablePool,
-    packings: Packings,
+    packings: PrepackedWeights,
     *,
     unsafe: bool = False,
-    is_open: bool = False,
+    is_dynamic: bool = False,
     threads: int = 1,
 ) -> None:
     """
     Lowers the functions of a module, the kernels behind them; ops that stay say why (`krnl.no_kernel`).
 
     Constants that were laid out before, for other shapes of the same model, are in `packings`. `unsafe`
-    leaves out what looks for indices out of range. If it `is_open`, kernels are for any sizes that the model
-    leaves open; not where several `threads` could share out more for known ones.
+    leaves out what looks for indices out of range. If it `is_dynamic`, kernels are for any sizes that the
+    model leaves open; not where several `threads` could share out more for known ones.
     """
     scope = FusionScope(dissolve_groups(module))
     assigned = strip_layouts(module)
     builder = LoweringBuilder(tiles, pool, to_row_major, packings, scope, not unsafe, threads=threads)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
-        has_open = is_open or is_outlined(function)
-        builder.open_sizes = (
+        has_open = is_dynamic or is_outlined(function)
+        builder.dynamic_shapes = (
             DynamicShapes(function) if has_open and operators_in(function.body.block) else None
         )
-        if builder.open_sizes is not None:
-            if not builder.open_sizes.require_equal():
+        if builder.dynamic_shapes is not None:
+            if not builder.dynamic_shapes.require_equal():
                 set_no_kernel(function, "sizes are equal only if inputs hold certain numbers")
                 return
             _drop_sizes(function.body.block)
@@ -274,7 +277,7 @@ def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) ->
             _lower_bodies(op, builder, assigned)
     control_flow.lower_assertions(block, builder)
     ops = operators_in(block)
-    builder.int8 = plan_bytes(ops, builder.known_sizes, builder.scope, assigned.images)
+    builder.int8 = plan_int8(ops, builder.known_sizes, builder.scope, assigned.images)
     assigned.apply_to_bytes(builder.int8)
     builder.fused |= builder.int8.absorbed
     others = [op for op in ops if op not in builder.int8.absorbed and op not in builder.int8.fusions]

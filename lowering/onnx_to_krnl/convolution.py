@@ -23,7 +23,7 @@ from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody
 from xonnc.lowering.onnx_to_krnl.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, ConvFusion, LayoutPlan
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.subpixel_convolution import Phase
+from xonnc.lowering.onnx_to_krnl.subpixel_convolution import SubConvolution
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.tile_keys import conv_key, conv_kind
 from xonnc.rewriting.patterns import Array
@@ -51,8 +51,8 @@ def lower_conv_fusion(fusion: ConvFusion, builder: LoweringBuilder) -> None:
     residual = None if fusion.residual is None else blocked(fusion.residual, builder)
     numbers = None if bias is None else channel_constants(bias, bias.size, builder)
     target = blocked_result(fusion.result, builder)
-    for phase in fusion.phases:
-        _lower_phase(fusion, phase, weights, (source, target, numbers, residual), builder)
+    for sub_convolution in fusion.sub_convolutions:
+        _lower_phase(fusion, sub_convolution, weights, (source, target, numbers, residual), builder)
 
 
 def reads_rows(fusion: ConvFusion, layouts: LayoutPlan) -> bool:
@@ -76,7 +76,7 @@ def _source(fusion: ConvFusion, builder: LoweringBuilder) -> _Source:
 
 def _lower_phase(
     fusion: ConvFusion,
-    phase: Phase,
+    sub_convolution: SubConvolution,
     weights: Array,
     images: tuple[_Source, BlockedBuffer, SSAValue | None, BlockedBuffer | None],
     builder: LoweringBuilder,
@@ -85,12 +85,14 @@ def _lower_phase(
     lanes, blocks = builder.layouts.lanes, target.blocks[1]
     shapes = [target.blocks, source.shape, *([] if residual is None else [residual.blocks])]
     # Images of one column are images of one row: pixels of a tile lie along rows.
-    is_turned = phase.out[1] == phase.kernel[1] == 1 and all(shape[3] == 1 for shape in shapes)
-    rows, columns = _ordered(is_turned, phase.out)
+    is_transposed = sub_convolution.out[1] == sub_convolution.kernel[1] == 1 and all(
+        shape[3] == 1 for shape in shapes
+    )
+    rows, columns = _ordered(is_transposed, sub_convolution.out)
     window = fusion.window
-    kernel_shape = _ordered(is_turned, phase.kernel)
-    strides = (1, 1) if window is None else _ordered(is_turned, window.strides)
-    dilations = (1, 1) if window is None else _ordered(is_turned, window.dilations)
+    kernel_shape = _ordered(is_transposed, sub_convolution.kernel)
+    strides = (1, 1) if window is None else _ordered(is_transposed, window.strides)
+    dilations = (1, 1) if window is None else _ordered(is_transposed, window.dilations)
     channels = weights.shape[1], blocks * lanes
     key = conv_key(
         conv_kind(fusion.is_depthwise), channels, (kernel_shape, strides, dilations), (rows, columns)
@@ -101,14 +103,14 @@ def _lower_phase(
         tile = builder.tiles.conv(key, columns, blocks)
 
     def pack() -> Array:
-        used = weights[:, :, list(phase.rows)][:, :, :, list(phase.columns)]
+        used = weights[:, :, list(sub_convolution.rows)][:, :, :, list(sub_convolution.columns)]
         if not used.size:
-            used = np.zeros((*weights.shape[:2], *phase.kernel), weights.dtype)
+            used = np.zeros((*weights.shape[:2], *sub_convolution.kernel), weights.dtype)
         if fusion.is_depthwise:
-            return depthwise_weights(used, lanes)
-        return conv_weights(used, lanes, tile[1], source.step)
+            return pack_depthwise_weights(used, lanes)
+        return pack_conv_weights(used, lanes, tile[1], source.step)
 
-    used = tuple(phase.rows), tuple(phase.columns), phase.kernel
+    used = tuple(sub_convolution.rows), tuple(sub_convolution.columns), sub_convolution.kernel
     how = ("windows", used, fusion.is_depthwise, lanes, tile[1], source.step)
     packed = builder.prepacked(weights, how, pack)
     properties: dict[str, Attribute] = {
@@ -116,10 +118,10 @@ def _lower_phase(
         "kernel": pair(kernel_shape),
         "strides": pair(strides),
         "dilations": pair(dilations),
-        "start": pair(_ordered(is_turned, _moved(source.start, phase.first))),
+        "start": pair(_ordered(is_transposed, _moved(source.start, sub_convolution.first))),
         "out": pair((rows, columns)),
-        "out_start": pair(_ordered(is_turned, _moved(target.start, phase.out_first))),
-        "out_strides": pair(_ordered(is_turned, phase.out_strides)),
+        "out_start": pair(_ordered(is_transposed, _moved(target.start, sub_convolution.out_first))),
+        "out_strides": pair(_ordered(is_transposed, sub_convolution.out_strides)),
         "tile": pair(tile),
     }
     line = 0 if fusion.is_depthwise else builder.tiles.prefetched_line(kernel_shape, source.shape)
@@ -133,7 +135,7 @@ def _lower_phase(
     buffers = [target.buffer, source.buffer, packed]
     assert is_buffer(packed.type)
     types = [
-        _type([*shape[:2], *_ordered(is_turned, shape[2:4]), *shape[4:]])
+        _type([*shape[:2], *_ordered(is_transposed, shape[2:4]), *shape[4:]])
         for shape in (target.blocks, source.shape)
     ]
     types.append(_type(packed.type.get_shape()))
@@ -141,24 +143,26 @@ def _lower_phase(
         buffers.append(bias)
         types.append(_type([blocks, lanes]))
     if residual is not None:
-        properties["residual_start"] = pair(_ordered(is_turned, _moved(residual.start, phase.out_first)))
+        properties["residual_start"] = pair(
+            _ordered(is_transposed, _moved(residual.start, sub_convolution.out_first))
+        )
         buffers.append(residual.buffer)
         shape = residual.blocks
-        types.append(_type([*shape[:2], *_ordered(is_turned, shape[2:4]), *shape[4:]]))
+        types.append(_type([*shape[:2], *_ordered(is_transposed, shape[2:4]), *shape[4:]]))
     kernel = KernelBuilder(types)
     y, x, w, *rest = kernel.buffers
     biases = rest[: bias is not None]
-    count, turns = target.sizes[0], target.sizes[0] * (-(-blocks // tile[1]) * rows)
+    count, iterations = target.sizes[0], target.sizes[0] * (-(-blocks // tile[1]) * rows)
     counts: list[SSAValue] = []
     if not is_static(count):
         counts.append(kernel.size(count))
         # The kernel takes how many iterations there are, for its range to be all of them.
-        kernel.size(turns)
-    operands = [y, x, w, biases, rest[len(biases) :], kernel.take_turns(), counts]
+        kernel.size(iterations)
+    operands = [y, x, w, biases, rest[len(biases) :], kernel.add_range_arguments(), counts]
     regions = [[_epilogue(fusion, kernel)] if fusion.epilogue else []]
     kernel.block.add_op(ConvOp(operands=operands, properties=properties, regions=regions))
     name = "depthwise" if fusion.is_depthwise else "conv"
-    builder.call(name, kernel, buffers[:1], buffers[1:], turns)
+    builder.call(name, kernel, buffers[:1], buffers[1:], iterations)
 
 
 def _epilogue(fusion: ConvFusion, kernel: KernelBuilder) -> Region:
@@ -188,9 +192,9 @@ def _type(shape: Sequence[Size]) -> MemRefType:
 SizeT = TypeVar("SizeT")
 
 
-def _ordered(is_turned: bool, sizes: Sequence[SizeT]) -> Sequence[SizeT]:
+def _ordered(is_transposed: bool, sizes: Sequence[SizeT]) -> Sequence[SizeT]:
     """Rows and columns, the other way round if they are turned."""
-    return sizes[::-1] if is_turned else sizes
+    return sizes[::-1] if is_transposed else sizes
 
 
 def _moved(start: tuple[int, int], by: tuple[int, int]) -> tuple[int, int]:
@@ -202,7 +206,7 @@ def pair(sizes: Sequence[int]) -> Attribute:
     return DenseArrayBase.from_list(i64, list(sizes))
 
 
-def conv_weights(weights: Array, lanes: int, width: int, step: int) -> Array:
+def pack_conv_weights(weights: Array, lanes: int, width: int, step: int) -> Array:
     """
     `[O][I][kernel]` as `[panels][I/step][kernel][step][channels of a panel]`.
 
@@ -221,7 +225,7 @@ def conv_weights(weights: Array, lanes: int, width: int, step: int) -> Array:
     return np.concatenate(parts)
 
 
-def depthwise_weights(weights: Array, lanes: int) -> Array:
+def pack_depthwise_weights(weights: Array, lanes: int) -> Array:
     """`[C][1][kernel]` as `[C/L][kernel][L]`."""
     channels = weights.shape[0]
     blocks = -(-channels // lanes)

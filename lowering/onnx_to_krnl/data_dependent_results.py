@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import KeepOp
 from xonnc.dialects.onnx.types import NONE, static_shape
-from xonnc.lowering.onnx_to_krnl.checks import declared
+from xonnc.lowering.onnx_to_krnl.checks import size_check
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 
@@ -36,9 +36,9 @@ class DataDependentResults:
         self._buffers: list[tuple[SSAValue, SSAValue, Sequence[int], int]] = []
         self.size = known[0] if known else most
         if known:
-            self.cell = declared(op, self.size, "keeps {} elements", builder)
+            self.count_buffer = size_check(op, self.size, "keeps {} elements", builder)
         else:
-            self.cell = builder.allocate([2], i64)
+            self.count_buffer = builder.allocate([2], i64)
 
     def result(self, value: SSAValue, shape: Sequence[int], axis: int) -> SSAValue:
         """The buffer of a result, which has this `shape` if all its room is needed."""
@@ -55,10 +55,12 @@ class DataDependentResults:
         for value, buffer, shape, axis in self._buffers:
             whole = TensorType(self._builder.element(value), shape)
             tensor = self._builder.insert(UnrealizedConversionCastOp.get([buffer], [whole]))
-            self._builder.resized[value] = self._builder.insert(KeepOp(tensor, self.cell, axis, value.type))
+            self._builder.resized[value] = self._builder.insert(
+                KeepOp(tensor, self.count_buffer, axis, value.type)
+            )
 
 
-def store_count(kernel: KernelBuilder, number: SSAValue, cell: SSAValue) -> None:
+def store_count(kernel: KernelBuilder, number: SSAValue, count_buffer: SSAValue) -> None:
     """Writes a number, of 64 bits, where `Found` has it from."""
     for place in range(2):
-        kernel.store(number, cell, [kernel.index(place)])
+        kernel.store(number, count_buffer, [kernel.index(place)])

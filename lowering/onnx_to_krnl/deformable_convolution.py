@@ -13,8 +13,8 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.matmul import plain_product
-from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate
+from xonnc.lowering.onnx_to_krnl.matmul import batched_matmul
+from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
@@ -34,14 +34,14 @@ def deform_conv(op: DeformConvOp, builder: LoweringBuilder) -> str | None:
         starts_a = [group * filters * depth for _ in range(shape[0]) for group in range(groups)]
         starts_b = [number * depth * pixels for number in range(shape[0] * groups)]
         sizes = filters, pixels, depth
-        plain_product(op.Y, [builder.buffer(op.W), columns], sizes, (starts_a, starts_b), builder)
+        batched_matmul(op.Y, [builder.buffer(op.W), columns], sizes, (starts_a, starts_b), builder)
         return None
     places = [shape[0], groups, filters, pixels]
     sums = builder.allocate(places, kind)
     fill(sums, prod(places), 0, builder)
-    a = Factor(builder.buffer(op.W), [1, groups, filters, depth], element)
-    b = Factor(columns, [shape[0], groups, depth, pixels], kind)
-    accumulate(sums, places[:2], (filters, pixels, depth), (a, b), kind, builder)
+    a = MatrixOperand(builder.buffer(op.W), [1, groups, filters, depth], element)
+    b = MatrixOperand(columns, [shape[0], groups, depth, pixels], kind)
+    accumulate_matmul(sums, places[:2], (filters, pixels, depth), (a, b), kind, builder)
     _add_bias(op, sums, builder)
     return None
 
@@ -68,8 +68,8 @@ def _columns(op: DeformConvOp, builder: LoweringBuilder) -> SSAValue:
     with kernel.loops([images, groups, *window, *out]) as (image, group, *at):
         taps: list[tuple[list[Scalar], list[Scalar]]] = []
         for axis in range(2):
-            first = Scalar(kernel, kernel.scaled(at[2 + axis], strides[axis], -pads[axis]))
-            place = first + Scalar(kernel, kernel.scaled(at[axis], dilations[axis]))
+            first = Scalar(kernel, kernel.affine(at[2 + axis], strides[axis], -pads[axis]))
+            place = first + Scalar(kernel, kernel.affine(at[axis], dilations[axis]))
             moved = [image, group, *at[:2], kernel.index(axis), *at[2:]]
             taps.append(_taps(place.to(kind) + read_as(kernel, offsets, moved, element, kind), size[axis]))
         share = [read_as(kernel, held, [image, group, *at], element, kind) for held in mask]
@@ -94,8 +94,8 @@ def _taps(place: Scalar, size: int) -> tuple[list[Scalar], list[Scalar]]:
     weights: list[Scalar] = []
     for pixel, share in ((low, 1.0 - part), (low + 1.0, part)):
         is_inside = (pixel >= 0.0) & (pixel < float(size))
-        pixels.append(pixel.to(INDEX).between(0, size - 1))
-        weights.append(is_inside.choose(share, 0.0))
+        pixels.append(pixel.to(INDEX).clamp(0, size - 1))
+        weights.append(is_inside.select(share, 0.0))
     return pixels, weights
 
 

@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Extent, Size, size_of_form, volume
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, SymbolicSize, size_of_form, volume
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.expressions import Extreme, Floor, Form
 from xonnc.transforms.dims.naming import Parameter
@@ -128,7 +128,11 @@ class DynamicShapes:
 
         Such is a part of a table of so many rows, made for the longest text.
         """
-        if not isinstance(size, Extent) or not isinstance(whole, Extent) or size.form.symbol is None:
+        if (
+            not isinstance(size, SymbolicSize)
+            or not isinstance(whole, SymbolicSize)
+            or size.form.symbol is None
+        ):
             return False
         key = self._dims.symbols.key(size.form.symbol)
         if not isinstance(key, Extreme) or not key.is_least:
@@ -151,7 +155,7 @@ class DynamicShapes:
 
     def of_size(self, size: Size) -> SSAValue:
         """A size as a number of the run."""
-        return self.value(size.form if isinstance(size, Extent) else Form(size))
+        return self.value(size.form if isinstance(size, SymbolicSize) else Form(size))
 
     def _computed(self, form: Form) -> SSAValue:
         total: SSAValue | None = self._number(form.constant) if form.constant or not form.terms else None

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import tensor
-from xonnc.lowering.onnx_to_krnl.checks import declared, index_in
+from xonnc.lowering.onnx_to_krnl.checks import index_in, size_check
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 
@@ -24,7 +24,7 @@ def slice_where_fed(
     held = buffer_type([len(axes)], builder.element(op.starts))
     starts, ends = builder.buffer(op.starts), builder.buffer(op.ends)
     for place, (axis, step) in enumerate(zip(axes, steps, strict=True)) if builder.has_runtime_checks else ():
-        cell = declared(op, sizes[axis], f"gives {{}} elements along axis {axis}", builder)
+        check_buffer = size_check(op, sizes[axis], f"gives {{}} elements along axis {axis}", builder)
         kernel = KernelBuilder([buffer_type([2], i64), held, held])
         out, *bounds = kernel.buffers
         first, last = (
@@ -33,13 +33,13 @@ def slice_where_fed(
         )
         distance = kernel.add(arith.SubiOp(last, first))
         over = kernel.constant(step - 1 if step > 0 else step + 1, i64)
-        turns = kernel.add(
+        iterations = kernel.add(
             arith.DivSIOp(kernel.add(arith.AddiOp(distance, over)), kernel.constant(step, i64))
         )
-        turns = kernel.add(arith.MaxSIOp(turns, kernel.constant(0, i64)))
+        iterations = kernel.add(arith.MaxSIOp(iterations, kernel.constant(0, i64)))
         for index in range(2):
-            kernel.store(turns, out, [kernel.index(index)])
-        builder.call("slicecount", kernel, [cell], [starts, ends])
+            kernel.store(iterations, out, [kernel.index(index)])
+        builder.call("slicecount", kernel, [check_buffer], [starts, ends])
     kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(shape, element), held])
     out, source, given = kernel.buffers
     with kernel.loops(sizes[:-1]) as outer:

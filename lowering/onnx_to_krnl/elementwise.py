@@ -24,7 +24,7 @@ from xonnc.lowering.onnx_to_krnl.elementwise_fusion import (
 from xonnc.lowering.onnx_to_krnl.error_function import error_function
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
-Made = SSAValue | None
+MaybeScalar = SSAValue | None
 
 
 def binary(
@@ -33,7 +33,7 @@ def binary(
     body: ElementwiseBody,
     a: SSAValue,
     b: SSAValue,
-) -> Made:
+) -> MaybeScalar:
     """One op of two numbers by their kind."""
     kind = floats if is_float(a) else integers
     return (
@@ -44,24 +44,24 @@ def binary(
 
 
 @lowers_elementwise(onnx.AddOp)
-def add(op: onnx.AddOp, body: ElementwiseBody) -> Made:
+def add(op: onnx.AddOp, body: ElementwiseBody) -> MaybeScalar:
     """`A + B`"""
     return binary(arith.AddfOp, arith.AddiOp, body, body(op.A), body(op.B))
 
 
 @lowers_elementwise(onnx.SubOp)
-def sub(op: onnx.SubOp, body: ElementwiseBody) -> Made:
+def sub(op: onnx.SubOp, body: ElementwiseBody) -> MaybeScalar:
     """`A - B`"""
     return binary(arith.SubfOp, arith.SubiOp, body, body(op.A), body(op.B))
 
 
 @lowers_elementwise(onnx.MulOp)
-def mul(op: onnx.MulOp, body: ElementwiseBody) -> Made:
+def mul(op: onnx.MulOp, body: ElementwiseBody) -> MaybeScalar:
     """`A B`"""
     return binary(arith.MulfOp, arith.MuliOp, body, body(op.A), body(op.B))
 
 
-def unary(kind: type[Operation], body: ElementwiseBody, x: SSAValue) -> Made:
+def unary(kind: type[Operation], body: ElementwiseBody, x: SSAValue) -> MaybeScalar:
     """One op of a float."""
     return body.add(kind.create(operands=[x], result_types=[x.type])) if is_float(x) else None
 
@@ -104,7 +104,7 @@ So code gives the same on each machine, and what constant propagation gives.
 """
 
 
-def _in_double(becomes: type[Operation], body: ElementwiseBody, x: SSAValue) -> Made:
+def _in_double(becomes: type[Operation], body: ElementwiseBody, x: SSAValue) -> MaybeScalar:
     if x.type != f32:
         return unary(becomes, body, x)
     made = unary(becomes, body, body.add(arith.ExtFOp(x, f64)))
@@ -112,7 +112,7 @@ def _in_double(becomes: type[Operation], body: ElementwiseBody, x: SSAValue) -> 
 
 
 def _register_unary(kind: type[Operation], becomes: type[Operation]) -> None:
-    def function(op: Operation, body: ElementwiseBody) -> Made:
+    def function(op: Operation, body: ElementwiseBody) -> MaybeScalar:
         x = body(op.operands[0])
         return _in_double(becomes, body, x) if becomes in IN_DOUBLE else unary(becomes, body, x)
 
@@ -125,7 +125,7 @@ for _kind, _becomes in UNARY:
 
 
 @lowers_elementwise(onnx.ErfOp)
-def erf(op: onnx.ErfOp, body: ElementwiseBody) -> Made:
+def erf(op: onnx.ErfOp, body: ElementwiseBody) -> MaybeScalar:
     """
     The error function; of f32 near 0 by its series, since the absolute error of the other form is too large.
 
@@ -150,30 +150,30 @@ ERF_SERIES = tuple(2 / sqrt(pi) * (-1) ** n / (factorial(n) * (2 * n + 1)) for n
 
 
 @lowers_elementwise(onnx.NegOp)
-def neg(op: onnx.NegOp, body: ElementwiseBody) -> Made:
+def neg(op: onnx.NegOp, body: ElementwiseBody) -> MaybeScalar:
     """`-X`"""
     x = body(op.X)
     return binary(arith.SubfOp, arith.SubiOp, body, body.constant(-0.0 if is_float(x) else 0, x), x)
 
 
 @lowers_elementwise(onnx.ReciprocalOp)
-def reciprocal(op: onnx.ReciprocalOp, body: ElementwiseBody) -> Made:
+def reciprocal(op: onnx.ReciprocalOp, body: ElementwiseBody) -> MaybeScalar:
     """`1 / X`"""
     x = body(op.X)
     return binary(arith.DivfOp, None, body, body.constant(1, x), x)
 
 
-def least(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> Made:
+def minimum(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> MaybeScalar:
     """The smaller of two numbers; NaN if one is."""
     return binary(arith.MinimumfOp, arith.MinUIOp if unsigned else arith.MinSIOp, body, a, b)
 
 
-def greatest(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> Made:
+def maximum(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> MaybeScalar:
     """The larger of two numbers; NaN if one is."""
     return binary(arith.MaximumfOp, arith.MaxUIOp if unsigned else arith.MaxSIOp, body, a, b)
 
 
-def folded(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], Made]) -> Made:
+def folded(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], MaybeScalar]) -> MaybeScalar:
     """All numbers brought together in order."""
     total = values[0]
     for value in values[1:]:
@@ -185,21 +185,21 @@ def folded(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], M
 
 
 @lowers_elementwise(onnx.MaxOp)
-def max_(op: onnx.MaxOp, body: ElementwiseBody) -> Made:
+def max_(op: onnx.MaxOp, body: ElementwiseBody) -> MaybeScalar:
     """The largest of all inputs."""
     unsigned = is_unsigned(op.results[0])
-    return folded([body(value) for value in op.operands], lambda a, b: greatest(body, unsigned, a, b))
+    return folded([body(value) for value in op.operands], lambda a, b: maximum(body, unsigned, a, b))
 
 
 @lowers_elementwise(onnx.MinOp)
-def min_(op: onnx.MinOp, body: ElementwiseBody) -> Made:
+def min_(op: onnx.MinOp, body: ElementwiseBody) -> MaybeScalar:
     """The smallest of all inputs."""
     unsigned = is_unsigned(op.results[0])
-    return folded([body(value) for value in op.operands], lambda a, b: least(body, unsigned, a, b))
+    return folded([body(value) for value in op.operands], lambda a, b: minimum(body, unsigned, a, b))
 
 
 @lowers_elementwise(onnx.SumOp)
-def sum_(op: onnx.SumOp, body: ElementwiseBody) -> Made:
+def sum_(op: onnx.SumOp, body: ElementwiseBody) -> MaybeScalar:
     """All inputs added up."""
     return folded(
         [body(value) for value in op.operands], lambda a, b: binary(arith.AddfOp, arith.AddiOp, body, a, b)
@@ -207,7 +207,7 @@ def sum_(op: onnx.SumOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(onnx.ClipOp, onnx.ClipV11Op, onnx.ClipV12Op)
-def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, body: ElementwiseBody) -> Made:
+def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, body: ElementwiseBody) -> MaybeScalar:
     """Between `min` and `max`, or the limits of the type; the upper bound has the last word."""
     number, unsigned = body(op.input), is_unsigned(op.input)
     low, high = (None if bound.type == NONE else body(bound) for bound in (op.min, op.max))
@@ -215,15 +215,15 @@ def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, body: ElementwiseBod
         limit = largest_finite(element_type(op.input.type))
         low = body.constant(-limit, number) if low is None else low
         high = body.constant(limit, number) if high is None else high
-    above = number if low is None else greatest(body, unsigned, number, low)
-    return above if above is None or high is None else least(body, unsigned, above, high)
+    above = number if low is None else maximum(body, unsigned, number, low)
+    return above if above is None or high is None else minimum(body, unsigned, above, high)
 
 
 @lowers_elementwise(onnx.ReluOp)
-def relu(op: onnx.ReluOp, body: ElementwiseBody) -> Made:
+def relu(op: onnx.ReluOp, body: ElementwiseBody) -> MaybeScalar:
     """`max(0, X)`"""
     x = body(op.X)
-    return greatest(body, False, x, body.constant(0, x))
+    return maximum(body, False, x, body.constant(0, x))
 
 
 def where(
@@ -235,7 +235,7 @@ def where(
 
 
 @lowers_elementwise(onnx.LeakyReluOp)
-def leaky_relu(op: onnx.LeakyReluOp, body: ElementwiseBody) -> Made:
+def leaky_relu(op: onnx.LeakyReluOp, body: ElementwiseBody) -> MaybeScalar:
     """`X`, times `alpha` below 0."""
     x = body(op.X)
     scaled = body.add(arith.MulfOp(x, body.constant(op.alpha.value.data, x)))
@@ -243,7 +243,7 @@ def leaky_relu(op: onnx.LeakyReluOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(onnx.SigmoidOp)
-def sigmoid(op: onnx.SigmoidOp, body: ElementwiseBody) -> Made:
+def sigmoid(op: onnx.SigmoidOp, body: ElementwiseBody) -> MaybeScalar:
     """`1 / (1 + e^-X)`"""
     return logistic(body, body(op.X))
 
@@ -258,7 +258,7 @@ def logistic(body: ElementwiseBody, x: SSAValue) -> SSAValue:
 
 
 @lowers_elementwise(onnx.HardSigmoidOp)
-def hard_sigmoid(op: onnx.HardSigmoidOp, body: ElementwiseBody) -> Made:
+def hard_sigmoid(op: onnx.HardSigmoidOp, body: ElementwiseBody) -> MaybeScalar:
     """`alpha X + beta` between 0 and 1."""
     x = body(op.X)
     line = body.add(arith.MulfOp(x, body.constant(op.alpha.value.data, x)))
@@ -268,7 +268,7 @@ def hard_sigmoid(op: onnx.HardSigmoidOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(onnx.EluOp)
-def elu(op: onnx.EluOp, body: ElementwiseBody) -> Made:
+def elu(op: onnx.EluOp, body: ElementwiseBody) -> MaybeScalar:
     """`X`, below 0 `alpha (e^X - 1)`."""
     x = body(op.X)
     below = body.add(arith.SubfOp(body.add(math.ExpOp(x)), body.constant(1, x)))
@@ -287,7 +287,7 @@ COMPARISONS: Sequence[tuple[type[Operation], str, str, str]] = (
 
 
 def _register_comparison(kind: type[Operation], floats: str, signed: str, unsigned: str) -> None:
-    def function(op: Operation, body: ElementwiseBody) -> Made:
+    def function(op: Operation, body: ElementwiseBody) -> MaybeScalar:
         a, b = (body(value) for value in op.operands)
         if is_float(a):
             return body.add(arith.CmpfOp(a, b, floats))
@@ -311,7 +311,7 @@ LOGIC: Sequence[tuple[type[Operation], type[Operation]]] = (
 
 
 def _register_logic(kind: type[Operation], becomes: type[Operation]) -> None:
-    def function(op: Operation, body: ElementwiseBody) -> Made:
+    def function(op: Operation, body: ElementwiseBody) -> MaybeScalar:
         a, b = (body(value) for value in op.operands)
         return body.add(becomes.create(operands=[a, b], result_types=[a.type]))
 
@@ -324,13 +324,13 @@ for _kind, _becomes in LOGIC:
 
 
 @lowers_elementwise(logical.NotOp)
-def not_(op: logical.NotOp, body: ElementwiseBody) -> Made:
+def not_(op: logical.NotOp, body: ElementwiseBody) -> MaybeScalar:
     """The opposite."""
     x = body(op.X)
     return body.add(arith.XOrIOp(x, body.constant(1, x)))
 
 
 @lowers_elementwise(tensor.WhereOp)
-def where_(op: tensor.WhereOp, body: ElementwiseBody) -> Made:
+def where_(op: tensor.WhereOp, body: ElementwiseBody) -> MaybeScalar:
     """`X` where the condition holds, else `Y`."""
     return body.add(arith.SelectOp(body(op.condition), body(op.X), body(op.Y)))

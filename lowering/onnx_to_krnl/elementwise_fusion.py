@@ -102,7 +102,7 @@ class ElementwiseBody:
                 number = self.compute(owner)
                 # Casts give elements as they lie in a buffer, since they round.
                 if number.type != compute_type(element):
-                    number = self.kernel.widened(number, element)
+                    number = self.kernel.to_compute_type(number, element)
             self._known[value] = number
         return self._known[value]
 
@@ -274,7 +274,7 @@ def _kernel(
             places[leaf] = buffer, own if sizes else []
         number = ElementwiseBody(kernel, places).compute(op)
         if number.type != storage_type(result) or is_sub_byte(result):
-            number = kernel.narrowed(number, result)
+            number = kernel.to_storage_type(number, result)
         kernel.store(number, kernel.buffers[0], indices if sizes else [])
     return kernel
 
@@ -333,8 +333,8 @@ def _blocked_kernel(
                 places.append(indices)
             else:
                 step = 1 if per_channel else lanes
-                row = kernel.scaled(indices[2], 1, halo.top)
-                column = kernel.scaled(indices[3], 1, halo.left * step)
+                row = kernel.affine(indices[2], 1, halo.top)
+                column = kernel.affine(indices[3], 1, halo.left * step)
                 places.append([*indices[:2], row, column, *indices[4:]])
         read = dict(zip(leaves, zip(kernel.buffers[1:], places[1:], strict=True), strict=True))
         kernel.store(ElementwiseBody(kernel, read).compute(op), kernel.buffers[0], places[0])

@@ -66,10 +66,10 @@ def error_function(x: Scalar) -> Scalar:
     """`erf x` of f64."""
     size, square = x.abs(), x * x
     inverse = 1.0 / square
-    logarithm = (size < 1 / 0.35).choose(_ratio(inverse, BEYOND_1), _ratio(inverse, FAR))
+    logarithm = (size < 1 / 0.35).select(_ratio(inverse, BEYOND_1), _ratio(inverse, FAR))
     large = 1.0 - (logarithm - (square + 0.5625)).exp() / size
-    beyond = (size < 1.25).choose(_ratio(size - 1.0, NEAR_1) + AT_1, (size >= 6.0).choose(1.0, large))
-    return (size < 0.84375).choose(x + x * _ratio(square, NEAR_0), (x < 0.0).choose(-beyond, beyond))
+    beyond = (size < 1.25).select(_ratio(size - 1.0, NEAR_1) + AT_1, (size >= 6.0).select(1.0, large))
+    return (size < 0.84375).select(x + x * _ratio(square, NEAR_0), (x < 0.0).select(-beyond, beyond))
 
 
 def _ratio(x: Scalar, coefficients: tuple[Sequence[float], Sequence[float]]) -> Scalar:

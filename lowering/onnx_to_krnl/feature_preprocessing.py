@@ -22,7 +22,7 @@ from xonnc.dialects.onnx.ops.ml import (
     OneHotEncoderOp,
     ScalerOp,
 )
-from xonnc.lowering.onnx_to_krnl.checks import check_indices, checked, index_in
+from xonnc.lowering.onnx_to_krnl.checks import bounds_check, check_indices, index_in
 from xonnc.lowering.onnx_to_krnl.data_dependent_results import store_count
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
@@ -114,7 +114,7 @@ def normalizer(op: NormalizerOp, builder: LoweringBuilder) -> str | None:
             x, total = read_as(kernel, source, [row, column], element, kind), Scalar(kernel, held[0])
             match norm:
                 case "MAX":
-                    total = (x > total).choose(x, total)
+                    total = (x > total).select(x, total)
                 case "L1":
                     total = total + x.abs()
                 case _:
@@ -123,7 +123,7 @@ def normalizer(op: NormalizerOp, builder: LoweringBuilder) -> str | None:
         size = Scalar(kernel, results[0])
         size = size.sqrt() if norm == "L2" else size
         # Rows of zeros stay as they are.
-        size = size.equals(0.0).choose(size.like(1.0), size)
+        size = size.equals(0.0).select(size.like(1.0), size)
         with kernel.loops([columns]) as (column,):
             x = read_as(kernel, source, [row, column], element, kind)
             kernel.write((x / size).to(compute_type(result)).value, out, [row, column], result)
@@ -151,7 +151,7 @@ def imputer(op: ImputerOp, builder: LoweringBuilder) -> str | None:
         x = Scalar(kernel, kernel.read(source, [row, column], element))
         other = Scalar(kernel, kernel.load(numbers, [column if len(values) > 1 else kernel.index(0)]))
         is_other = x.differs(x) if is_real and isnan(replaced) else x.equals(replaced)
-        kernel.write(is_other.choose(other.to(kind), x).value, out, [row, column], element)
+        kernel.write(is_other.select(other.to(kind), x).value, out, [row, column], element)
     builder.call("imputer", kernel, [builder.result(op.Y)], [builder.buffer(op.X), held])
     return None
 
@@ -175,7 +175,7 @@ def feature_vectorizer(op: FeatureVectorizerOp, builder: LoweringBuilder) -> str
         out, source = kernel.buffers
         with kernel.loops([rows, min(width, shape[1])]) as (row, column):
             x = read_as(kernel, source, [row, column], element, compute_type(result))
-            kernel.write(x.value, out, [row, kernel.scaled(column, 1, begin)], result)
+            kernel.write(x.value, out, [row, kernel.affine(column, 1, begin)], result)
         if min(width, shape[1]):
             builder.call("vectorized", kernel, [target], [builder.buffer(value)])
         begin += width
@@ -196,9 +196,9 @@ def one_hot_encoder(op: OneHotEncoderOp, builder: LoweringBuilder) -> str | None
     first = next(category for category in only if category is not None)
     held = builder.constant_buffer(np.array([first if each is None else each for each in only], np.int64))
     counted = builder.constant_buffer(np.array([each is not None for each in only]))
-    cell = builder.allocate([2], i64)
+    check_buffer = builder.allocate([2], i64)
     if not op.zeros.value.data:
-        cell = checked(op, 0, 0, "{} elements are of no category, and zeros is 0", builder)
+        check_buffer = bounds_check(op, 0, 0, "{} elements are of no category, and zeros is 0", builder)
     types = [buffer_type([count, size], builder.element(op.Y)), buffer_type([2], i64)]
     types += [buffer_type([count], element), buffer_type([size], i64), buffer_type([size], i1)]
     kernel = KernelBuilder(types)
@@ -218,7 +218,9 @@ def one_hot_encoder(op: OneHotEncoderOp, builder: LoweringBuilder) -> str | None
         none = Scalar(kernel, sums[0]).equals(0).to(i64)
         results.append((Scalar(kernel, missing[0]) + none).value)
     store_count(kernel, results[0], lacking)
-    builder.call("onehotencoder", kernel, [builder.result(op.Y), cell], [builder.buffer(op.X), held, counted])
+    builder.call(
+        "onehotencoder", kernel, [builder.result(op.Y), check_buffer], [builder.buffer(op.X), held, counted]
+    )
     return None
 
 
@@ -250,16 +252,16 @@ def label_encoder(op: LabelEncoderOp, builder: LoweringBuilder) -> str | None:
         with kernel.reducing([size.bit_length()], ends) as (_, carried, results):
             low, high = (Scalar(kernel, each) for each in carried)
             middle = (low + high) // 2
-            key = Scalar(kernel, kernel.load(held, [middle.at_most(size - 1).to(INDEX).value]))
+            key = Scalar(kernel, kernel.load(held, [middle.minimum(size - 1).to(INDEX).value]))
             is_open = low < high
             is_above = is_open & (key < x)
-            results.append(is_above.choose(middle + 1, low).value)
-            results.append((is_open & ~is_above).choose(middle, high).value)
-        low = Scalar(kernel, results[0]).at_most(size - 1)
+            results.append(is_above.select(middle + 1, low).value)
+            results.append((is_open & ~is_above).select(middle, high).value)
+        low = Scalar(kernel, results[0]).minimum(size - 1)
         is_key = Scalar(kernel, kernel.load(held, [low.to(INDEX).value])).equals(x)
-        at = is_key.choose(low, size)
+        at = is_key.select(low, size)
         if none:
-            at = x.differs(x).choose(at.like(size + 1), at)
+            at = x.differs(x).select(at.like(size + 1), at)
         kernel.store(kernel.load(made, [at.to(INDEX).value]), out, [place])
     buffers = [builder.buffer(op.X), builder.constant_buffer(table), builder.constant_buffer(found)]
     builder.call("labelencoder", kernel, [builder.result(op.Y)], buffers)

@@ -15,7 +15,7 @@ from xonnc.lowering.onnx_to_krnl.checks import check_numbers
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.matmul_accumulation import narrowed_result
+from xonnc.lowering.onnx_to_krnl.matmul_accumulation import round_result
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
@@ -43,7 +43,7 @@ def fourier(op: onnx.DFTOp | onnx.DFTV17Op, builder: LoweringBuilder) -> str | N
     terms = min(shape[axis], length // 2 + 1 if is_mirrored else length)
     sizes = [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 : -1]), shape[-1]]
     made = [sizes[0], out[axis], sizes[2], out[-1]]
-    waves = _waves(length, 1.0 if inverse else -1.0, element, builder)
+    waves = _twiddles(length, 1.0 if inverse else -1.0, element, builder)
     weights = np.full(terms, (2.0 if is_mirrored else 1.0) / (length if inverse else 1))
     if is_mirrored:
         # The first number, and that in the middle of an even length, are their own mirrors.
@@ -63,7 +63,7 @@ def fourier(op: onnx.DFTOp | onnx.DFTV17Op, builder: LoweringBuilder) -> str | N
             imaginary = None
             if shape[-1] == 2:
                 imaginary = Scalar(kernel, kernel.load(source, [*at, kernel.index(1)])) * share
-            results += _turned(kernel, (real, imaginary), place, inner[0], (wave, length), held)
+            results += _rotated(kernel, (real, imaginary), place, inner[0], (wave, length), held)
         for part in range(out[-1]):
             kernel.store(results[part], target, [before, place, after, kernel.index(part)])
     buffers = [builder.buffer(op.input), waves, builder.constant_buffer(weights.astype(dtype))]
@@ -78,14 +78,14 @@ def _integer(value: SSAValue, builder: LoweringBuilder) -> int | None:
     return None if known is None else int(np.asarray(known, np.int64).reshape(-1)[0])
 
 
-def _waves(length: int, sign: float, element: Attribute, builder: LoweringBuilder) -> SSAValue:
+def _twiddles(length: int, sign: float, element: Attribute, builder: LoweringBuilder) -> SSAValue:
     """Cosines and sines of the parts of a circle."""
     angles = sign * 2 * pi * np.arange(length) / length
     numbers = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     return builder.constant_buffer(numbers.astype(np.float32 if element == f32 else np.float64))
 
 
-def _turned(
+def _rotated(
     kernel: KernelBuilder,
     number: tuple[Scalar, Scalar | None],
     place: SSAValue,
@@ -128,7 +128,7 @@ def short_time_fourier(op: onnx.STFTOp, builder: LoweringBuilder) -> str | None:
     stride = Scalar(kernel, kernel.load(step, [kernel.index(0)])).to(INDEX)
     with kernel.loops(out[:3]) as (image, frame, place):
         with kernel.reducing([length], [zero, zero]) as (inner, held, results):
-            at = (Scalar(kernel, frame) * stride + Scalar(kernel, inner[0])).between(0, shape[1] - 1)
+            at = (Scalar(kernel, frame) * stride + Scalar(kernel, inner[0])).clamp(0, shape[1] - 1)
             parts = [
                 Scalar(kernel, kernel.load(source, [image, at.value, kernel.index(part)]))
                 for part in range(shape[2])
@@ -137,12 +137,12 @@ def short_time_fourier(op: onnx.STFTOp, builder: LoweringBuilder) -> str | None:
                 factor = Scalar(kernel, kernel.load(window[0], inner))
                 parts = [part * factor for part in parts]
             number = parts[0], parts[1] if len(parts) == 2 else None
-            results += _turned(kernel, number, place, inner[0], (wave, length), held)
+            results += _rotated(kernel, number, place, inner[0], (wave, length), held)
         for part in range(2):
             kernel.store(results[part], target, [image, frame, place, kernel.index(part)])
     buffers = [
         builder.buffer(op.signal),
-        _waves(length, -1.0, element, builder),
+        _twiddles(length, -1.0, element, builder),
         builder.buffer(op.frame_step),
     ]
     buffers += [builder.buffer(op.window)] if has_window else []
@@ -176,8 +176,8 @@ def determinant(op: onnx.DetOp, builder: LoweringBuilder) -> str | None:
                 is_larger = (Scalar(kernel, inner[0]) >= Scalar(kernel, column)) & (
                     length > Scalar(kernel, held[0])
                 )
-                results.append(is_larger.choose(length, Scalar(kernel, held[0])).value)
-                results.append(is_larger.choose(Scalar(kernel, inner[0]), Scalar(kernel, held[1])).value)
+                results.append(is_larger.select(length, Scalar(kernel, held[0])).value)
+                results.append(is_larger.select(Scalar(kernel, inner[0]), Scalar(kernel, held[1])).value)
             chosen = results[1]
             with kernel.loops([size]) as (index,):
                 here, there = [matrix, column, index], [matrix, chosen, index]
@@ -185,13 +185,13 @@ def determinant(op: onnx.DetOp, builder: LoweringBuilder) -> str | None:
                 kernel.store(second, rows, here)
                 kernel.store(first, rows, there)
             pivot = Scalar(kernel, kernel.load(rows, [matrix, column, column]))
-            is_turned = Scalar(kernel, chosen).differs(Scalar(kernel, column))
+            is_transposed = Scalar(kernel, chosen).differs(Scalar(kernel, column))
             before = Scalar(kernel, kernel.load(out, [matrix]))
-            kernel.store((before * is_turned.choose(-pivot, pivot)).value, out, [matrix])
+            kernel.store((before * is_transposed.select(-pivot, pivot)).value, out, [matrix])
             with kernel.loops([size]) as (row,):
                 share = Scalar(kernel, kernel.load(rows, [matrix, row, column])) / pivot
                 is_below = (Scalar(kernel, row) > Scalar(kernel, column)) & pivot.differs(0.0)
-                kept = is_below.choose(share, Scalar(kernel, zero))
+                kept = is_below.select(share, Scalar(kernel, zero))
                 kernel.store(kept.value, factors, [matrix, row])
             with kernel.loops([size, size]) as (row, index):
                 share = Scalar(kernel, kernel.load(factors, [matrix, row]))
@@ -203,5 +203,5 @@ def determinant(op: onnx.DetOp, builder: LoweringBuilder) -> str | None:
     result = builder.result(op.Y) if is_direct else builder.allocate([count], element)
     builder.call("det", kernel, [result, *scratch], [builder.buffer(op.X)])
     if not is_direct:
-        narrowed_result(op.Y, result, [count], element, builder)
+        round_result(op.Y, result, [count], element, builder)
     return None

@@ -32,7 +32,7 @@ from xdsl.ir import Block, Operation, Use
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.fusion import FusedOp
-from xonnc.dialects.krnl.prepacked_weights import Packings
+from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
@@ -48,7 +48,7 @@ from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE, producers
 from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, Group, shape_computations
-from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_bytes
+from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_int8
 from xonnc.lowering.onnx_to_krnl.layout_plan import plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.matmul import following_relu
@@ -85,8 +85,10 @@ def planned_functions(
         block = function.body.block
         is_dynamic = (is_open or is_outlined(function)) and bool(operators_in(block))
         scope = FusionScope(groups, shape_computations(block) if is_dynamic else frozenset[Operation]())
-        builder = LoweringBuilder(tiles, DisposablePool.of(ctx), to_row_major, Packings.of(ctx), scope)
-        builder.open_sizes = DynamicShapes(function) if is_dynamic else None
+        builder = LoweringBuilder(
+            tiles, DisposablePool.of(ctx), to_row_major, PrepackedWeights.of(ctx), scope
+        )
+        builder.dynamic_shapes = DynamicShapes(function) if is_dynamic else None
         yield function, builder
 
 
@@ -95,7 +97,7 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
         for region in op.regions if isinstance(op, CONTROL) else ():
             _fuse(region.block, builder)
     eliminate_qdq(block)
-    builder.int8 = plan_bytes(operators_in(block), builder.known_sizes, builder.scope)
+    builder.int8 = plan_int8(operators_in(block), builder.known_sizes, builder.scope)
     expand_qdq_pairs(block, builder.pool, builder.int8.planned)
     _clone_shared(block, builder.int8)
     ops = operators_in(block)

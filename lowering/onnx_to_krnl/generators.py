@@ -13,7 +13,7 @@ from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops import constant, generator, tensor
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.checks import declared
+from xonnc.lowering.onnx_to_krnl.checks import size_check
 from xonnc.lowering.onnx_to_krnl.data_movement import as_stored
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_unsigned_element, storage_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
@@ -98,7 +98,7 @@ def _check_count(
     builder: LoweringBuilder,
 ) -> None:
     """Has a run fail whose limit asks for another count."""
-    cell = declared(op, count, "gives {} elements", builder)
+    check_buffer = size_check(op, count, "gives {} elements", builder)
     kernel = KernelBuilder([buffer_type([2], i64), *[buffer_type([], element)] * 3])
     out, *numbers = kernel.buffers
     start, limit, delta = (_double(kernel, kernel.read(each, [], element), element) for each in numbers)
@@ -106,7 +106,7 @@ def _check_count(
     whole = kernel.add(arith.MaximumfOp(kernel.add(math.CeilOp(steps)), kernel.constant(0, f64)))
     for place in range(2):
         kernel.store(kernel.add(arith.FPToSIOp(whole, i64)), out, [kernel.index(place)])
-    builder.call("rangecount", kernel, [cell], operands)
+    builder.call("rangecount", kernel, [check_buffer], operands)
 
 
 supports_dynamic_shapes(constant.ConstantOfShapeOp, generator.RangeOp, tensor.ShapeOp, tensor.TriluOp)
@@ -135,7 +135,7 @@ def eye_like(op: generator.EyeLikeOp, builder: LoweringBuilder) -> str | None:
         return None
     kernel = KernelBuilder([buffer_type(shape, element)])
     with kernel.loops([count]) as (index,):
-        place = [kernel.scaled(index, 1, offset) for offset in first]
+        place = [kernel.affine(index, 1, offset) for offset in first]
         kernel.write(kernel.constant(1, compute_type(element)), kernel.buffers[0], place, element)
     builder.call("eyelike", kernel, [target], [])
     return None

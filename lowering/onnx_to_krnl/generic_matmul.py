@@ -13,26 +13,26 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate, narrowed_result
+from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul, round_result
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 
 
-def general_gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
+def generic_gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
     """`alpha A B + beta C` with anything transposed or broadcast."""
     element = builder.element(op.A)
     kind = compute_type(element)
     if kind not in (f32, f64):
         return "of integers"
     (m, n), (rows, columns) = builder.shape(op.Y), builder.shape(op.A)
-    is_turned = bool(op.transA.value.data)
-    k = rows if is_turned else columns
-    a = Factor(builder.buffer(op.A), [m, k], element, is_turned)
-    b = Factor(builder.buffer(op.B), [k, n], element, bool(op.transB.value.data))
+    is_transposed = bool(op.transA.value.data)
+    k = rows if is_transposed else columns
+    a = MatrixOperand(builder.buffer(op.A), [m, k], element, is_transposed)
+    b = MatrixOperand(builder.buffer(op.B), [k, n], element, bool(op.transB.value.data))
     sums = builder.allocate([m, n], kind)
     fill(sums, m * n, 0, builder)
-    accumulate(sums, [], (m, n, k), (a, b), kind, builder)
+    accumulate_matmul(sums, [], (m, n, k), (a, b), kind, builder)
     types = [buffer_type([m, n], element), buffer_type([m, n], kind)]
     shape = [1, 1]
     buffers = [sums]
@@ -53,7 +53,7 @@ def general_gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
     return None
 
 
-def general_matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
+def generic_matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
     """Products of the last two axes, the others broadcast."""
     a, b, element = builder.shape(op.A), builder.shape(op.B), builder.element(op.A)
     rows, columns = a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
@@ -61,12 +61,15 @@ def general_matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
     left, right = [1] * (rank - len(rows)) + list(rows), [1] * (rank - len(columns)) + list(columns)
     batch = [max(sizes) for sizes in zip(left[:-2], right[:-2], strict=True)]
     m, n, k = left[-2], right[-1], left[-1]
-    factors = Factor(builder.buffer(op.A), left, element), Factor(builder.buffer(op.B), right, element)
+    factors = (
+        MatrixOperand(builder.buffer(op.A), left, element),
+        MatrixOperand(builder.buffer(op.B), right, element),
+    )
     kind: Attribute = compute_type(element)
     is_direct = kind == element or is_integer(element)
     sums = builder.result(op.Y) if is_direct else builder.allocate([*batch, m, n], kind)
     fill(sums, prod([*batch, m, n]), 0, builder)
-    accumulate(sums, batch, (m, n, k), factors, kind, builder)
+    accumulate_matmul(sums, batch, (m, n, k), factors, kind, builder)
     if not is_direct:
-        narrowed_result(op.Y, sums, [*batch, m, n], kind, builder)
+        round_result(op.Y, sums, [*batch, m, n], kind, builder)
     return None

@@ -23,7 +23,7 @@ from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 from xonnc.lowering.onnx_to_krnl.window_geometry import Window, window_of
 
 
-class _Place:
+class _WindowElement:
     """A place of a window: where it is in the input, and whether that is inside."""
 
     def __init__(
@@ -37,20 +37,20 @@ class _Place:
         self.indices: list[Scalar] = []
         self.inside: Scalar | None = None
         for axis, size in enumerate(shape):
-            start = kernel.scaled(out[axis], window.strides[axis], -window.begins[axis])
-            index = Scalar(kernel, kernel.plus(start, kernel.scaled(at[axis], window.dilations[axis])))
+            start = kernel.affine(out[axis], window.strides[axis], -window.begins[axis])
+            index = Scalar(kernel, kernel.plus(start, kernel.affine(at[axis], window.dilations[axis])))
             if window.begins[axis] or window.ends[axis]:
                 here = (index >= 0) & (index < size)
                 self.inside = here if self.inside is None else self.inside & here
-                index = index.between(0, size - 1)
+                index = index.clamp(0, size - 1)
             self.indices.append(index)
 
     def among(self, x: Scalar, otherwise: float) -> Scalar:
         """`x`, or something else outside."""
-        return x if self.inside is None else self.inside.choose(x, otherwise)
+        return x if self.inside is None else self.inside.select(x, otherwise)
 
 
-def general_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) -> str | None:
+def generic_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) -> str | None:
     """The largest number of each window, the first of those, and its place in the whole tensor."""
     value, result = op.operands[0], op.results[0]
     indices = op.Indices if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE else None
@@ -68,15 +68,15 @@ def general_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBui
     with kernel.loops(out) as at:
         starts = [kernel.constant(least, kind), kernel.constant(-1, i64)]
         with kernel.reducing(window.kernel, starts) as (inner, held, results):
-            place = _Place(kernel, window, shape[2:], at[2:], inner)
+            place = _WindowElement(kernel, window, shape[2:], at[2:], inner)
             x = read_as(kernel, source, [*at[:2], *(index.value for index in place.indices)], element, kind)
             number = _flat(kernel, at, place, shape, bool(op.storage_order.value.data))
             best, found = (Scalar(kernel, each) for each in held)
             is_better, is_first = x > best, found < 0
             if place.inside is not None:
                 is_better, is_first = is_better & place.inside, is_first & place.inside
-            results.append(is_better.choose(x, best).value)
-            results.append((is_better | is_first).choose(number, found).value)
+            results.append(is_better.select(x, best).value)
+            results.append((is_better | is_first).select(number, found).value)
         kernel.write(_stored(results[0], element, kernel), kernel.buffers[0], at, element)
         if indices is not None:
             kernel.store(results[1], kernel.buffers[1], at)
@@ -100,7 +100,11 @@ def _stored(number: SSAValue, element: Attribute, kernel: KernelBuilder) -> SSAV
 
 
 def _flat(
-    kernel: KernelBuilder, at: Sequence[SSAValue], place: _Place, shape: Sequence[int], is_by_column: bool
+    kernel: KernelBuilder,
+    at: Sequence[SSAValue],
+    place: _WindowElement,
+    shape: Sequence[int],
+    is_by_column: bool,
 ) -> Scalar:
     """The number of an element: in rows, or with the first of the spatial axes fastest."""
     total = Scalar(kernel, at[0]) * shape[1] + Scalar(kernel, at[1])
@@ -140,7 +144,7 @@ def _powers(
     kernel = KernelBuilder([buffer_type(out, element), buffer_type(shape, element)])
     with kernel.loops(out) as at:
         with kernel.reducing(window.kernel, [kernel.constant(0.0, kind)]) as (inner, held, results):
-            place = _Place(kernel, window, shape[2:], at[2:], inner)
+            place = _WindowElement(kernel, window, shape[2:], at[2:], inner)
             where = [*at[:2], *(index.value for index in place.indices)]
             x = read_as(kernel, kernel.buffers[1], where, element, kind).abs()
             x = x if p == 1 else x * x if p == 2 else x.power(float(p))
@@ -152,7 +156,7 @@ def _powers(
     return None
 
 
-def general_average_pool(op: nn.AveragePoolOp, window: Window, builder: LoweringBuilder) -> str | None:
+def generic_average_pool(op: nn.AveragePoolOp, window: Window, builder: LoweringBuilder) -> str | None:
     """The mean of each window; pads count if `count_include_pad`, but not what `ceil_mode` adds."""
     element, shape, out = builder.element(op.X), builder.shape(op.X), builder.shape(op.Y)
     kind = compute_type(element)
@@ -166,18 +170,18 @@ def general_average_pool(op: nn.AveragePoolOp, window: Window, builder: Lowering
     with kernel.loops(out) as at:
         starts = [kernel.constant(0.0, kind)] * 2
         with kernel.reducing(window.kernel, starts) as (inner, held, results):
-            place = _Place(kernel, window, shape[2:], at[2:], inner)
+            place = _WindowElement(kernel, window, shape[2:], at[2:], inner)
             where = [*at[:2], *(index.value for index in place.indices)]
             x = place.among(read_as(kernel, kernel.buffers[1], where, element, kind), 0.0)
             share = place.among(x.like(1.0), 0.0)
             if is_padded:
                 share = x.like(1.0)
                 for axis in range(rank):
-                    last = kernel.scaled(at[2 + axis], window.strides[axis], -window.begins[axis])
-                    here = kernel.plus(last, kernel.scaled(inner[axis], window.dilations[axis]))
-                    share = (Scalar(kernel, here) < shape[2 + axis] + ends[axis]).choose(share, 0.0)
+                    last = kernel.affine(at[2 + axis], window.strides[axis], -window.begins[axis])
+                    here = kernel.plus(last, kernel.affine(inner[axis], window.dilations[axis]))
+                    share = (Scalar(kernel, here) < shape[2 + axis] + ends[axis]).select(share, 0.0)
             results += [(Scalar(kernel, held[0]) + x).value, (Scalar(kernel, held[1]) + share).value]
-        mean = Scalar(kernel, results[0]) / Scalar(kernel, results[1]).at_least(1.0)
+        mean = Scalar(kernel, results[0]) / Scalar(kernel, results[1]).maximum(1.0)
         kernel.write(mean.value, kernel.buffers[0], at, element)
     builder.call("averagepool", kernel, [builder.result(op.Y)], [builder.buffer(op.X)])
     return None
@@ -209,13 +213,13 @@ def max_unpool(op: nn.MaxUnpoolOp, builder: LoweringBuilder) -> str | None:
     with kernel.loops([count]) as (number,):
         flat = Scalar(kernel, kernel.load(kernel.buffers[2], [number])).to(INDEX)
         is_inside = (flat >= 0) & (flat < prod(whole))
-        rest = flat.between(0, prod(whole) - 1)
+        rest = flat.clamp(0, prod(whole) - 1)
         place: list[SSAValue] = []
         for size in reversed(whole):
             place.insert(0, (rest % size).value)
             rest = rest // size
         before = Scalar(kernel, kernel.load(kernel.buffers[0], place))
         x = Scalar(kernel, kernel.load(kernel.buffers[1], [number]))
-        kernel.store(is_inside.choose(x, before).value, kernel.buffers[0], place)
+        kernel.store(is_inside.select(x, before).value, kernel.buffers[0], place)
     builder.call("maxunpool", kernel, [target], [builder.buffer(op.X), builder.buffer(op.I_in)])
     return None

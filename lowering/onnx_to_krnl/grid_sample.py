@@ -77,7 +77,7 @@ def _part(x: Scalar, chosen: Sequence[_Tap]) -> Scalar:
     for tap in chosen:
         x = x if tap.weight is None else x * tap.weight
     for tap in chosen:
-        x = x if tap.is_inside is None else tap.is_inside.choose(x, 0.0)
+        x = x if tap.is_inside is None else tap.is_inside.select(x, 0.0)
     return x
 
 
@@ -88,7 +88,7 @@ def _taps(x: Scalar, size: int, mode: str, padding: str, is_aligned: bool) -> li
     if mode == "nearest":
         x = x.round()
     if padding == "border":
-        x = ((x < low) | (x > high)).choose(x.between(0.0, size - 1.0), x)
+        x = ((x < low) | (x > high)).select(x.clamp(0.0, size - 1.0), x)
     elif padding == "reflection":
         x = _reflected(x, low, high)
     if mode == "nearest":
@@ -107,7 +107,7 @@ def _tap(place: Scalar, weight: Scalar | None, size: int, padding: str, ends: tu
     is_inside = (place >= 0.0) & (place < size) if padding == "zeros" else None
     if padding == "reflection":
         place = _reflected(place, *ends)
-    kept = place.to(INDEX).between(0, size - 1)
+    kept = place.to(INDEX).clamp(0, size - 1)
     return _Tap(kept.value, weight, is_inside)
 
 
@@ -117,9 +117,9 @@ def _reflected(x: Scalar, low: float, high: float) -> Scalar:
     if span <= 0:
         return x.like(low)
     is_below = x < low
-    beyond = is_below.choose(low - x, x - high)
-    turns = (beyond / span).floor()
-    rest = beyond - turns * span
-    is_even = (turns / 2.0).floor().equals(turns / 2.0)
-    near, far = is_below.choose(low + rest, high - rest), is_below.choose(high - rest, low + rest)
-    return (is_below | (x > high)).choose(is_even.choose(near, far), x)
+    beyond = is_below.select(low - x, x - high)
+    iterations = (beyond / span).floor()
+    rest = beyond - iterations * span
+    is_even = (iterations / 2.0).floor().equals(iterations / 2.0)
+    near, far = is_below.select(low + rest, high - rest), is_below.select(high - rest, low + rest)
+    return (is_below | (x > high)).select(is_even.select(near, far), x)

@@ -41,10 +41,10 @@ def fill_halo(
         for first, count in ((0, top), (rows - bottom, bottom)):
             if count:
                 with kernel.loops([count, columns * lanes]) as (row, place):
-                    kernel.store(held, out, [plane, kernel.scaled(row, 1, first), place])
+                    kernel.store(held, out, [plane, kernel.affine(row, 1, first), place])
         for first, count in ((0, left), (columns - right, right)):
             if count:
                 with kernel.loops([rows - top - bottom, count * lanes]) as (row, place):
-                    places = [plane, kernel.scaled(row, 1, top), kernel.scaled(place, 1, first * lanes)]
+                    places = [plane, kernel.affine(row, 1, top), kernel.affine(place, 1, first * lanes)]
                     kernel.store(held, out, places)
     builder.call("halo", kernel, [images.buffer], [number[0]] if isinstance(number, tuple) else [])

@@ -13,7 +13,7 @@ from xonnc.lowering.onnx_to_krnl.activations import log_of_one_more, over, plus,
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody, lowers_elementwise
 from xonnc.lowering.onnx_to_krnl.integer_arithmetic import chosen
 
-Made = SSAValue | None
+MaybeScalar = SSAValue | None
 
 LARGE = 1e9
 """From here on `x² + 1` is `x²` in f64."""
@@ -38,7 +38,7 @@ def _where_large(body: ElementwiseBody, size: SSAValue, made: SSAValue) -> SSAVa
 
 
 @lowers_elementwise(onnx.AsinhOp)
-def asinh(op: onnx.AsinhOp, body: ElementwiseBody) -> Made:
+def asinh(op: onnx.AsinhOp, body: ElementwiseBody) -> MaybeScalar:
     """`log(x + sqrt(x² + 1))`"""
     x, size = _in_double(body, op.input)
     square = times(body, size, size)
@@ -48,7 +48,7 @@ def asinh(op: onnx.AsinhOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(onnx.AcoshOp)
-def acosh(op: onnx.AcoshOp, body: ElementwiseBody) -> Made:
+def acosh(op: onnx.AcoshOp, body: ElementwiseBody) -> MaybeScalar:
     """`log(x + sqrt(x² - 1))`; below 1 no number."""
     x, _ = _in_double(body, op.input)
     above = plus(body, x, -1.0)
@@ -60,7 +60,7 @@ def acosh(op: onnx.AcoshOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(onnx.AtanhOp)
-def atanh(op: onnx.AtanhOp, body: ElementwiseBody) -> Made:
+def atanh(op: onnx.AtanhOp, body: ElementwiseBody) -> MaybeScalar:
     """`log((1 + x) / (1 - x)) / 2`"""
     x, size = _in_double(body, op.input)
     inner = over(body, plus(body, size, size), body.add(arith.SubfOp(body.constant(1.0, x), size)))

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.checks import check_indices, check_numbers, index_in, turns_where
+from xonnc.lowering.onnx_to_krnl.checks import check_indices, check_numbers, index_in, iterations_if_nonempty
 from xonnc.lowering.onnx_to_krnl.element_types import is_computable, is_unsigned_element
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
@@ -22,11 +22,11 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     lowers_data_movement,
     supports_dynamic_shapes,
 )
-from xonnc.lowering.onnx_to_krnl.reductions import LARGEST, PRODUCT, SMALLEST, SUM, Reduction
+from xonnc.lowering.onnx_to_krnl.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM, Reduction
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static, is_static, static_sizes, volume
 
-WRITES = {"add": SUM, "max": LARGEST, "min": SMALLEST, "mul": PRODUCT}
+WRITES = {"add": SUM, "max": MAXIMUM, "min": MINIMUM, "mul": PRODUCT}
 """How what is written is brought together with what is there."""
 
 EMPTY = "an operand is empty"
@@ -49,7 +49,7 @@ def gather(op: tensor.GatherOp, builder: LoweringBuilder) -> str | None:
     types = [buffer_type([before, count, after], element), buffer_type([before, size, after], element)]
     kernel = KernelBuilder([*types, buffer_type([count], builder.element(op.indices))])
     out, source, places = kernel.buffers
-    with kernel.loops([before, turns_where(count, size)]) as (first, place):
+    with kernel.loops([before, iterations_if_nonempty(count, size)]) as (first, place):
         index = index_in(kernel, kernel.load(places, [place]), size)
         with kernel.loops([after]) as (inner,):
             kernel.store(kernel.load(source, [first, index, inner]), out, [first, place, inner])
@@ -75,7 +75,7 @@ def gather_elements(op: tensor.GatherElementsOp, builder: LoweringBuilder) -> st
         ]
     )
     out, source, places = kernel.buffers
-    with kernel.loops([turns_where(sizes[0], shape[axis]), *sizes[1:]]) as loops:
+    with kernel.loops([iterations_if_nonempty(sizes[0], shape[axis]), *sizes[1:]]) as loops:
         index = index_in(kernel, kernel.load(places, loops), shape[axis])
         kernel.store(kernel.load(source, [*loops[:axis], index, *loops[axis + 1 :]]), out, loops)
     builder.call("gatherelements", kernel, [builder.result(op.output)], [data, indices])
@@ -141,7 +141,7 @@ def _write(
         kernel.store(value, out, at)
         return
     both = Reduction(how, WRITES[how]).both
-    made = both(kernel, element, kernel.read(out, at, element), kernel.widened(value, element))
+    made = both(kernel, element, kernel.read(out, at, element), kernel.to_compute_type(value, element))
     kernel.write(made, out, at, element)
 
 

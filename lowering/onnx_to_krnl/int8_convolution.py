@@ -18,7 +18,7 @@ from xonnc.lowering.onnx_to_krnl.convolution import pair
 from xonnc.lowering.onnx_to_krnl.int8_epilogues import int8_epilogue
 from xonnc.lowering.onnx_to_krnl.int8_fusion import VECTOR, Int8Buffer, Int8Fusion, NHWCShape
 from xonnc.lowering.onnx_to_krnl.int8_layout import copy_to_row_major, int8_buffer, int8_result
-from xonnc.lowering.onnx_to_krnl.int8_patterns import Product
+from xonnc.lowering.onnx_to_krnl.int8_patterns import QuantizedMatmul
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import Halo
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
@@ -53,7 +53,7 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
         key, columns if is_static(columns) else ASSUMED_ROW_PIXELS, target.extents.channels // lanes
     )
     terms = 4 if products else 2
-    packed = packed_weights(product.weights, (lanes, tile[1]), depth, terms)
+    packed = pack_int8_weights(product.weights, (lanes, tile[1]), depth, terms)
     buffers = [target.buffer, source.buffer, builder.constant_buffer(packed)]
     types = [
         buffer_type(shape, element_of(image.buffer))
@@ -66,9 +66,11 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
         if array is not None
     ]
     for number, array in enumerate(numbers):
-        moved = None if number else product.moved
+        runtime_zero_point = None if number else product.runtime_zero_point
         buffers.append(
-            builder.constant_buffer(array) if moved is None else _moved_starts(product, array, moved, builder)
+            builder.constant_buffer(array)
+            if runtime_zero_point is None
+            else _moved_starts(product, array, runtime_zero_point, builder)
         )
         types.append(buffer_type(array.shape, i32 if array.dtype == np.int32 else f32))
     for image, shape in zip(others, shapes[2:], strict=True):
@@ -93,15 +95,15 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
     channels, images = rest[: len(numbers) - 1], rest[len(numbers) - 1 :]
     body = _rest(fusion, kernel, [element_of(buffer) for buffer in rest])
     count = target.extents.images
-    turns = count * (-(-target.extents.channels // (lanes * tile[1])) * rows)
+    iterations = count * (-(-target.extents.channels // (lanes * tile[1])) * rows)
     open_sizes = [kernel.size(size) for size in (count, columns) if not is_static(size)]
-    if not is_static(turns):
+    if not is_static(iterations):
         # The kernel takes how many iterations there are, for its range to be all of them.
-        kernel.size(turns)
-    operands = [y, x, w, starts, channels, images, kernel.take_turns(), open_sizes]
+        kernel.size(iterations)
+    operands = [y, x, w, starts, channels, images, kernel.add_range_arguments(), open_sizes]
     kernel.block.add_op(ByteConvOp(operands=operands, properties=properties, regions=[body]))
     name = "byteconv" if sum(window.kernel) > 2 else "bytegemm"
-    builder.call(name, kernel, buffers[:1], buffers[1:], turns)
+    builder.call(name, kernel, buffers[:1], buffers[1:], iterations)
     if product.scales is None:
         buffer = copy_to_row_major(fusion.result, target, builder)
         if product.offsets is not None:
@@ -109,7 +111,7 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
 
 
 def _add_offsets(
-    product: Product,
+    product: QuantizedMatmul,
     offsets: npt.NDArray[np.int32],
     source: Int8Buffer,
     sums: SSAValue,
@@ -140,7 +142,7 @@ def _add_offsets(
         total: SSAValue | None = None
         for place in places_of(*(range(size) for size in window.kernel)):
             at = [
-                kernel.scaled(index, stride, start + step * dilation)
+                kernel.affine(index, stride, start + step * dilation)
                 for index, stride, start, step, dilation in zip(
                     pixel, window.strides, first, place, window.dilations, strict=True
                 )
@@ -167,7 +169,7 @@ def _add_offsets(
 
 
 def _moved_starts(
-    product: Product, starts: npt.NDArray[np.generic], zero: SSAValue, builder: LoweringBuilder
+    product: QuantizedMatmul, starts: npt.NDArray[np.generic], zero: SSAValue, builder: LoweringBuilder
 ) -> SSAValue:
     """The starts less the zero point times the sums of the weights, computed in the run."""
     sums = pad_channels(product.weight_sums, len(starts))
@@ -189,7 +191,7 @@ def _moved_starts(
     return made
 
 
-def _target(fusion: Int8Fusion, product: Product, builder: LoweringBuilder) -> Int8Buffer:
+def _target(fusion: Int8Fusion, product: QuantizedMatmul, builder: LoweringBuilder) -> Int8Buffer:
     """The image for the result: of bytes, or of sums in rows of whole vectors."""
     if product.scales is not None:
         return int8_result(fusion.result, builder)
@@ -220,7 +222,7 @@ def pad_channels(array: npt.NDArray[np.generic], count: int) -> npt.NDArray[np.g
     return numbers
 
 
-def packed_weights(
+def pack_int8_weights(
     weights: npt.NDArray[np.int8], panel: tuple[int, int], depth: int, terms: int
 ) -> npt.NDArray[np.generic]:
     """

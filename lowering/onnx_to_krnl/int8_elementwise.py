@@ -15,7 +15,7 @@ from xonnc.lowering.onnx_to_krnl.int8_convolution import pad_channels
 from xonnc.lowering.onnx_to_krnl.int8_epilogues import int8_epilogue
 from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Fusion
 from xonnc.lowering.onnx_to_krnl.int8_layout import inside, int8_buffer, int8_result
-from xonnc.lowering.onnx_to_krnl.int8_patterns import Product
+from xonnc.lowering.onnx_to_krnl.int8_patterns import QuantizedMatmul
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
@@ -79,7 +79,7 @@ def _type_of(array: npt.NDArray[np.generic]) -> MemRefType:
 
 def _sum(
     kernel: KernelBuilder,
-    product: Product,
+    product: QuantizedMatmul,
     buffers: tuple[SSAValue, SSAValue, SSAValue],
     corner: tuple[int, int],
     place: tuple[SSAValue, SSAValue, SSAValue, SSAValue],
@@ -91,7 +91,7 @@ def _sum(
     total = Scalar(kernel, kernel.load(starts, [channel]))
     for step, at in enumerate(places_of(*(range(size) for size in window.kernel))):
         pixel = [
-            kernel.scaled(index, stride, first + each * dilation)
+            kernel.affine(index, stride, first + each * dilation)
             for index, stride, first, each, dilation in zip(
                 (row, column), window.strides, corner, at, window.dilations, strict=True
             )
@@ -115,17 +115,17 @@ def lower_int8_max_pool(op: Operation, window: Window, builder: LoweringBuilder)
             at = [number]
             for axis, index in enumerate((row, column)):
                 offset = place[axis] * window.dilations[axis] - window.begins[axis] + source.start[axis]
-                here = Scalar(kernel, kernel.scaled(index, window.strides[axis], offset))
+                here = Scalar(kernel, kernel.affine(index, window.strides[axis], offset))
                 if window.begins[axis]:
-                    here = here.at_least(source.start[axis])
+                    here = here.maximum(source.start[axis])
                 if window.ends[axis]:
-                    here = here.at_most(source.start[axis] + limits[axis] - 1)
+                    here = here.minimum(source.start[axis] + limits[axis] - 1)
                 at.append(here.value)
             byte = kernel.load(kernel.buffers[1], [*at, channel])
             total = byte if total is None else kernel.add(arith.MaxUIOp(total, byte))
         assert total is not None
         pixel = [
-            kernel.scaled(index, 1, first) for index, first in zip((row, column), target.start, strict=True)
+            kernel.affine(index, 1, first) for index, first in zip((row, column), target.start, strict=True)
         ]
         kernel.store(total, kernel.buffers[0], [number, *pixel, channel])
     builder.call("maxpool", kernel, [target.buffer], [source.buffer])

@@ -15,7 +15,11 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody
 from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Fusion
 from xonnc.lowering.onnx_to_krnl.int8_layout import rounded
-from xonnc.lowering.onnx_to_krnl.int8_patterns import Rounding, bytes_behind, rounding_of
+from xonnc.lowering.onnx_to_krnl.int8_patterns import (
+    QuantizationParams,
+    dequantized_source,
+    quantization_params,
+)
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
@@ -37,22 +41,22 @@ def int8_epilogue(
         number = Scalar(kernel, kernel.add(arith.SIToFPOp(total, f32))) * Scalar(kernel, rest.pop(0))
         if product.bias is not None:
             number = number + Scalar(kernel, rest.pop(0))
-        if product.rounding is not None:
-            return _byte(kernel, number, product.rounding)[1]
+        if product.quantization is not None:
+            return _byte(kernel, number, product.quantization)[1]
         body.define(product.result, number.value)
     known = dict(zip((*fusion.channels, *fusion.images), rest, strict=True))
     steps: Scalar | None = None
     made: SSAValue | None = None
     for op in fusion.ops:
         if isinstance(op, QuantizeLinearOp):
-            rounding = rounding_of(op)
-            assert rounding is not None
-            steps, made = _byte(kernel, Scalar(kernel, body(op.x)), rounding)
+            quantization = quantization_params(op)
+            assert quantization is not None
+            steps, made = _byte(kernel, Scalar(kernel, body(op.x)), quantization)
         elif isinstance(op, DequantizeLinearOp):
-            rounding = rounding_of(op)
-            assert rounding is not None
+            quantization = quantization_params(op)
+            assert quantization is not None
             assert steps is not None
-            body.define(op.y, (steps * rounding.scale).value)
+            body.define(op.y, (steps * quantization.scale).value)
         else:
             _read_others(op, kernel, body, known)
             body.define(op.results[0], body.compute(op))
@@ -60,10 +64,12 @@ def int8_epilogue(
     return made
 
 
-def _byte(kernel: KernelBuilder, number: Scalar, rounding: Rounding) -> tuple[Scalar, SSAValue]:
+def _byte(kernel: KernelBuilder, number: Scalar, quantization: QuantizationParams) -> tuple[Scalar, SSAValue]:
     """A real number in steps, rounded, and as a byte."""
-    steps = number * float(np.float32(1) / np.float32(rounding.scale)) if rounding.scale != 1 else number
-    whole, bits = rounded(steps, rounding)
+    steps = (
+        number * float(np.float32(1) / np.float32(quantization.scale)) if quantization.scale != 1 else number
+    )
+    whole, bits = rounded(steps, quantization)
     return whole, bits.to(i8).value
 
 
@@ -74,14 +80,14 @@ def _read_others(
     for operand in op.operands:
         if operand.type == NONE or body.is_defined(operand):
             continue
-        array, behind = constant_elements(operand), bytes_behind(operand)
+        array, behind = constant_elements(operand), dequantized_source(operand)
         if operand in known:
             body.define(operand, known[operand])
         elif array is not None:
             body.define(operand, kernel.constant(float(array.reshape(-1)[0]), f32))
         elif behind is not None:
-            value, rounding = behind
+            value, quantization = behind
             byte = kernel.add(arith.ExtUIOp(known[value], i32))
-            centred = Scalar(kernel, byte) - rounding.zero
+            centred = Scalar(kernel, byte) - quantization.zero
             real = Scalar(kernel, kernel.add(arith.SIToFPOp(centred.value, f32)))
-            body.define(operand, (real * rounding.scale).value)
+            body.define(operand, (real * quantization.scale).value)

@@ -25,12 +25,12 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLin
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.int8_patterns import (
-    READS,
-    Product,
-    bytes_behind,
+    MATCHERS,
+    QuantizedMatmul,
+    dequantized_source,
     image_shape,
-    is_bytes,
-    rounding_of,
+    is_int8,
+    quantization_params,
 )
 from xonnc.lowering.onnx_to_krnl.layout_plan import Halo, ImageBuffer
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
@@ -64,7 +64,7 @@ KnownSizes: TypeAlias = Callable[[SSAValue], "tuple[Size, ...] | None"]
 class Int8Fusion:
     """A product, if there is one, and what is done to its sums or to bytes, the last op last."""
 
-    product: Product | None
+    product: QuantizedMatmul | None
     ops: Sequence[Operation]
     """Behind the product."""
     images: Sequence[SSAValue]
@@ -160,7 +160,7 @@ class Int8Plan:
         return NHWCShape(images, height, width, -(-channels // step) * step)
 
 
-def plan_bytes(
+def plan_int8(
     ops: Sequence[Operation], told: KnownSizes, scope: FusionScope, images: Container[SSAValue] | None = None
 ) -> Int8Plan:
     """
@@ -199,7 +199,9 @@ def plan_bytes(
         layouts.heads |= {
             op
             for op in heads
-            if op not in claimed and rounding_of(op) is not None and (images is None or op.y in images)
+            if op not in claimed
+            and quantization_params(op) is not None
+            and (images is None or op.y in images)
         }
     return layouts
 
@@ -208,17 +210,17 @@ def _chain_of(op: Operation, claimed: set[Operation], layouts: Int8Plan) -> Int8
     """The chain that begins with a product, or ends with a QuantizeLinear."""
     if isinstance(op, QuantizeLinearOp):
         return _points(op, claimed, layouts)
-    product = READS[type(op)](op) if type(op) in READS else None
+    product = MATCHERS[type(op)](op) if type(op) in MATCHERS else None
     fusion = None if product is None else _chain(product, claimed, layouts)
     return fusion if fusion is not None and product is not None and _ask_halo(product, layouts) else None
 
 
-def _ask_halo(product: Product, layouts: Int8Plan) -> bool:
+def _ask_halo(product: QuantizedMatmul, layouts: Int8Plan) -> bool:
     """Sees that there are pads around what a product reads; whether it can be so."""
     window = product.window
     if not window.is_padded:
         return True
-    zero = product.zero if product.moved is None else product.moved
+    zero = product.zero if product.runtime_zero_point is None else product.runtime_zero_point
     if not _is_made_before(zero, product.x) or layouts.zeros.setdefault(product.x, zero) != zero:
         return False
     halo = Halo(*window.begins, *window.ends)
@@ -238,9 +240,9 @@ def _is_made_before(zero: int | SSAValue, value: SSAValue) -> bool:
     )
 
 
-def _chain(product: Product, claimed: set[Operation], layouts: Int8Plan) -> Int8Fusion | None:
+def _chain(product: QuantizedMatmul, claimed: set[Operation], layouts: Int8Plan) -> Int8Fusion | None:
     """The chain from a product to the last QuantizeLinear behind it; None if there is none."""
-    if product.scales is None or product.rounding is not None:
+    if product.scales is None or product.quantization is not None:
         return Int8Fusion(product, [], [], [])
     told, scope = layouts.told, layouts.scope
     value, ops, read = product.result, list[Operation](), _Read(told)
@@ -252,13 +254,13 @@ def _chain(product: Product, claimed: set[Operation], layouts: Int8Plan) -> Int8
         if not scope.may_join(op, product.op):
             return found
         if isinstance(op, QuantizeLinearOp):
-            rounding = rounding_of(op)
-            if rounding is None:
+            quantization = quantization_params(op)
+            if quantization is None:
                 return found
             ops.append(op)
             found = Int8Fusion(product, list(ops), list(read.images), list(read.channels))
             back = scope.only_user(op.y)
-            if not isinstance(back, DequantizeLinearOp) or rounding_of(back) != rounding:
+            if not isinstance(back, DequantizeLinearOp) or quantization_params(back) != quantization:
                 return found
             ops.append(back)
             value = back.y
@@ -291,7 +293,7 @@ class _Read:
         for operand in op.operands:
             if operand in known or operand.type == NONE:
                 continue
-            array, behind = constant_elements(operand), bytes_behind(operand)
+            array, behind = constant_elements(operand), dequantized_source(operand)
             if array is not None and element_type(operand.type) == f32:
                 if array.size != 1 and not _is_of_channels(array.shape, op.results[0]):
                     return False
@@ -318,7 +320,7 @@ def _is_of_channels(shape: Sequence[int], result: SSAValue) -> bool:
 def _points(quantize: QuantizeLinearOp, claimed: set[Operation], layouts: Int8Plan) -> Int8Fusion | None:
     """The functions of bytes that lie as images already, whose result is rounded."""
     block = quantize.parent
-    if rounding_of(quantize) is None or block is None or not is_bytes(quantize.y):
+    if quantization_params(quantize) is None or block is None or not is_int8(quantize.y):
         return None
     found: dict[Operation, None] = {}
     waiting: list[SSAValue] = [quantize.x]
@@ -344,7 +346,7 @@ def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: Int8Plan) -> None:
     value, result = op.operands[0], op.results[0]
     if (
         value not in layouts.made
-        or not is_bytes(value)
+        or not is_int8(value)
         or (isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE)
     ):
         return

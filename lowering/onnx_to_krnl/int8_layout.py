@@ -13,10 +13,15 @@ from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked
 from xonnc.lowering.onnx_to_krnl.halos import fill_halo
 from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Buffer, NHWCShape
-from xonnc.lowering.onnx_to_krnl.int8_patterns import SIGN_OFFSET, Rounding, has_sign, rounding_of
+from xonnc.lowering.onnx_to_krnl.int8_patterns import (
+    SIGN_OFFSET,
+    QuantizationParams,
+    is_signed,
+    quantization_params,
+)
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.quantize_linear import rounded_byte
+from xonnc.lowering.onnx_to_krnl.quantize_linear import round_to_int8
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
@@ -29,7 +34,7 @@ def int8_result(value: SSAValue, builder: LoweringBuilder) -> Int8Buffer:
     image = Int8Buffer(builder.allocate(shape, i8), layouts.halo(value), shape)
     if any(image.halo):
         zero = layouts.zeros[value]
-        turn = _turned_sign if has_sign(value) else _plain
+        turn = _flip_sign if is_signed(value) else _plain
         fill_halo(
             image, image.extents, i8, zero if isinstance(zero, int) else (builder.buffer(zero), turn), builder
         )
@@ -46,7 +51,7 @@ def int8_buffer(value: SSAValue, builder: LoweringBuilder) -> Int8Buffer:
     source = builder.buffer(value)
     with builder.insertion_after(value, source):
         made = int8_result(value, builder)
-        _fill("bytes", made, (value, source), _turned_sign if has_sign(value) else _plain, builder)
+        _fill("bytes", made, (value, source), _flip_sign if is_signed(value) else _plain, builder)
     return made
 
 
@@ -58,7 +63,7 @@ def _plain(_: KernelBuilder, number: SSAValue) -> SSAValue:
     return number
 
 
-def _turned_sign(kernel: KernelBuilder, number: SSAValue) -> SSAValue:
+def _flip_sign(kernel: KernelBuilder, number: SSAValue) -> SSAValue:
     """A byte with sign as one without, or back."""
     return kernel.add(arith.XOrIOp(number, kernel.constant(SIGN_OFFSET, i8)))
 
@@ -145,7 +150,7 @@ def inside(kernel: KernelBuilder, image: Int8Buffer, pixel: Sequence[SSAValue]) 
     """The indices of a pixel in the buffer of its image."""
     number, row, column = pixel
     top, left = image.start
-    return [number, kernel.scaled(row, 1, top), kernel.scaled(column, 1, left)]
+    return [number, kernel.affine(row, 1, top), kernel.affine(column, 1, left)]
 
 
 def int8_to_row_major(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
@@ -153,8 +158,8 @@ def int8_to_row_major(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
     image = builder.int8_buffers[value]
     with builder.insertion_after(value, image.buffer):
         buffer = copy_to_row_major(value, image, builder)
-        if has_sign(value):
-            _map("rows", buffer, buffer, volume(builder.sizes(value)), _turned_sign, builder)
+        if is_signed(value):
+            _map("rows", buffer, buffer, volume(builder.sizes(value)), _flip_sign, builder)
     return buffer
 
 
@@ -177,23 +182,23 @@ def copy_to_row_major(value: SSAValue, image: Int8Buffer, builder: LoweringBuild
     return buffer
 
 
-def rounded(steps: Scalar, rounding: Rounding) -> tuple[Scalar, Scalar]:
+def rounded(steps: Scalar, quantization: QuantizationParams) -> tuple[Scalar, Scalar]:
     """
     A number of steps as the nearest byte, halves to the even step, saturated; NaN as the least.
 
     Gives the steps, a whole number between the ends, and the byte in 32 bits.
     """
-    whole, bits = rounded_byte(steps, -rounding.zero, 255 - rounding.zero)
-    return whole, bits + rounding.zero
+    whole, bits = round_to_int8(steps, -quantization.zero, 255 - quantization.zero)
+    return whole, bits + quantization.zero
 
 
 def lower_quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> None:
     """A QuantizeLinear whose bytes chains read, straight into an image."""
-    rounding = rounding_of(op)
-    assert rounding is not None
+    quantization = quantization_params(op)
+    assert quantization is not None
 
     def read(kernel: KernelBuilder, number: SSAValue) -> SSAValue:
-        return rounded(Scalar(kernel, number) / rounding.scale, rounding)[1].to(i8).value
+        return rounded(Scalar(kernel, number) / quantization.scale, quantization)[1].to(i8).value
 
     if op.x in builder.written and op.x in builder.blocked_buffers:
         _from_blocks(op, read, builder)
@@ -211,8 +216,8 @@ def _from_blocks(op: QuantizeLinearOp, read: Read, builder: LoweringBuilder) -> 
     kernel = KernelBuilder([buffer_type(image.extents, i8), buffer_type(source.blocks, f32)])
     top, left = source.start
     with kernel.loops([images, blocks, rows, columns, depth]) as (number, block, row, column, lane):
-        place = [number, block, kernel.scaled(row, 1, top), kernel.scaled(column, 1, left), lane]
+        place = [number, block, kernel.affine(row, 1, top), kernel.affine(column, 1, left), lane]
         byte = read(kernel, kernel.load(kernel.buffers[1], place))
-        channel = kernel.plus(kernel.scaled(block, lanes), lane)
+        channel = kernel.plus(kernel.affine(block, lanes), lane)
         kernel.store(byte, kernel.buffers[0], [*inside(kernel, image, (number, row, column)), channel])
     builder.call("quantizelinear", kernel, [image.buffer], [source.buffer])

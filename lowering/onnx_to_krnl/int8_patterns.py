@@ -29,7 +29,7 @@ INT32_MAX = 2**31 - 1
 """Sums that could leave 32 bits are not taken."""
 
 
-class Rounding(NamedTuple):
+class QuantizationParams(NamedTuple):
     """How real numbers lie in bytes: as `real / scale + zero`, from 0 to 255."""
 
     scale: float
@@ -37,7 +37,7 @@ class Rounding(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Product:
+class QuantizedMatmul:
     """A product or convolution of bytes with known weights: `(x * weights + starts) scales + bias`."""
 
     op: Operation
@@ -52,11 +52,11 @@ class Product:
     scales: npt.NDArray[np.float32] | None = None
     """Without, the sums themselves are the result."""
     bias: npt.NDArray[np.float32] | None = None
-    rounding: Rounding | None = None
+    quantization: QuantizationParams | None = None
     """Of a result in bytes."""
     is_depthwise: bool = False
     """Whether each channel is by itself."""
-    moved: SSAValue | None = None
+    runtime_zero_point: SSAValue | None = None
     """The zero point of `x` where the run alone knows it; the starts are without it."""
     offsets: npt.NDArray[np.int32] | None = None
     """By channel of the result, what all weights are above `weights`, which hold 8 bits with sign."""
@@ -69,10 +69,10 @@ class Product:
         return sums if self.offsets is None else sums + self.offsets * np.int32(by_row.shape[1])
 
 
-Read: TypeAlias = Callable[[Operation], Product | None]
+Read: TypeAlias = Callable[[Operation], QuantizedMatmul | None]
 
 
-def rounding_of(op: QuantizeLinearOp | DequantizeLinearOp) -> Rounding | None:
+def quantization_params(op: QuantizeLinearOp | DequantizeLinearOp) -> QuantizationParams | None:
     """The one scale and zero point by which an op goes between f32 and bytes, if they are known."""
     if isinstance(op, QuantizeLinearOp):
         real, integer, scale, zero = op.x, op.y, op.y_scale, op.y_zero_point
@@ -82,14 +82,14 @@ def rounding_of(op: QuantizeLinearOp | DequantizeLinearOp) -> Rounding | None:
         is_plain = True
     if not is_plain or op.block_size.value.data or element_type(real.type) != f32:
         return None
-    return _rounding(integer, scale, zero)
+    return _quantization_params(integer, scale, zero)
 
 
-def _rounding(integer: SSAValue, scale: SSAValue, zero: SSAValue) -> Rounding | None:
+def _quantization_params(integer: SSAValue, scale: SSAValue, zero: SSAValue) -> QuantizationParams | None:
     step, offset = constant_elements(scale), _zero(integer, zero)
     if step is None or step.size != 1 or element_type(scale.type) != f32 or offset is None:
         return None
-    return Rounding(float(step.reshape(-1)[0]), offset)
+    return QuantizationParams(float(step.reshape(-1)[0]), offset)
 
 
 def image_shape(value: SSAValue) -> tuple[int, ...] | None:
@@ -105,14 +105,14 @@ def image_shape(value: SSAValue) -> tuple[int, ...] | None:
     return None if DYNAMIC_INDEX in fixed else shape
 
 
-def is_bytes(value: SSAValue) -> bool:
+def is_int8(value: SSAValue) -> bool:
     """Whether a value is a tensor of integers of 8 bits with elements that can lie as an image."""
     element, shape = element_type(value.type), image_shape(value)
     is_byte = element is not None and is_integer(element) and element.width.data == 8
     return is_byte and shape is not None and 0 not in shape
 
 
-def has_sign(value: SSAValue) -> bool:
+def is_signed(value: SSAValue) -> bool:
     """Whether bytes have a sign."""
     element = element_type(value.type)
     return element is not None and not is_unsigned_element(element)
@@ -120,22 +120,22 @@ def has_sign(value: SSAValue) -> bool:
 
 def _zero(value: SSAValue, zero: SSAValue) -> int | None:
     """The one byte that stands for 0, if it is known."""
-    if not is_bytes(value):
+    if not is_int8(value):
         return None
-    sign = SIGN_OFFSET if has_sign(value) else 0
+    sign = SIGN_OFFSET if is_signed(value) else 0
     if zero.type == NONE:
         return sign
     known = constant_elements(zero)
     return None if known is None or known.size != 1 else int(known.reshape(-1)[0]) + sign
 
 
-def bytes_behind(value: SSAValue) -> tuple[SSAValue, Rounding] | None:
+def dequantized_source(value: SSAValue) -> tuple[SSAValue, QuantizationParams] | None:
     """The bytes that a DequantizeLinear reads, and how."""
     op = value.owner
     if not isinstance(op, DequantizeLinearOp):
         return None
-    rounding = rounding_of(op)
-    return None if rounding is None else (op.x, rounding)
+    quantization = quantization_params(op)
+    return None if quantization is None else (op.x, quantization)
 
 
 class _Weights(NamedTuple):
@@ -158,7 +158,7 @@ def _dequantized(value: SSAValue, axis: int) -> _Weights | None:
     if not isinstance(op, DequantizeLinearOp) or op.block_size.value.data or element_type(value.type) != f32:
         return None
     numbers = constant_elements(op.x)
-    if numbers is None or numbers.ndim < 2 or not is_bytes(op.x):
+    if numbers is None or numbers.ndim < 2 or not is_int8(op.x):
         return None
     if (op.axis.value.data - axis) % numbers.ndim and not _is_one(op.x_scale, op.x_zero_point):
         return None
@@ -208,7 +208,7 @@ def _finished(
     weights: npt.NDArray[np.int16],
     window: Window,
     starts: Array | None = None,
-) -> Product | None:
+) -> QuantizedMatmul | None:
     """
     A product of `values`, the bytes and the result, without scales: the zero point of x goes into the starts.
 
@@ -216,7 +216,7 @@ def _finished(
     """
     x, result = values
     shape = image_shape(x)
-    if zero is None or shape is None or not is_bytes(x) or image_shape(result) is None:
+    if zero is None or shape is None or not is_int8(x) or image_shape(result) is None:
         return None
     if len(shape) < 2:
         return None
@@ -227,7 +227,7 @@ def _finished(
         return None
     is_depthwise = shape[1] > 1 and len(shape) == 4 and weights.shape[1] == 1
     kept, offsets = _in_bytes(weights)
-    return Product(
+    return QuantizedMatmul(
         op,
         result,
         x,
@@ -284,12 +284,12 @@ ONE = Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (1, 1))
 
 
 def _scaled(
-    product: Product | None,
+    product: QuantizedMatmul | None,
     step: float,
     scales: npt.NDArray[np.float32],
     bias: SSAValue | None,
-    rounding: Rounding | None = None,
-) -> Product | None:
+    quantization: QuantizationParams | None = None,
+) -> QuantizedMatmul | None:
     """A product with the scale of what it sums, and a bias in f32."""
     if product is None or product.offsets is not None:
         return None
@@ -299,7 +299,7 @@ def _scaled(
         if added is None:
             return None
     factors = (np.float32(step) * scales).astype(np.float32)
-    return replace(product, scales=factors, bias=added, rounding=rounding)
+    return replace(product, scales=factors, bias=added, quantization=quantization)
 
 
 def _conv_window(
@@ -320,44 +320,44 @@ def _conv_window(
     return window_of(op, weights[2:], shape[2:], out[2:])
 
 
-def _conv(op: Operation) -> Product | None:
+def _conv(op: Operation) -> QuantizedMatmul | None:
     assert isinstance(op, nn.ConvOp)
-    behind, weights = bytes_behind(op.X), _dequantized(op.W, 0)
+    behind, weights = dequantized_source(op.X), _dequantized(op.W, 0)
     window = _conv_window(op, op.X, op.Y)
     if behind is None or weights is None or window is None:
         return None
-    x, rounding = behind
-    product = _finished(op, (x, op.Y), rounding.zero, weights.numbers, window)
-    return _scaled(product, rounding.scale, weights.scales, op.B)
+    x, quantization = behind
+    product = _finished(op, (x, op.Y), quantization.zero, weights.numbers, window)
+    return _scaled(product, quantization.scale, weights.scales, op.B)
 
 
 def _as_conv(weights: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
     return weights[:, :, None, None]
 
 
-def _gemm(op: Operation) -> Product | None:
+def _gemm(op: Operation) -> QuantizedMatmul | None:
     assert isinstance(op, onnx.GemmOp)
     is_transposed = bool(op.transB.value.data)
-    behind, weights = bytes_behind(op.A), _dequantized(op.B, 0 if is_transposed else 1)
+    behind, weights = dequantized_source(op.A), _dequantized(op.B, 0 if is_transposed else 1)
     if op.transA.value.data or op.alpha.value.data != 1.0 or op.beta.value.data != 1.0:
         return None
     bias = None if op.C.type == NONE else static_shape(op.C.type)
     if behind is None or weights is None or (bias is not None and any(size > 1 for size in bias[:-1])):
         return None
-    x, rounding = behind
+    x, quantization = behind
     matrix = weights.numbers if is_transposed else weights.numbers.T
-    product = _finished(op, (x, op.Y), rounding.zero, _as_conv(matrix), ONE)
-    return _scaled(product, rounding.scale, weights.scales, op.C)
+    product = _finished(op, (x, op.Y), quantization.zero, _as_conv(matrix), ONE)
+    return _scaled(product, quantization.scale, weights.scales, op.C)
 
 
-def _matmul(op: Operation) -> Product | None:
+def _matmul(op: Operation) -> QuantizedMatmul | None:
     assert isinstance(op, onnx.MatMulOp)
-    behind, weights = bytes_behind(op.A), _dequantized(op.B, 1)
+    behind, weights = dequantized_source(op.A), _dequantized(op.B, 1)
     if behind is None or weights is None or weights.numbers.ndim != 2 or not _is_matrix(op.A):
         return None
-    x, rounding = behind
-    product = _finished(op, (x, op.Y), rounding.zero, _as_conv(weights.numbers.T), ONE)
-    return _scaled(product, rounding.scale, weights.scales, None)
+    x, quantization = behind
+    product = _finished(op, (x, op.Y), quantization.zero, _as_conv(weights.numbers.T), ONE)
+    return _scaled(product, quantization.scale, weights.scales, None)
 
 
 def _is_matrix(value: SSAValue) -> bool:
@@ -366,7 +366,7 @@ def _is_matrix(value: SSAValue) -> bool:
     return shape is not None and len(shape) in (2, 3)
 
 
-def _conv_integer(op: Operation) -> Product | None:
+def _conv_integer(op: Operation) -> QuantizedMatmul | None:
     assert isinstance(op, nn.ConvIntegerOp)
     window, numbers = _conv_window(op, op.x, op.y), constant_elements(op.w)
     weights = None if numbers is None else _weights(numbers, None, op.w_zero_point, 0, takes_offsets=True)
@@ -375,7 +375,7 @@ def _conv_integer(op: Operation) -> Product | None:
     return _of_integers(op, (op.x, op.y, op.x_zero_point), weights.numbers, window)
 
 
-def _matmul_integer(op: Operation) -> Product | None:
+def _matmul_integer(op: Operation) -> QuantizedMatmul | None:
     assert isinstance(op, onnx.MatMulIntegerOp)
     numbers = constant_elements(op.B)
     if numbers is None or numbers.ndim != 2 or not _is_matrix(op.A):
@@ -391,22 +391,22 @@ def _of_integers(
     values: tuple[SSAValue, SSAValue, SSAValue],
     weights: npt.NDArray[np.int16],
     window: Window,
-) -> Product | None:
+) -> QuantizedMatmul | None:
     """A product of `values`, the bytes, the sums and the zero point, which a run may tell."""
     x, result, zero = values
     shape = None if zero.type == NONE else static_shape(zero.type)
     if shape is None or constant_elements(zero) is not None:
         return _finished(op, (x, result), _zero(x, zero), weights, window)
-    if not is_bytes(x) or prod(shape) != 1:
+    if not is_int8(x) or prod(shape) != 1:
         return None
     # Of DynamicQuantizeLinear, say.
-    product = _finished(op, (x, result), SIGN_OFFSET if has_sign(x) else 0, weights, window)
-    return None if product is None else replace(product, moved=zero)
+    product = _finished(op, (x, result), SIGN_OFFSET if is_signed(x) else 0, weights, window)
+    return None if product is None else replace(product, runtime_zero_point=zero)
 
 
 def _qlinear(
-    product: Product | None, scales: Sequence[SSAValue], weights: _Weights, zero: int | None
-) -> Product | None:
+    product: QuantizedMatmul | None, scales: Sequence[SSAValue], weights: _Weights, zero: int | None
+) -> QuantizedMatmul | None:
     """The scale of the sums in steps of the result, computed as the reference does."""
     steps = [constant_elements(scale) for scale in scales]
     known = [step for step in steps if step is not None and step.size == 1 and step.dtype == np.float32]
@@ -414,10 +414,10 @@ def _qlinear(
         return None
     x, y = (np.float32(step.reshape(-1)[0]) for step in known)
     factors = (x * weights.scales / y).astype(np.float32)
-    return _scaled(product, 1.0, factors, None, Rounding(1.0, zero))
+    return _scaled(product, 1.0, factors, None, QuantizationParams(1.0, zero))
 
 
-def _qlinear_conv(op: Operation) -> Product | None:
+def _qlinear_conv(op: Operation) -> QuantizedMatmul | None:
     assert isinstance(op, nn.QLinearConvOp)
     window, numbers = _conv_window(op, op.x, op.y), constant_elements(op.w)
     weights = None if numbers is None else _weights(numbers, op.w_scale, op.w_zero_point, 0)
@@ -429,10 +429,10 @@ def _qlinear_conv(op: Operation) -> Product | None:
     return _qlinear(product, (op.x_scale, op.y_scale), weights, _zero(op.y, op.y_zero_point))
 
 
-def _qlinear_matmul(op: Operation) -> Product | None:
+def _qlinear_matmul(op: Operation) -> QuantizedMatmul | None:
     assert isinstance(op, onnx.QLinearMatMulOp)
     numbers = constant_elements(op.b)
-    if numbers is None or numbers.ndim != 2 or not _is_matrix(op.a) or not is_bytes(op.b):
+    if numbers is None or numbers.ndim != 2 or not _is_matrix(op.a) or not is_int8(op.b):
         return None
     weights = _weights(numbers, op.b_scale, op.b_zero_point, 1)
     if weights is None:
@@ -442,7 +442,7 @@ def _qlinear_matmul(op: Operation) -> Product | None:
     return _qlinear(product, (op.a_scale, op.y_scale), weights, _zero(op.y, op.y_zero_point))
 
 
-READS: dict[type[Operation], Read] = {
+MATCHERS: dict[type[Operation], Read] = {
     nn.ConvOp: _conv,
     nn.ConvIntegerOp: _conv_integer,
     nn.QLinearConvOp: _qlinear_conv,

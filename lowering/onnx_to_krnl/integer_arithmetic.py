@@ -23,7 +23,7 @@ from xonnc.lowering.onnx_to_krnl.elementwise_fusion import (
     lowers_elementwise,
 )
 
-Made = SSAValue | None
+MaybeScalar = SSAValue | None
 
 
 def compared(body: ElementwiseBody, predicate: str, a: SSAValue, bound: float | SSAValue) -> SSAValue:
@@ -39,7 +39,7 @@ def chosen(body: ElementwiseBody, condition: SSAValue, a: SSAValue, b: SSAValue)
 
 
 @lowers_elementwise(onnx.DivOp)
-def div(op: onnx.DivOp, body: ElementwiseBody) -> Made:
+def div(op: onnx.DivOp, body: ElementwiseBody) -> MaybeScalar:
     """`A / B`, of integers towards 0; divided by 0 they give 0."""
     a, b = body(op.A), body(op.B)
     if is_float(a):
@@ -72,7 +72,7 @@ def remainder(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -
 
 
 @lowers_elementwise(onnx.ModOp)
-def mod(op: onnx.ModOp, body: ElementwiseBody) -> Made:
+def mod(op: onnx.ModOp, body: ElementwiseBody) -> MaybeScalar:
     """What `A / B` leaves: with the sign of A if `fmod`, else with that of B."""
     a, b = body(op.A), body(op.B)
     keeps_sign = bool(op.fmod.value.data)
@@ -113,7 +113,7 @@ def _known(value: SSAValue) -> float | None:
 
 
 @lowers_elementwise(onnx.PowOp)
-def power(op: onnx.PowOp, body: ElementwiseBody) -> Made:
+def power(op: onnx.PowOp, body: ElementwiseBody) -> MaybeScalar:
     """`X^Y` in the type of X; of two integers exactly, as far as the bits go."""
     a = body(op.X)
     times = MULTIPLICATIONS.get(_known(op.Y)) if is_float(a) else None
@@ -184,7 +184,7 @@ def _integer_power(body: ElementwiseBody, a: SSAValue, b: SSAValue, unsigned: bo
 
 
 @lowers_elementwise(logical.BitShiftOp)
-def bit_shift(op: logical.BitShiftOp, body: ElementwiseBody) -> Made:
+def bit_shift(op: logical.BitShiftOp, body: ElementwiseBody) -> MaybeScalar:
     """`X` shifted by `Y` bits; as many as there are or more leave the sign or nothing."""
     x, count = body(op.X), body(op.Y)
     assert is_integer(x.type)
@@ -199,7 +199,7 @@ def bit_shift(op: logical.BitShiftOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(onnx.AbsOp)
-def absolute(op: onnx.AbsOp, body: ElementwiseBody) -> Made:
+def absolute(op: onnx.AbsOp, body: ElementwiseBody) -> MaybeScalar:
     """`|X|`"""
     x = body(op.X)
     if is_float(x):
@@ -210,7 +210,7 @@ def absolute(op: onnx.AbsOp, body: ElementwiseBody) -> Made:
 
 
 @lowers_elementwise(onnx.SignOp)
-def sign(op: onnx.SignOp, body: ElementwiseBody) -> Made:
+def sign(op: onnx.SignOp, body: ElementwiseBody) -> MaybeScalar:
     """-1, 0 or 1, of -0 too; NaN stays."""
     x = body(op.input)
     zero, one = body.constant(0, x), body.constant(1, x)

@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.conv_and_pooling import columns_of, window_of
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate
+from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as, saturated
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
@@ -27,13 +27,13 @@ CENTRED = IntegerType(16, Signedness.SIGNED)
 
 def _centred(
     value: SSAValue, shape: Sequence[int], zero: SSAValue, zeros: Sequence[int], builder: LoweringBuilder
-) -> Factor:
+) -> MatrixOperand:
     """Numbers without their zero point, which is broadcast to them."""
     if zero.type == NONE or _is_zero(zero, builder):
-        return Factor(builder.buffer(value), shape, builder.element(value))
+        return MatrixOperand(builder.buffer(value), shape, builder.element(value))
     target = builder.allocate(shape, CENTRED)
     _subtract(target, shape, [0] * len(shape), value, shape, zero, zeros, builder)
-    return Factor(target, shape, CENTRED)
+    return MatrixOperand(target, shape, CENTRED)
 
 
 def _is_zero(zero: SSAValue, builder: LoweringBuilder) -> bool:
@@ -64,7 +64,7 @@ def _subtract(
                 kernel.index(0) if size == 1 else index for index, size in zip(indices, zeros, strict=True)
             ]
             x = x - read_as(kernel, offsets[0], own, element, i32)
-        places = [kernel.scaled(index, 1, begin) for index, begin in zip(indices, begins, strict=True)]
+        places = [kernel.affine(index, 1, begin) for index, begin in zip(indices, begins, strict=True)]
         kernel.store(x.to(IntegerType(16)).value, out, places)
     inputs = [builder.buffer(value), builder.buffer(zero)] if has_zero else [builder.buffer(value)]
     builder.call("centred", kernel, [target], inputs)
@@ -136,7 +136,7 @@ def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, builder: LoweringBuild
     sizes = [*batch, m, n]
     sums = builder.allocate(sizes, i32) if is_rescaled else builder.result(op.Y)
     fill(sums, prod(sizes), 0, builder)
-    accumulate(sums, batch, (m, n, k), factors, i32, builder)
+    accumulate_matmul(sums, batch, (m, n, k), factors, i32, builder)
     if is_rescaled:
         scales = op.a_scale, op.b_scale, op.y_scale
         places = (
@@ -169,16 +169,16 @@ def integer_conv(op: ConvIntegerOp | QLinearConvOp, builder: LoweringBuilder) ->
     matrices = [1, groups, filters, depth]
     zeros = [1, groups, filters, 1] if _count(op.w_zero_point, builder) > 1 else [1] * 4
     a = _centred(op.w, matrices, op.w_zero_point, zeros, builder)
-    b = Factor(columns, [shape[0], groups, depth, pixels], CENTRED)
+    b = MatrixOperand(columns, [shape[0], groups, depth, pixels], CENTRED)
     places = [shape[0], groups, filters, pixels]
     if isinstance(op, ConvIntegerOp):
         sums = builder.result(op.y)
         fill(sums, prod(places), 0, builder)
-        accumulate(sums, places[:2], (filters, pixels, depth), (a, b), i32, builder)
+        accumulate_matmul(sums, places[:2], (filters, pixels, depth), (a, b), i32, builder)
         return None
     sums = builder.allocate(places, i32)
     _begin(sums, places, op.B, builder)
-    accumulate(sums, places[:2], (filters, pixels, depth), (a, b), i32, builder)
+    accumulate_matmul(sums, places[:2], (filters, pixels, depth), (a, b), i32, builder)
     of_filter = [1, groups, filters, 1] if _count(op.w_scale, builder) > 1 else [1] * 4
     scales = _Rescaling((op.x_scale, op.w_scale, op.y_scale), ([1] * 4, of_filter, [1] * 4), op.y_zero_point)
     _rescale(op.y, sums, places, scales, builder)

@@ -37,7 +37,7 @@ from xonnc.lowering.onnx_to_krnl.element_types import (
     is_unsigned_element,
     storage_type,
 )
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Extent, Size, is_static, volume
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, SymbolicSize, is_static, volume
 
 INDEX = IndexType()
 
@@ -86,7 +86,7 @@ class KernelBuilder:
         self.entry = Block(arg_types=self.types)
         self.block = self.entry
         self._constants: dict[tuple[Attribute, str], SSAValue] = {}
-        self.extents: dict[Extent, SSAValue] = {}
+        self.extents: dict[SymbolicSize, SSAValue] = {}
         """Sizes that only a run tells, and the arguments that are theirs."""
         self.buffers: Sequence[SSAValue] = [
             argument if isinstance(each, MemRefType) else self._shaped(argument, each)
@@ -102,13 +102,13 @@ class KernelBuilder:
         """A size as an index: a constant, or an argument."""
         if is_static(size):
             return self.index(size)
-        assert isinstance(size, Extent)
+        assert isinstance(size, SymbolicSize)
         if size not in self.extents:
             self.types.append(INDEX)
             self.extents[size] = self.entry.insert_arg(INDEX, len(self.entry.args))
         return self.extents[size]
 
-    def take_turns(self) -> Sequence[SSAValue]:
+    def add_range_arguments(self) -> Sequence[SSAValue]:
         """Adds the range of iterations to the arguments: the first iteration, and the one behind the last."""
         self.types += [INDEX, INDEX]
         return [self.entry.insert_arg(INDEX, len(self.entry.args)) for _ in range(2)]
@@ -126,7 +126,7 @@ class KernelBuilder:
         """Writes one element."""
         self.block.add_op(StoreOp(value, buffer, indices))
 
-    def widened(self, value: SSAValue, element: Attribute) -> SSAValue:
+    def to_compute_type(self, value: SSAValue, element: Attribute) -> SSAValue:
         """The number that an element as it lies in a buffer stands for."""
         if element == f16:
             return self.add(arith.ExtFOp(value, f32))
@@ -138,7 +138,7 @@ class KernelBuilder:
             return self.add(shift(self.add(arith.ShLIOp(value, rest)), rest))
         return value
 
-    def narrowed(
+    def to_storage_type(
         self, number: SSAValue, element: Attribute, saturate: bool = True, round_mode: str = "up"
     ) -> SSAValue:
         """A number as an element that lies in a buffer."""
@@ -155,15 +155,15 @@ class KernelBuilder:
 
     def read(self, buffer: SSAValue, indices: Sequence[SSAValue], element: Attribute) -> SSAValue:
         """The number that one element stands for."""
-        return self.widened(self.load(buffer, indices), element)
+        return self.to_compute_type(self.load(buffer, indices), element)
 
     def write(
         self, number: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue], element: Attribute
     ) -> None:
         """Stores a number as an element."""
-        self.store(self.narrowed(number, element), buffer, indices)
+        self.store(self.to_storage_type(number, element), buffer, indices)
 
-    def part(self, buffer: SSAValue, place: SSAValue, shape: Sequence[Size]) -> SSAValue:
+    def subview(self, buffer: SSAValue, place: SSAValue, shape: Sequence[Size]) -> SSAValue:
         """What lies at a place of the first axis of a buffer, whose other axes are of `shape`."""
         type_ = buffer_type(shape, element_of(buffer))
         made = type_.type if isinstance(type_, DynamicBuffer) else type_
@@ -200,7 +200,7 @@ class KernelBuilder:
         """The sum of two indices."""
         return self.add(arith.AddiOp(a, b))
 
-    def scaled(self, a: SSAValue, factor: Size, offset: Size = 0) -> SSAValue:
+    def affine(self, a: SSAValue, factor: Size, offset: Size = 0) -> SSAValue:
         """`factor a + offset`"""
         if factor != 1:
             a = self.add(arith.MuliOp(a, self.size(factor)))
@@ -229,8 +229,8 @@ class KernelBuilder:
     @contextmanager
     def when(self, condition: SSAValue) -> Generator[None]:
         """What is added meanwhile is done where a truth value holds."""
-        turns = self.add(arith.IndexCastOp(self.add(arith.ExtUIOp(condition, i64)), INDEX))
-        with self.loops([turns]):
+        iterations = self.add(arith.IndexCastOp(self.add(arith.ExtUIOp(condition, i64)), INDEX))
+        with self.loops([iterations]):
             yield
 
     @contextmanager
@@ -255,7 +255,7 @@ class KernelBuilder:
         self, sizes: Sequence[Size | SSAValue], starts: Sequence[SSAValue]
     ) -> tuple[IterateOp, Sequence[SSAValue]]:
         sizes = sizes or (1,)
-        ends = [self.size(size) if isinstance(size, Extent) else size for size in sizes]
+        ends = [self.size(size) if isinstance(size, SymbolicSize) else size for size in sizes]
         loops = DefineLoopsOp(len(sizes))
         self.block.add_op(loops)
         body = Block(arg_types=[INDEX] * len(sizes) + [value.type for value in starts])

@@ -46,7 +46,7 @@ class _Term:
         return x * x
 
 
-def general_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBuilder) -> str | None:
+def generic_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBuilder) -> str | None:
     """`(x - mean) / sqrt(variance + epsilon) Scale + B`, with both as results where asked for."""
     element, shape = builder.element(op.X), builder.sizes(op.X)
     kind = compute_type(element)
@@ -147,6 +147,6 @@ def lp_normalization(op: nn.LpNormalizationOp, builder: LoweringBuilder) -> str 
         with kernel.loops([sizes[1]]) as (index,):
             place = [before, index, after]
             x = read_as(kernel, source, place, element, kind) / length
-            kernel.write(is_none.choose(0.0, x).value, out, place, element)
+            kernel.write(is_none.select(0.0, x).value, out, place, element)
     builder.call("lpnormalization", kernel, [builder.result(op.output)], [builder.buffer(op.input)])
     return None

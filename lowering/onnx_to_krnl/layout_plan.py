@@ -25,7 +25,11 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.element_types import largest_finite
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
-from xonnc.lowering.onnx_to_krnl.subpixel_convolution import Phase, padded_phases, transposed_phases
+from xonnc.lowering.onnx_to_krnl.subpixel_convolution import (
+    SubConvolution,
+    dilated_sub_convolutions,
+    transposed_sub_convolutions,
+)
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Window, window_of
 
@@ -84,7 +88,7 @@ class ConvFusion:
 
     conv: nn.ConvOp | nn.ConvTransposeOp
     ops: list[Operation]
-    phases: Sequence[Phase]
+    sub_convolutions: Sequence[SubConvolution]
     window: Window | None = None
     """Of a convolution that is not transposed."""
     residual: SSAValue | None = None
@@ -213,14 +217,16 @@ def _begin_chain(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvFu
     window = window_of(op, weights.shape[2:], x[2:], y[2:])
     if is_depthwise and max(window.kernel) > MAX_DEPTHWISE_WINDOW:
         return
-    phases = padded_phases(window.kernel, window.strides, window.dilations, window.begins, x[2:], y[2:])
-    if max(window.dilations) == 1 or phases is None:
+    sub_convolutions = dilated_sub_convolutions(
+        window.kernel, window.strides, window.dilations, window.begins, x[2:], y[2:]
+    )
+    if max(window.dilations) == 1 or sub_convolutions is None:
         first = -window.begins[0], -window.begins[1]
         rows, columns = (range(size) for size in window.kernel)
-        phases = [Phase(rows, columns, first, (0, 0), y[2:])]
+        sub_convolutions = [SubConvolution(rows, columns, first, (0, 0), y[2:])]
         if is_depthwise or x[1] >= layouts.lanes or op.X in layouts.blocked:
             _ask_halo(op.X, window, layouts)
-    ends[op.Y] = ConvFusion(op, [op], phases, window)
+    ends[op.Y] = ConvFusion(op, [op], sub_convolutions, window)
     layouts.blocked.add(op.Y)
 
 
@@ -236,10 +242,10 @@ def _begin_transposed(op: nn.ConvTransposeOp, layouts: LayoutPlan, ends: dict[SS
     strides, pads = int_values(op.strides) or (1, 1), int_values(op.pads) or (0,) * 4
     if prod(strides) > MAX_SUB_CONVOLUTIONS:
         return
-    phases = transposed_phases(weights.shape[2:], strides, pads[:2], y[2:])
-    for phase in phases:
-        layouts.halos[op.X] = layouts.halo(op.X).around(Halo(*phase.beyond(x[2:])))
-    ends[op.Y] = ConvFusion(op, [op], phases)
+    sub_convolutions = transposed_sub_convolutions(weights.shape[2:], strides, pads[:2], y[2:])
+    for sub_convolution in sub_convolutions:
+        layouts.halos[op.X] = layouts.halo(op.X).around(Halo(*sub_convolution.beyond(x[2:])))
+    ends[op.Y] = ConvFusion(op, [op], sub_convolutions)
     layouts.blocked.add(op.Y)
 
 

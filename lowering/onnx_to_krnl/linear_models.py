@@ -13,7 +13,7 @@ from xonnc.dialects.onnx.ops.ml import LinearClassifierOp, LinearRegressorOp
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.post_transforms import highest, transform
+from xonnc.lowering.onnx_to_krnl.post_transforms import apply_post_transform, argmax_score
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.rewriting.patterns import Array
@@ -96,7 +96,7 @@ def finish(result: SSAValue, sums: SSAValue, plan: Linear, after: str, builder: 
     kernel = KernelBuilder([buffer_type([plan.rows, plan.count], each) for each in (element, plan.kind)])
     out, scores = kernel.buffers
     with kernel.loops([plan.rows]) as (row,):
-        transform(kernel, scores, row, plan.count, after)
+        apply_post_transform(kernel, scores, row, plan.count, after)
         with kernel.loops([plan.count]) as (column,):
             made = Scalar(kernel, kernel.load(scores, [row, column])).to(compute_type(element))
             kernel.write(made.value, out, [row, column], element)
@@ -132,14 +132,14 @@ def linear_classifier(op: LinearClassifierOp, builder: LoweringBuilder) -> str |
             score = Scalar(kernel, kernel.load(sums, [row, kernel.index(0 if is_binary else column)]))
             score = -score if is_binary and not column else score
             kernel.store(score.value, scores, [row, kernel.index(column)])
-        transform(kernel, scores, row, count, after)
+        apply_post_transform(kernel, scores, row, count, after)
         if count == 1:
             share = Scalar(kernel, kernel.load(scores, [row, kernel.index(0)]))
             is_it = share >= (0.0 if after == "NONE" else 0.5)
             name = Scalar(kernel, kernel.load(names, [kernel.index(0)]))
-            kernel.store(is_it.choose(name, 0).value, label, [row])
+            kernel.store(is_it.select(name, 0).value, label, [row])
         else:
-            kernel.store(kernel.load(names, [highest(kernel, scores, row, count)]), label, [row])
+            kernel.store(kernel.load(names, [argmax_score(kernel, scores, row, count)]), label, [row])
         with kernel.loops([count]) as (column,):
             made = Scalar(kernel, kernel.load(scores, [row, column])).to(f32)
             kernel.store(made.value, out, [row, column])

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp
-from xonnc.dialects.krnl.prepacked_weights import Packings
+from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp
@@ -25,8 +25,8 @@ from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Buffer, Int8Plan
 from xonnc.lowering.onnx_to_krnl.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, LayoutPlan
-from xonnc.lowering.onnx_to_krnl.parallel_ranges import take_range
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Extent, Size, are_static, static_sizes
+from xonnc.lowering.onnx_to_krnl.parallel_ranges import parallelize
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, SymbolicSize, are_static, static_sizes
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
 from xonnc.rewriting.patterns import Array
 
@@ -96,11 +96,11 @@ class LoweringBuilder:
         self,
         tiles: Tiles,
         pool: DisposablePool,
-        unblock: Callable[[SSAValue, LoweringBuilder], SSAValue],
-        packings: Packings,
+        to_row_major: Callable[[SSAValue, LoweringBuilder], SSAValue],
+        packings: PrepackedWeights,
         scope: FusionScope,
         is_checked: bool = True,
-        open_sizes: DynamicShapes | None = None,
+        dynamic_shapes: DynamicShapes | None = None,
         threads: int = 1,
     ) -> None:
         """
@@ -108,8 +108,8 @@ class LoweringBuilder:
 
         Tensors whose sizes only a run tells can be lowered if `open_sizes` are given.
         """
-        self._unblock = unblock
-        self.open_sizes = open_sizes
+        self._to_row_major = to_row_major
+        self.dynamic_shapes = dynamic_shapes
         self.threads = threads
         """How many share out the iterations of kernels."""
         self.target = tiles.target
@@ -199,11 +199,11 @@ class LoweringBuilder:
     def known_sizes(self, value: SSAValue) -> tuple[Size, ...] | None:
         """The sizes of a value; `None` if they are not known in terms of those of the inputs."""
         known = static_shape(value.type)
-        return known if known is not None or self.open_sizes is None else self.open_sizes.of(value)
+        return known if known is not None or self.dynamic_shapes is None else self.dynamic_shapes.of(value)
 
     def require_same_size(self, size: Size, whole: Size) -> bool:
         """Whether two sizes are the same in every run that does not fail; has it fail where they are not."""
-        return self.open_sizes is not None and self.open_sizes.is_cut(size, whole)
+        return self.dynamic_shapes is not None and self.dynamic_shapes.is_cut(size, whole)
 
     def element(self, value: SSAValue) -> Attribute:
         """The element type of a native tensor."""
@@ -221,7 +221,7 @@ class LoweringBuilder:
     def buffer(self, value: SSAValue) -> SSAValue:
         """The buffer that holds a tensor."""
         if value not in self._buffers and value in self.written:
-            self._buffers[value] = self._unblock(value, self)
+            self._buffers[value] = self._to_row_major(value, self)
         if value not in self._buffers:
             owner = value.owner
             type_ = _type_of(self.sizes(value), self.element(value))
@@ -254,13 +254,13 @@ class LoweringBuilder:
     def allocate(self, shape: Sequence[Size], element: Attribute) -> SSAValue:
         """A new buffer."""
         type_ = _type_of(shape, element)
-        sizes = [self.extent(size) for size in shape if isinstance(size, Extent)]
+        sizes = [self.extent(size) for size in shape if isinstance(size, SymbolicSize)]
         return self.insert(memref.AllocOp.get(type_.element_type, None, type_.get_shape(), sizes))
 
-    def extent(self, size: Extent) -> SSAValue:
+    def extent(self, size: SymbolicSize) -> SSAValue:
         """A size that a run tells, as the run computes it."""
-        assert self.open_sizes is not None
-        return self.open_sizes.of_size(size)
+        assert self.dynamic_shapes is not None
+        return self.dynamic_shapes.of_size(size)
 
     def result(self, value: SSAValue) -> SSAValue:
         """A new buffer for a result of an op."""
@@ -274,10 +274,10 @@ class LoweringBuilder:
         sizes = self.sizes(value)
         type_ = _type_of(sizes, self.element(value))
         cast: Operation = UnrealizedConversionCastOp.get([self.buffer(source)], [type_])
-        if self.open_sizes is not None and isinstance(value.owner, Operation):
-            self.open_sizes.same_volume(self.sizes(source), sizes, value.owner)
+        if self.dynamic_shapes is not None and isinstance(value.owner, Operation):
+            self.dynamic_shapes.same_volume(self.sizes(source), sizes, value.owner)
         if not are_static(sizes):
-            extents = [self.extent(size) for size in sizes if isinstance(size, Extent)]
+            extents = [self.extent(size) for size in sizes if isinstance(size, SymbolicSize)]
             cast = ShapedOp(operands=[self.buffer(source), extents], result_types=[type_])
         self.insert(cast)
         self._buffers[value] = cast.results[0]
@@ -289,11 +289,11 @@ class LoweringBuilder:
         kernel: KernelBuilder,
         outputs: Sequence[SSAValue],
         inputs: Sequence[SSAValue],
-        turns: Size | None = None,
+        iterations: Size | None = None,
     ) -> None:
         """Calls a kernel; equal kernels become one. `turns` are those of a kernel that has taken a range."""
-        if turns is None:
-            turns = take_range(kernel)
+        if iterations is None:
+            iterations = parallelize(kernel)
         function = kernel.function("kernel")
         text = str(function)
         if text not in self._names:
@@ -301,7 +301,7 @@ class LoweringBuilder:
             function = FuncOp(self._names[text], function.function_type, function.detach_region(0), "private")
             self.kernels[self._names[text]] = function
         sizes = [self.extent(extent) for extent in kernel.extents]
-        count = self.extent(turns) if isinstance(turns, Extent) else turns
+        count = self.extent(iterations) if isinstance(iterations, SymbolicSize) else iterations
         if isinstance(count, SSAValue) and count not in sizes:
             raise AssertionError("turns are a size that the kernel does not take")
         self.insert(CallOp.of(self._names[text], outputs, inputs, count, sizes))

@@ -15,7 +15,7 @@ from xonnc.dialects.onnx.ops.rnn import LSTMOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.matmul import add_gemm, call_gemm, gemm_tile, pack_columns, prefetched
+from xonnc.lowering.onnx_to_krnl.matmul import add_gemm, call_gemm, gemm_tile, prefetched, prepacked_panels
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, fill, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
@@ -115,7 +115,7 @@ def _projected(direction: _Direction, builder: LoweringBuilder) -> SSAValue:
     sizes = steps * batch, rows, inputs
     tile = gemm_tile(builder, f32, sizes)
     made = builder.allocate([steps, batch, rows], f32)
-    packed = pack_columns(weights[number].T, tile[1], builder)
+    packed = prepacked_panels(weights[number].T, tile[1], builder)
     call_gemm(made, [builder.buffer(op.X), packed, *numbers], sizes, tile, builder)
     return made
 
@@ -136,7 +136,7 @@ def _step_by_step(
     )
     sizes = batch, rows, hidden
     tile = gemm_tile(builder, f32, sizes)
-    packed = pack_columns(recurrence.T, tile[1], builder)
+    packed = prepacked_panels(recurrence.T, tile[1], builder)
     for step in reversed(range(steps)) if direction.is_back else range(steps):
         call_gemm(sums, [state, packed], sizes, tile, builder)
         state = _part(every, step, builder)
@@ -169,7 +169,7 @@ def _in_a_loop(
     cell = _first(direction.op.initial_c, direction, rest, builder)
     sums = builder.allocate([batch, rows], f32)
     tile = gemm_tile(builder, f32, (batch, rows, hidden))
-    packed = pack_columns(recurrence.T, tile[1], builder)
+    packed = prepacked_panels(recurrence.T, tile[1], builder)
     shapes = [steps + 1, batch, hidden], [batch, hidden], [batch, rows], [steps, batch, rows]
     assert is_buffer(packed.type)
     kernel = KernelBuilder([*(buffer_type(shape, f32) for shape in shapes), packed.type])
@@ -178,11 +178,11 @@ def _in_a_loop(
     with kernel.loops([steps]) as (turn,):
         last = kernel.size(steps - 1)
         step = kernel.add(arith.SubiOp(last, turn)) if is_back else turn
-        held, made = (kernel.scaled(step, 1, ahead) for ahead in ((1, 0) if is_back else (0, 1)))
-        state, following = (kernel.part(states, row, (batch, hidden)) for row in (held, made))
+        held, made = (kernel.affine(step, 1, ahead) for ahead in ((1, 0) if is_back else (0, 1)))
+        state, following = (kernel.subview(states, row, (batch, hidden)) for row in (held, made))
         held_by = {"packed": UnitAttr(), **prefetched(builder, f32, (batch, rows, hidden), tile)}
         add_gemm(kernel, (own, state, weights), (batch, rows, hidden), tile, held_by, open_sizes)
-        given = kernel.part(before, step, (batch, rows))
+        given = kernel.subview(before, step, (batch, rows))
         _add_cell(kernel, (following, kept), (given, own), (batch, hidden))
     builder.call("lstm", kernel, [every, cell, sums], [projected, packed], 0)
     whole = AffineAccess(every, [steps + 1, *rest], [dim(0, offset=0 if is_back else 1), dim(1), dim(2)])
@@ -254,7 +254,7 @@ def _add_cell(
     with kernel.loops(sizes) as (image, place):
 
         def gate(number: int) -> Scalar:
-            at = [image, kernel.scaled(place, 1, number * hidden)]
+            at = [image, kernel.affine(place, 1, number * hidden)]
             return Scalar(kernel, kernel.load(own, at)) + Scalar(kernel, kernel.load(before, at))
 
         taken, given, held = (_sigmoid(gate(number)) for number in range(3))

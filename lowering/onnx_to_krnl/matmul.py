@@ -23,7 +23,7 @@ from xonnc.dialects.krnl.tiles import GemmOp, is_regular
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.generic_matmul import general_gemm, general_matmul
+from xonnc.lowering.onnx_to_krnl.generic_matmul import generic_gemm, generic_matmul
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     NO_DYNAMIC_KERNEL,
@@ -53,11 +53,11 @@ def gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
     if b is None or not is_plain or not (op.C.type == NONE or is_row) or not is_static(n):
         values = [value for value in op.operands if value.type != NONE]
         is_open = not all(are_static(builder.sizes(value)) for value in (op.Y, *values))
-        return NO_DYNAMIC_KERNEL if is_open else general_gemm(op, builder)
+        return NO_DYNAMIC_KERNEL if is_open else generic_gemm(op, builder)
     matrix = b.T if op.transB.value.data else b
     beta = op.beta.value.data
     bias = None if c is None or not beta else np.broadcast_to(c.reshape(-1), n) * c.dtype.type(beta)
-    product(op.Y, builder.buffer(op.A), (m, n, k), matrix, bias, builder, op.alpha.value.data)
+    constant_matmul(op.Y, builder.buffer(op.A), (m, n, k), matrix, bias, builder, op.alpha.value.data)
     return None
 
 
@@ -66,7 +66,7 @@ def matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
     """Products of the last two axes, for each place on the others, which are broadcast."""
     a, b = builder.sizes(op.A), builder.sizes(op.B)
     if builder.element(op.A) not in (f32, f64):
-        return general_matmul(op, builder) if are_static((*a, *b)) else NO_DYNAMIC_KERNEL
+        return generic_matmul(op, builder) if are_static((*a, *b)) else NO_DYNAMIC_KERNEL
     rows = a if len(a) > 1 else (1, *a)
     columns = b if len(b) > 1 else (*b, 1)
     (m, k), n = rows[-2:], columns[-1]
@@ -77,21 +77,21 @@ def matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
         result, row = (op.Y, None) if added is None else (added[0].C, builder.constant(added[1]))
         bias = None if row is None else row.reshape(-1)
         matrix = constant.reshape(k, n)
-        product(result, builder.buffer(op.A), (volume(rows[:-1]), n, k), matrix, bias, builder)
+        constant_matmul(result, builder.buffer(op.A), (volume(rows[:-1]), n, k), matrix, bias, builder)
         return None
     if not (is_static(m) and is_static(n) and is_static(k) and are_static((*rows, *columns))):
-        return _open_products(op, rows, columns, builder)
+        return _dynamic_matmul(op, rows, columns, builder)
     if is_one:
         m, starts = prod(static_sizes(rows[:-1])), ([0], [0])
     else:
         starts = _starts(static_sizes(rows), static_sizes(columns))
         if len(starts[0]) > MAX_IRREGULAR_MATRICES and not all(map(is_regular, starts)):
-            return general_matmul(op, builder)
-    plain_product(op.Y, [builder.buffer(op.A), builder.buffer(op.B)], (m, n, k), starts, builder)
+            return generic_matmul(op, builder)
+    batched_matmul(op.Y, [builder.buffer(op.A), builder.buffer(op.B)], (m, n, k), starts, builder)
     return None
 
 
-def _open_products(
+def _dynamic_matmul(
     op: onnx.MatMulOp, rows: Sequence[Size], columns: Sequence[Size], builder: LoweringBuilder
 ) -> str | None:
     """Products of matrices that a run makes, of sizes or in a number that only a run tells."""
@@ -107,11 +107,11 @@ def _open_products(
     elif volume(columns[:-2]) != 1 and not has_both:
         return "matrices that are broadcast, in a number that only a run tells"
     has = volume(rows[:-2]) != 1 and count != 1, volume(columns[:-2]) != 1
-    open_products(op.Y, [builder.buffer(op.A), builder.buffer(op.B)], (m, n, k), (count, has), builder)
+    dynamic_matmul(op.Y, [builder.buffer(op.A), builder.buffer(op.B)], (m, n, k), (count, has), builder)
     return None
 
 
-def open_products(
+def dynamic_matmul(
     result: SSAValue,
     buffers: Sequence[SSAValue],
     sizes: tuple[Size, Size, Size],
@@ -130,7 +130,7 @@ def open_products(
     tile = gemm_tile(builder, builder.element(result), sizes)
     b = _pack(b, (count if has[1] else 1, k, n), tile[1], builder)
     held = {"packed": UnitAttr(), "open_batch": DenseArrayBase.from_list(i64, [int(each) for each in has])}
-    emit(result, [a, b, *bias], sizes, tile, {**(properties or {}), **held}, builder, count)
+    emit_gemm(result, [a, b, *bias], sizes, tile, {**(properties or {}), **held}, builder, count)
 
 
 def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -143,7 +143,7 @@ def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
     )
 
 
-def product(
+def constant_matmul(
     result: SSAValue,
     a: SSAValue,
     sizes: tuple[Size, Size, Size],
@@ -154,20 +154,18 @@ def product(
 ) -> None:
     """`factor A B + bias` with a constant B, packed in panels as wide as a tile."""
     tile = gemm_tile(builder, builder.element(result), sizes)
-    buffers = [a, pack_columns(matrix, tile[1], builder, factor)]
+    buffers = [a, prepacked_panels(matrix, tile[1], builder, factor)]
     if bias is not None:
         buffers.append(builder.constant_buffer(bias))
-    emit(result, buffers, sizes, tile, {"packed": UnitAttr()}, builder)
+    emit_gemm(result, buffers, sizes, tile, {"packed": UnitAttr()}, builder)
 
 
-def pack_columns(matrix: Array, width: int, builder: LoweringBuilder, factor: float = 1.0) -> SSAValue:
+def prepacked_panels(matrix: Array, width: int, builder: LoweringBuilder, factor: float = 1.0) -> SSAValue:
     """A buffer of `packed_columns`."""
-    return builder.prepacked(
-        matrix, ("columns", width, factor), lambda: packed_columns(matrix, width, factor)
-    )
+    return builder.prepacked(matrix, ("columns", width, factor), lambda: pack_panels(matrix, width, factor))
 
 
-def packed_columns(matrix: Array, width: int, factor: float = 1.0) -> Array:
+def pack_panels(matrix: Array, width: int, factor: float = 1.0) -> Array:
     """`factor` times a matrix in panels of `width` columns, zeros behind the last."""
     k, n = matrix.shape
     packed = np.empty((-(-n // width), k, width), matrix.dtype)
@@ -203,8 +201,8 @@ def call_gemm(
     open_sizes = [kernel.size(size) for size in sizes if not is_static(size)]
     if "open_batch" in held:
         open_sizes.append(kernel.size(count))
-    product = add_gemm(kernel, kernel.buffers, sizes, tile, held, open_sizes, kernel.take_turns())
-    builder.call("gemm", kernel, [output], buffers, count if "open_batch" in held else product.turns)
+    product = add_gemm(kernel, kernel.buffers, sizes, tile, held, open_sizes, kernel.add_range_arguments())
+    builder.call("gemm", kernel, [output], buffers, count if "open_batch" in held else product.iterations)
 
 
 def add_gemm(
@@ -214,7 +212,7 @@ def add_gemm(
     tile: tuple[int, int],
     properties: Mapping[str, Attribute],
     open_sizes: Sequence[SSAValue],
-    turns: Sequence[SSAValue] = (),
+    iterations: Sequence[SSAValue] = (),
 ) -> GemmOp:
     """A `krnl.gemm` of C, A, B and perhaps a bias: all of it, or a range of iterations."""
     held = dict(properties)
@@ -222,12 +220,12 @@ def add_gemm(
         held[name] = IntegerAttr(size if is_static(size) else DYNAMIC_INDEX, i64)
     held["tile"] = DenseArrayBase.from_list(i64, list(tile))
     c, a, b, *bias = buffers
-    product = GemmOp(operands=[c, a, b, bias, turns, open_sizes], properties=held)
+    product = GemmOp(operands=[c, a, b, bias, iterations, open_sizes], properties=held)
     kernel.block.add_op(product)
     return product
 
 
-def plain_product(
+def batched_matmul(
     result: SSAValue,
     buffers: Sequence[SSAValue],
     sizes: tuple[int, int, int],
@@ -250,7 +248,7 @@ def plain_product(
         held["packed"] = UnitAttr()
     held["batch_a"] = DenseArrayBase.from_list(i64, list(starts[0]))
     held["batch_b"] = DenseArrayBase.from_list(i64, list(starts_b))
-    emit(result, [a, b, *bias], sizes, tile, held, builder)
+    emit_gemm(result, [a, b, *bias], sizes, tile, held, builder)
 
 
 def _packed(
@@ -309,7 +307,7 @@ def prefetched(
     return {"prefetch": IntegerAttr(distance, i64)} if distance else {}
 
 
-def emit(
+def emit_gemm(
     result: SSAValue,
     buffers: Sequence[SSAValue],
     sizes: tuple[Size, Size, Size],

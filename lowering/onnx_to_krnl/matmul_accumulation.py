@@ -17,7 +17,7 @@ STEP = 4
 
 
 @dataclass(frozen=True)
-class Factor:
+class MatrixOperand:
     """
     Matrices in a buffer.
 
@@ -48,11 +48,11 @@ class Factor:
         return read_as(kernel, held, places, self.element, kind)
 
 
-def accumulate(
+def accumulate_matmul(
     sums: SSAValue,
     batch: Sequence[int],
     sizes: tuple[int, int, int],
-    factors: tuple[Factor, Factor],
+    factors: tuple[MatrixOperand, MatrixOperand],
     kind: Attribute,
     builder: LoweringBuilder,
 ) -> None:
@@ -75,14 +75,14 @@ def accumulate(
             place = [*outer, row, column]
             total = Scalar(kernel, kernel.load(out, place))
             for number in range(step):
-                at = kernel.scaled(term, step, first + number)
+                at = kernel.affine(term, step, first + number)
                 left = a.read(kernel, rows, [*outer, row, at], kind)
                 total = total + left * b.read(kernel, columns, [*outer, at, column], kind)
             kernel.store(total.value, out, place)
         builder.call("sums", kernel, [sums], [a.buffer, b.buffer])
 
 
-def narrowed_result(
+def round_result(
     result: SSAValue, sums: SSAValue, sizes: Sequence[int], kind: Attribute, builder: LoweringBuilder
 ) -> None:
     """Rounds sums to the element type of a result."""

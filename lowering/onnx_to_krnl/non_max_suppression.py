@@ -70,7 +70,7 @@ def non_max_suppression(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> st
         limit,
     )
     with kernel.loops(rows) as (batch, kind):
-        selection.choose(batch, kind)
+        selection.select(batch, kind)
     scores = builder.buffer(op.scores)
     # Of equal scores the box that comes first is better.
     keys = keys_of_rows(scores, AxisSplit(batches * classes, boxes, 1), f32, True, builder)
@@ -96,8 +96,8 @@ class _Box(NamedTuple):
 
     def is_too_near(self, other: _Box, most: Scalar | float) -> Scalar:
         """Whether two boxes share more of what they cover together than they may."""
-        height = self.bottom.at_most(other.bottom) - self.top.at_least(other.top)
-        width = self.right.at_most(other.right) - self.left.at_least(other.left)
+        height = self.bottom.minimum(other.bottom) - self.top.maximum(other.top)
+        width = self.right.minimum(other.right) - self.left.maximum(other.left)
         overlap = height * width
         union = self.area + other.area - overlap
         is_real = (height > 0.0) & (width > 0.0) & (overlap > 0.0)
@@ -123,8 +123,8 @@ def _corners(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> SSAValue:
             ]
         else:
             ends = [
-                (first.at_most(third), first.at_least(third)),
-                (second.at_most(fourth), second.at_least(fourth)),
+                (first.minimum(third), first.maximum(third)),
+                (second.minimum(fourth), second.maximum(fourth)),
             ]
         (top, bottom), (left, right) = ends
         area = (bottom - top) * (right - left)
@@ -150,11 +150,11 @@ def _list(
             buffer_type(sizes[:2], i64),
         ]
     )
-    out, cell, boxes, counts = kernel.buffers
+    out, count_buffer, boxes, counts = kernel.buffers
     with kernel.reducing(sizes[:2], [kernel.constant(0, i64)]) as ((batch, kind), carried, results):
         start = Scalar(kernel, carried[0])
         count = Scalar(kernel, kernel.load(counts, [batch, kind]))
-        room = count.between(0, (start.like(found.size) - start).at_least(0))
+        room = count.clamp(0, (start.like(found.size) - start).maximum(0))
         with kernel.loops([room.to(INDEX).value]) as (index,):
             box = Scalar(kernel, kernel.load(boxes, [batch, kind, index]))
             place = (start + Scalar(kernel, index).to(i64)).to(INDEX).value
@@ -162,9 +162,9 @@ def _list(
             for column, number in enumerate([*numbers, box]):
                 kernel.store(number.value, out, [place, kernel.index(column)])
         results.append((start + count).value)
-    store_count(kernel, results[0], cell)
+    store_count(kernel, results[0], count_buffer)
     made = found.result(op.selected_indices, [found.size, 3], 0)
-    builder.call("listboxes", kernel, [made, found.cell], list(chosen))
+    builder.call("listboxes", kernel, [made, found.count_buffer], list(chosen))
     found.cut()
 
 
@@ -180,7 +180,7 @@ class _Selection:
     size: int
     most: int
 
-    def choose(self, batch: SSAValue, kind: SSAValue) -> None:
+    def select(self, batch: SSAValue, kind: SSAValue) -> None:
         """The boxes of one class, and how many."""
         kernel = self.kernel
         chosen, counts, held, digits, kept, corners, keys = self.buffers[:7]
@@ -201,16 +201,16 @@ class _Selection:
         zero = Scalar(kernel, kernel.constant(0, i64))
         room = zero.like(self.most)
         if self.limit is not None:
-            room = room.at_most(Scalar(kernel, kernel.load(self.limit, [kernel.index(0)])))
+            room = room.minimum(Scalar(kernel, kernel.load(self.limit, [kernel.index(0)])))
         # Once there is no room, none of the rest is looked at.
-        turns = (room > 0).choose(candidates.to(i64), zero).to(INDEX)
-        with kernel.reducing([turns.value], [zero.value]) as ((turn,), carried, results):
+        iterations = (room > 0).select(candidates.to(i64), zero).to(INDEX)
+        with kernel.reducing([iterations.value], [zero.value]) as ((turn,), carried, results):
             count = Scalar(kernel, carried[0])
             has_room = count < room
             number = kernel.load(held, [half, *outer, turn])
             box = self._box(corners, [batch], Scalar(kernel, number).to(INDEX).value)
             # Whole vectors: what is behind the last covers nothing, so nothing is too near to it.
-            compared = has_room.choose((count + (LANES - 1)) // LANES * LANES, zero).to(INDEX)
+            compared = has_room.select((count + (LANES - 1)) // LANES * LANES, zero).to(INDEX)
             with kernel.reducing([compared.value], [kernel.constant(0, i32)]) as ((other,), near, ends):
                 is_near = box.is_too_near(self._box(kept, outer, other), self._most_overlap())
                 ends.append(kernel.add(arith.MaxSIOp(near[0], is_near.to(i32).value)))

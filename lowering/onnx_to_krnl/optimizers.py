@@ -49,7 +49,7 @@ def adam(op: training.AdamOp, builder: LoweringBuilder) -> str | None:
         mean = mean * alpha + gradient * (1 - alpha)
         squares = squares * beta + gradient * gradient * (1 - beta)
         grown = first * (1.0 - turn.like(beta).power(turn)).sqrt() / (1.0 - turn.like(alpha).power(turn))
-        step = (turn > 0.0).choose(grown, first)
+        step = (turn > 0.0).select(grown, first)
         made = x - step * mean / (squares.sqrt() + op.epsilon.value.data)
         return made * (1 - op.norm_coefficient_post.value.data), mean, squares
 
@@ -64,7 +64,7 @@ def momentum(op: training.MomentumOp, builder: LoweringBuilder) -> str | None:
     def update(rate: Rate, numbers: Sequence[Scalar]) -> Sequence[Scalar]:
         x, gradient, speed = numbers
         gradient = x * op.norm_coefficient.value.data + gradient
-        share = (rate[1] > 0.0).choose(rate[1].like(beta), 1.0)
+        share = (rate[1] > 0.0).select(rate[1].like(beta), 1.0)
         speed = speed * alpha + share * gradient
         way = gradient + speed * alpha if op.mode.data == "nesterov" else speed
         return x - rate[0] * way, speed

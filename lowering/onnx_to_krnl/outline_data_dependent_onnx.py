@@ -72,5 +72,5 @@ def _without_kernels(
     trial = ModuleOp(list(functions))
     for step in prepare:
         step.apply(ctx, trial)
-    convert.lower(ctx, trial, is_open=False)
+    convert.lower(ctx, trial, is_dynamic=False)
     return [op for function in functions for op in function.walk() if NO_KERNEL in op.attributes]

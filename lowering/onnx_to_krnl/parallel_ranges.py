@@ -34,7 +34,7 @@ def split_into_chunks(size: int, most: int) -> tuple[int, int]:
     return (size // width, width) if size else (1, size)
 
 
-def take_range(kernel: KernelBuilder) -> Size:
+def parallelize(kernel: KernelBuilder) -> Size:
     """
     Gives a kernel a range of iterations if these touch different elements; how many there are, or 0.
 
@@ -52,8 +52,8 @@ def take_range(kernel: KernelBuilder) -> Size:
         isinstance(bounds[place][1], int) or bounds[place][1] in kernel.extents.values()
     ):
         return 0
-    _, turns = bounds[place]
-    first, end = kernel.take_turns()
+    _, iterations = bounds[place]
+    first, end = kernel.add_range_arguments()
     bounds[place] = first, end
     ranged = IterateOp(
         list(nest.optimized_loops),
@@ -64,9 +64,9 @@ def take_range(kernel: KernelBuilder) -> Size:
     kernel.entry.insert_op_before(ranged, nest)
     nest.detach()
     nest.erase()
-    if isinstance(turns, int):
-        return turns
-    return next(extent for extent, argument in kernel.extents.items() if argument is turns)
+    if isinstance(iterations, int):
+        return iterations
+    return next(extent for extent, argument in kernel.extents.items() if argument is iterations)
 
 
 def _shared(nest: IterateOp, bounds: Sequence[tuple[int | SSAValue, int | SSAValue]]) -> int | None:
@@ -81,9 +81,11 @@ def _shared(nest: IterateOp, bounds: Sequence[tuple[int | SSAValue, int | SSAVal
         ]
     if not places or not _is_apart(nest, nest.body.block.args[places[0]]):
         return None
-    lower, turns = bounds[places[0]]
-    is_known = isinstance(turns, int)
-    if lower != 0 or (is_known and (turns < 2 or (places[0] == len(bounds) - 1 and not _has_loops(nest)))):
+    lower, iterations = bounds[places[0]]
+    is_known = isinstance(iterations, int)
+    if lower != 0 or (
+        is_known and (iterations < 2 or (places[0] == len(bounds) - 1 and not _has_loops(nest)))
+    ):
         return None
     return places[0]
 

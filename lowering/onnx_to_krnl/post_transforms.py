@@ -18,7 +18,9 @@ WINITZKI = 0.147
 """Of the inverse error function as the reference approximates it."""
 
 
-def transform(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int, how: str) -> None:
+def apply_post_transform(
+    kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int, how: str
+) -> None:
     """Puts what `post_transform` makes of a row of scores, floats, in their place."""
     match how:
         case "LOGISTIC":
@@ -41,7 +43,7 @@ def _each(
 
 def _logistic(x: Scalar) -> Scalar:
     share = 1.0 / (1.0 + (-x.abs()).exp())
-    return (x < 0.0).choose(1.0 - share, share)
+    return (x < 0.0).select(1.0 - share, share)
 
 
 def _probit(x: Scalar) -> Scalar:
@@ -52,39 +54,37 @@ def _probit(x: Scalar) -> Scalar:
     log = rest.log()
     v = log * 0.5 + 2.0 / (pi * WINITZKI)
     size = ((v * v - log / WINITZKI).sqrt() - v).sqrt()
-    made = (x < 0.0).choose(-size, size)
-    return rest.equals(0.0).choose(0.0, made * 1.41421356).to(kind)
+    made = (x < 0.0).select(-size, size)
+    return rest.equals(0.0).select(0.0, made * 1.41421356).to(kind)
 
 
 def _softmax(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int, keeps_none: bool) -> None:
     """Shares; with `keeps_none`, of scores of 0 a part as small as `e^-max` of it."""
     with kernel.reducing([count], [kernel.load(scores, [row, kernel.index(0)])]) as ((column,), held, tops):
-        tops.append(
-            Scalar(kernel, held[0]).at_least(Scalar(kernel, kernel.load(scores, [row, column]))).value
-        )
+        tops.append(Scalar(kernel, held[0]).maximum(Scalar(kernel, kernel.load(scores, [row, column]))).value)
     top = Scalar(kernel, tops[0])
     with kernel.reducing([count], [top.like(0.0).value]) as ((column,), held, totals):
         x = Scalar(kernel, kernel.load(scores, [row, column]))
         share = (x - top).exp()
         if keeps_none:
-            share = (x.abs() > NEARLY_NONE).choose(share, x * (-top).exp())
+            share = (x.abs() > NEARLY_NONE).select(share, x * (-top).exp())
         kernel.store(share.value, scores, [row, column])
         totals.append((Scalar(kernel, held[0]) + share).value)
     total = Scalar(kernel, totals[0])
     with kernel.loops([count]) as (column,):
         share = Scalar(kernel, kernel.load(scores, [row, column])) / total
         if keeps_none:
-            share = total.equals(0.0).choose(0.5, share)
+            share = total.equals(0.0).select(0.5, share)
         kernel.store(share.value, scores, [row, column])
 
 
-def highest(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int) -> SSAValue:
+def argmax_score(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int) -> SSAValue:
     """The place of the highest score of a row, of equal ones the first."""
     first = kernel.load(scores, [row, kernel.index(0)])
     with kernel.reducing([count], [first, kernel.constant(0, i64)]) as ((column,), held, results):
         best, place = (Scalar(kernel, each) for each in held)
         x = Scalar(kernel, kernel.load(scores, [row, column]))
         is_higher = x > best
-        results.append(is_higher.choose(x, best).value)
-        results.append(is_higher.choose(Scalar(kernel, column).to(i64), place).value)
+        results.append(is_higher.select(x, best).value)
+        results.append(is_higher.select(Scalar(kernel, column).to(i64), place).value)
     return Scalar(kernel, results[1]).to(INDEX).value

@@ -8,7 +8,7 @@ from xonnc.dialects.onnx.ops import nn, tensor
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type
-from xonnc.lowering.onnx_to_krnl.int8_patterns import bytes_behind, rounding_of
+from xonnc.lowering.onnx_to_krnl.int8_patterns import dequantized_source, quantization_params
 
 FIRST: tuple[type[Operation], ...] = (
     MaxPoolSingleOutOp,
@@ -38,8 +38,8 @@ def eliminate_qdq(block: Block) -> None:
 
 
 def _leave(quantize: QuantizeLinearOp) -> None:
-    rounding, move = rounding_of(quantize), quantize.x.owner
-    if rounding is None or not isinstance(move, Operation):
+    quantization, move = quantization_params(quantize), quantize.x.owner
+    if quantization is None or not isinstance(move, Operation):
         return
     if isinstance(move, DequantizeLinearOp):
         operands: list[SSAValue] = [quantize.x]
@@ -49,8 +49,8 @@ def _leave(quantize: QuantizeLinearOp) -> None:
         operands = [move.operands[0]]
     else:
         return
-    behind = [bytes_behind(operand) for operand in operands]
-    found = [each[0] for each in behind if each is not None and each[1] == rounding]
+    behind = [dequantized_source(operand) for operand in operands]
+    found = [each[0] for each in behind if each is not None and each[1] == quantization]
     same = [each for each in found if element_type(each.type) == element_type(quantize.y.type)]
     if len(same) != len(operands) or move.parent is not quantize.parent:
         return

@@ -25,7 +25,7 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 
 
 @dataclass(frozen=True)
-class _Blocks:
+class _ScaleBlocks:
     """Loops over all elements, and along which of them scales and zero points vary."""
 
     sizes: Sequence[Size]
@@ -37,14 +37,14 @@ class _Blocks:
         return [size if varies else 1 for size, varies in zip(self.sizes, self.varies, strict=True)]
 
 
-def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int) -> _Blocks | None:
+def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int) -> _ScaleBlocks | None:
     """
     The loops for a tensor; `None` where blocks do not divide the axis, or scales may be fewer than it has.
 
     Where only a run knows one of both sizes, code for any sizes would read past the scales.
     """
     if volume(scale) == 1:
-        return _Blocks([volume(shape)], [False])
+        return _ScaleBlocks([volume(shape)], [False])
     axis %= len(shape)
     before, size, after = volume(shape[:axis]), shape[axis], volume(shape[axis + 1 :])
     found: list[tuple[Size, bool]]
@@ -57,7 +57,7 @@ def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int)
     else:
         found = [(before, True), (size // block, True), (block, False), (after, True)]
     kept = [(number, varies) for number, varies in found if number != 1] or [(1, False)]
-    return _Blocks([number for number, _ in kept], [varies for _, varies in kept])
+    return _ScaleBlocks([number for number, _ in kept], [varies for _, varies in kept])
 
 
 def read_as(
@@ -75,26 +75,26 @@ def read_as(
 def saturated(number: Scalar, element: Attribute) -> SSAValue:
     """A whole number, a float, as the nearest integer of a type; NaN as the least."""
     low, high = integer_range(element)
-    kept = (number > low).choose(number, low)
-    return (kept < high).choose(kept, high).to(i32).to(storage_type(element)).value
+    kept = (number > low).select(number, low)
+    return (kept < high).select(kept, high).to(i32).to(storage_type(element)).value
 
 
-ROUNDING = 12582912.0
+ROUND_MAGIC = 12582912.0
 """1.5 · 2²³: the last bits of a small f32 added to it are the nearest integer, of two the even one."""
-ROUNDING_BITS = 0x4B400000
+ROUND_MAGIC_BITS = 0x4B400000
 
 
-def rounded_byte(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Scalar]:
+def round_to_int8(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Scalar]:
     """
     An f32 as the nearest integer from `low` to `high`, halves to the even one; NaN is `low`.
 
     Both bounds are integers, not beyond ±2²². Gives the integer as f32 and in 32 bits.
     """
-    kept = (steps > low).choose(steps, low)
-    kept = (kept < high).choose(kept, high)
-    shifted = kept + ROUNDING
+    kept = (steps > low).select(steps, low)
+    kept = (kept < high).select(kept, high)
+    shifted = kept + ROUND_MAGIC
     bits = Scalar(steps.kernel, steps.kernel.add(arith.BitcastOp(shifted.value, i32)))
-    return shifted - ROUNDING, bits - ROUNDING_BITS
+    return shifted - ROUND_MAGIC, bits - ROUND_MAGIC_BITS
 
 
 supports_dynamic_shapes(QuantizeLinearOp, DequantizeLinearOp)
@@ -138,10 +138,12 @@ def quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> str | None:
         x = read_as(kernel, source, indices, element, number)
         x = x / read_as(kernel, scale, own, scale_element, number)
         if precision == f16 or precision in NARROW_FLOATS:
-            x = Scalar(kernel, kernel.widened(kernel.narrowed(x.to(f32).value, precision), precision))
+            x = Scalar(
+                kernel, kernel.to_compute_type(kernel.to_storage_type(x.to(f32).value, precision), precision)
+            )
         if not is_integer(out_element):
             saturate = bool(op.saturate.value.data)
-            kernel.store(kernel.narrowed(x.to(f32).value, out_element, saturate), out, indices)
+            kernel.store(kernel.to_storage_type(x.to(f32).value, out_element, saturate), out, indices)
         elif out_element.width.data == 8 and x.type == f32:
             low, high = integer_range(out_element)
             offset = (
@@ -150,7 +152,7 @@ def quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> str | None:
                 else Scalar(kernel, kernel.constant(0, i32))
             )
             centre = Scalar(kernel, kernel.add(arith.SIToFPOp(offset.value, f32)))
-            _, whole = rounded_byte(x, low - centre, high - centre)
+            _, whole = round_to_int8(x, low - centre, high - centre)
             kernel.write((whole + offset).to(storage_type(out_element)).value, out, indices, out_element)
         else:
             x = x.round()

@@ -57,7 +57,7 @@ def _signed(number: int) -> int:
     return number - (1 << 32) if number >= 1 << 31 else number
 
 
-class _Twister:
+class _MersenneTwister:
     """A Mersenne Twister in a kernel, its state in a buffer of 624 numbers of 32 bits."""
 
     def __init__(self, kernel: KernelBuilder, state: SSAValue, seed: SSAValue) -> None:
@@ -76,17 +76,22 @@ class _Twister:
         with kernel.loops([-(-count // room)]) as (block,):
             self._twist()
             begin = Scalar(kernel, block) * room
-            left = (begin.like(count) - begin).at_most(room)
+            left = (begin.like(count) - begin).minimum(room)
             with kernel.loops([left.value]) as (turn,):
-                words = [self._tempered(kernel.scaled(turn, 2 * each, number)) for number in range(2 * each)]
+                words = [self._tempered(kernel.affine(turn, 2 * each, number)) for number in range(2 * each)]
                 numbers = [self._uniform(*pair) for pair in zip(words[::2], words[1::2], strict=True)]
                 use(numbers, begin + Scalar(kernel, turn))
 
     def _twist(self) -> None:
         """Makes the next 624 words of the last."""
-        for first, count, moved in ((0, WORDS - APART, APART), (WORDS - APART, APART - 1, APART - WORDS)):
+        for first, count, runtime_zero_point in (
+            (0, WORDS - APART, APART),
+            (WORDS - APART, APART - 1, APART - WORDS),
+        ):
             with self.kernel.loops([count]) as (turn,):
-                here, after, other = (self.kernel.scaled(turn, 1, first + step) for step in (0, 1, moved))
+                here, after, other = (
+                    self.kernel.affine(turn, 1, first + step) for step in (0, 1, runtime_zero_point)
+                )
                 self._renew(here, after, other)
         self._renew(*(self.kernel.index(place) for place in (WORDS - 1, 0, APART - 1)))
 
@@ -159,7 +164,7 @@ def _filled(
     def use(numbers: list[Scalar], place: Scalar) -> None:
         kernel.write(made(numbers, compute_type(element)).value, out, [place.value], element)
 
-    _Twister(kernel, state, start).draw(count, each, use)
+    _MersenneTwister(kernel, state, start).draw(count, each, use)
     builder.call(
         "random", kernel, [builder.result(result), builder.allocate([WORDS], i32)], [_seed_of(seed, builder)]
     )
@@ -180,10 +185,10 @@ def bernoulli(op: BernoulliOp, builder: LoweringBuilder) -> str | None:
     def use(numbers: list[Scalar], place: Scalar) -> None:
         share = read_as(kernel, probabilities, [place.value], held, f64)
         # As numpy draws from binomial distributions: by the less likely of both.
-        is_one = (share > 0.5).choose(numbers[0] <= share, numbers[0] > 1.0 - share)
+        is_one = (share > 0.5).select(numbers[0] <= share, numbers[0] > 1.0 - share)
         kernel.write(is_one.to(compute_type(element)).value, out, [place.value], element)
 
-    _Twister(kernel, state, start).draw(count, 1, use)
+    _MersenneTwister(kernel, state, start).draw(count, 1, use)
     made = [builder.result(op.output), builder.allocate([WORDS], i32)]
     builder.call("bernoulli", kernel, made, [builder.buffer(op.input), _seed_of(op.seed, builder)])
     return None
@@ -207,7 +212,7 @@ def multinomial(op: MultinomialOp, builder: LoweringBuilder) -> str | None:
     with kernel.loops([batch]) as (row,):
         with kernel.reducing([classes], [kernel.constant(-inf, f64)]) as ((place,), held, tops):
             x = read_as(kernel, logits, [row, place], element, f64)
-            tops.append(Scalar(kernel, held[0]).at_least(x).value)
+            tops.append(Scalar(kernel, held[0]).maximum(x).value)
         with kernel.reducing([classes], [kernel.constant(0.0, f64)]) as ((place,), held, totals):
             x = read_as(kernel, logits, [row, place], element, f64)
             total = Scalar(kernel, held[0]) + (x - Scalar(kernel, tops[0])).exp()
@@ -224,7 +229,7 @@ def multinomial(op: MultinomialOp, builder: LoweringBuilder) -> str | None:
             results.append((Scalar(kernel, held[0]) + is_beyond.to(i64)).value)
         kernel.store(Scalar(kernel, results[0]).to(kind).value, out, [row, column])
 
-    _Twister(kernel, state, start).draw(batch * count, 1, use)
+    _MersenneTwister(kernel, state, start).draw(batch * count, 1, use)
     scratch = [builder.allocate([batch, classes], f64), builder.allocate([WORDS], i32)]
     builder.call(
         "multinomial",
@@ -310,9 +315,9 @@ def _drop(
             def use(numbers: list[Scalar], place: Scalar) -> None:
                 is_kept = numbers[0] >= share
                 x = Scalar(kernel, kernel.read(source, [place.value], element))
-                keep(place.value, is_kept.choose(x * scale, 0.0), is_kept)
+                keep(place.value, is_kept.select(x * scale, 0.0), is_kept)
 
-            _Twister(kernel, state, start).draw(count, 1, use)
+            _MersenneTwister(kernel, state, start).draw(count, 1, use)
         with kernel.when((~is_training).value):
             copy()
     builder.call("dropout", kernel, made, buffers)

@@ -25,7 +25,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     supports_dynamic_shapes,
 )
 from xonnc.lowering.onnx_to_krnl.lstm import is_tiled, tiled_lstm
-from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate
+from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim, fill, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static
@@ -155,25 +155,25 @@ def _activation(name: str, alpha: float, beta: float) -> Activation:
             case "Affine":
                 return x * alpha + beta
             case "Elu":
-                return (x < 0.0).choose((x.exp() - 1.0) * alpha, x)
+                return (x < 0.0).select((x.exp() - 1.0) * alpha, x)
             case "HardSigmoid":
-                return (x * alpha + beta).between(0.0, 1.0)
+                return (x * alpha + beta).clamp(0.0, 1.0)
             case "LeakyRelu":
-                return (x < 0.0).choose(x * alpha, x)
+                return (x < 0.0).select(x * alpha, x)
             case "Relu":
-                return x.at_least(0.0)
+                return x.maximum(0.0)
             case "ScaledTanh":
                 return (x * beta).tanh() * alpha
             case "Sigmoid":
                 return 1.0 / ((-x).exp() + 1.0)
             case "Softplus":
-                return x.at_least(0.0) + ((-x.abs()).exp() + 1.0).log()
+                return x.maximum(0.0) + ((-x.abs()).exp() + 1.0).log()
             case "Softsign":
                 return x / (x.abs() + 1.0)
             case "Tanh":
                 return x.tanh()
             case _:
-                return (x >= alpha).choose(x, 0.0)
+                return (x >= alpha).select(x, 0.0)
 
     return function
 
@@ -201,17 +201,17 @@ def _project(
     rows, places = sizes.gates * sizes.hidden, sizes.steps * sizes.batch
     made = builder.allocate([directions, places, rows], element)
     fill(made, directions * places * rows, 0, builder)
-    a = Factor(builder.buffer(op.X), [1, places, sizes.inputs], element)
-    b = Factor(builder.buffer(op.W), [directions, sizes.inputs, rows], element, is_transposed=True)
+    a = MatrixOperand(builder.buffer(op.X), [1, places, sizes.inputs], element)
+    b = MatrixOperand(builder.buffer(op.W), [directions, sizes.inputs, rows], element, is_transposed=True)
     turned = builder.allocate([directions, sizes.inputs, rows], element)
     # Rows side by side, so that sums go in vectors.
     source = AffineAccess(b.buffer, b.stored_shape, [dim(0), dim(2), dim(1)])
     copy("weights", b.shape, AffineAccess(turned, b.shape, identity_map(3)), source, builder)
-    accumulate(
+    accumulate_matmul(
         made,
         [directions],
         (places, rows, sizes.inputs),
-        (a, Factor(turned, b.shape, element)),
+        (a, MatrixOperand(turned, b.shape, element)),
         element,
         builder,
     )
@@ -247,16 +247,16 @@ def _run(
         read.append((builder.buffer(op.sequence_lens), [batch]))
     kernel = KernelBuilder(types)
     held = list(kernel.buffers)
-    step = _Step(kernel, op, way, sizes, held, len(states), element)
+    step = _RecurrentStep(kernel, op, way, sizes, held, len(states), element)
     with kernel.loops([batch, sizes.steps]) as (image, time):
         if not has_lengths:
             turn = kernel.plus(kernel.index(sizes.steps - 1), _minus(kernel, time)) if way.is_back else time
             step.emit(image, turn, None)
         else:
-            length = Scalar(kernel, kernel.load(held[-1], [image])).to(INDEX).between(0, sizes.steps)
+            length = Scalar(kernel, kernel.load(held[-1], [image])).to(INDEX).clamp(0, sizes.steps)
             now = Scalar(kernel, time)
             is_inside = now < length
-            place = is_inside.choose(length - 1 - now, now) if way.is_back else now
+            place = is_inside.select(length - 1 - now, now) if way.is_back else now
             step.emit(image, place.value, is_inside)
     name = type(op).name.removeprefix("onnx.").lower()
     builder.call(name, kernel, [buffer for buffer, _ in written], [buffer for buffer, _ in read])
@@ -266,7 +266,7 @@ def _minus(kernel: KernelBuilder, index: SSAValue) -> SSAValue:
     return (-Scalar(kernel, index)).value
 
 
-class _Step:
+class _RecurrentStep:
     """One step of one sequence; where it is beyond the sequence's end the state stays and the output is 0."""
 
     def __init__(
@@ -304,9 +304,9 @@ class _Step:
             before = self.load(self.hidden, self.number, image, place)
             made = self._state(image, place, before)
             if is_inside is not None:
-                made = is_inside.choose(made, before)
+                made = is_inside.select(made, before)
             self.kernel.store(made.value, self.hidden, [self.number, image, place])
-            shown = made if is_inside is None else is_inside.choose(made, 0.0)
+            shown = made if is_inside is None else is_inside.select(made, 0.0)
             self.kernel.store(shown.value, self.every, [self.number, time, image, place])
             if self.cell is not None:
                 self._keep_cell(image, place, is_inside)
@@ -315,7 +315,7 @@ class _Step:
         """Row 0: inputs with their bias; row 1: the state's part with its bias."""
         kernel, index = self.kernel, self.kernel.index
         with kernel.loops([count]) as (gate,):
-            row = kernel.scaled(gate, 1, first)
+            row = kernel.affine(gate, 1, first)
             start = kernel.constant(0.0, self.element)
             with kernel.reducing([self.sizes.hidden], [start]) as (inner, held, results):
                 state = self.load(self.hidden, self.number, image, inner[0])
@@ -332,15 +332,15 @@ class _Step:
         """The state's part of the hidden gate of GRU, of the state times the reset gate."""
         kernel, index, hidden = self.kernel, self.kernel.index, self.sizes.hidden
         with kernel.loops([hidden]) as (gate,):
-            row = kernel.scaled(gate, 1, hidden)
+            row = kernel.affine(gate, 1, hidden)
             reset = self.way.functions[0](self.clipped(self.gate(0, row) + self.gate(1, row)))
             kernel.store(reset.value, self.gates, [index(0), row])
         with kernel.loops([hidden]) as (gate,):
-            row = kernel.scaled(gate, 1, 2 * hidden)
+            row = kernel.affine(gate, 1, 2 * hidden)
             start = kernel.constant(0.0, self.element)
             with kernel.reducing([hidden], [start]) as (inner, held, results):
                 state = self.load(self.hidden, self.number, image, inner[0])
-                reset = self.gate(0, kernel.scaled(inner[0], 1, hidden))
+                reset = self.gate(0, kernel.affine(inner[0], 1, hidden))
                 weight = self.load(self.weights, self.number, row, inner[0])
                 results.append((Scalar(kernel, held[0]) + state * reset * weight).value)
             part = Scalar(kernel, results[0])
@@ -354,10 +354,10 @@ class _Step:
 
     def clipped(self, x: Scalar) -> Scalar:
         """Between the bounds that `clip` says."""
-        return x if self.way.clip is None else x.between(-self.way.clip, self.way.clip)
+        return x if self.way.clip is None else x.clamp(-self.way.clip, self.way.clip)
 
     def _both(self, number: int, place: SSAValue) -> Scalar:
-        row = self.kernel.scaled(place, 1, number * self.sizes.hidden)
+        row = self.kernel.affine(place, 1, number * self.sizes.hidden)
         return self.gate(0, row) + self.gate(1, row)
 
     def _state(self, image: SSAValue, place: SSAValue, before: Scalar) -> Scalar:
@@ -370,7 +370,7 @@ class _Step:
         out = self._both(1, place)
         if self.peephole is not None:
             out = out + self.load(self.peephole, self.number, self.kernel.index(1), place) * cell
-        row = self.kernel.scaled(place, 1, 3 * self.sizes.hidden)
+        row = self.kernel.affine(place, 1, 3 * self.sizes.hidden)
         # The new cell waits where its gate was, until the state is written.
         self.kernel.store(cell.value, self.gates, [self.kernel.index(0), row])
         return functions[0](self.clipped(out)) * functions[2](cell)
@@ -379,7 +379,7 @@ class _Step:
         assert isinstance(self.op, rnn.GRUOp)
         functions, hidden = self.way.functions, self.sizes.hidden
         update = functions[0](self.clipped(self._both(0, place)))
-        row = self.kernel.scaled(place, 1, 2 * hidden)
+        row = self.kernel.affine(place, 1, 2 * hidden)
         part = self.gate(1, row)
         if self.op.linear_before_reset.value.data:
             part = functions[0](self.clipped(self._both(1, place))) * part
@@ -403,9 +403,9 @@ class _Step:
 
     def _keep_cell(self, image: SSAValue, place: SSAValue, is_inside: Scalar | None) -> None:
         assert self.cell is not None
-        made = self.gate(0, self.kernel.scaled(place, 1, 3 * self.sizes.hidden))
+        made = self.gate(0, self.kernel.affine(place, 1, 3 * self.sizes.hidden))
         if is_inside is not None:
-            made = is_inside.choose(made, self.load(self.cell, self.number, image, place))
+            made = is_inside.select(made, self.load(self.cell, self.number, image, place))
         self.kernel.store(made.value, self.cell, [self.number, image, place])
 
 
@@ -421,15 +421,15 @@ def _give(
     shape = [directions, sizes.steps, sizes.batch, sizes.hidden]
     if op.Y.type != NONE:
         order = [2, 1, 0, 3] if sizes.is_batch_first else [1, 0, 2, 3]
-        _turned(op.Y, every, shape, order, builder)
+        _transpose_into(op.Y, every, shape, order, builder)
     results = [op.Y_h, op.Y_c] if isinstance(op, rnn.LSTMOp) else [op.Y_h]
     for result, state in zip(results, states, strict=True):
         if result.type != NONE:
             order = [1, 0, 2] if sizes.is_batch_first else [0, 1, 2]
-            _turned(result, state, [directions, sizes.batch, sizes.hidden], order, builder)
+            _transpose_into(result, state, [directions, sizes.batch, sizes.hidden], order, builder)
 
 
-def _turned(
+def _transpose_into(
     result: SSAValue, source: SSAValue, shape: Sequence[int], order: Sequence[int], builder: LoweringBuilder
 ) -> None:
     sizes = [shape[axis] for axis in order]

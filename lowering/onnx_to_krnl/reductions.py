@@ -21,7 +21,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_unsigned_element, storage_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import BufferType, KernelBuilder, buffer_type
-from xonnc.lowering.onnx_to_krnl.layer_normalization import general_layer_normalization
+from xonnc.lowering.onnx_to_krnl.layer_normalization import generic_layer_normalization
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, LayoutPlan
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     SUPPORTS_EMPTY,
@@ -35,13 +35,13 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 Map = Callable[[KernelBuilder, SSAValue], SSAValue]
 
 
-NUMBERS = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS])
+NO_NANS = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS])
 """Says that both are numbers, or that it does not matter which is taken."""
 
-QUICK = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 """Of powers that are summed up with 1, so that those below the least normal number do not matter."""
 
-BELOW_1 = arith.FastMathFlagsAttr([FastMathFlag.NO_INFS])
+NO_INFS = arith.FastMathFlagsAttr([FastMathFlag.NO_INFS])
 """Of powers of what is not above 0."""
 
 Softmax = onnx.SoftmaxOp | onnx.LogSoftmaxOp | onnx.SoftmaxV11Op | onnx.LogSoftmaxV11Op
@@ -71,7 +71,7 @@ def _log(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
 
 
 @dataclass(frozen=True)
-class Combination:
+class Combiner:
     """How two numbers are brought together, by their kind, and what changes nothing."""
 
     floats: type[Operation]
@@ -82,9 +82,9 @@ class Combination:
     """For floats (`None`), or integers of a type that has no sign or has one."""
 
 
-SUM = Combination(arith.AddfOp, arith.AddiOp, arith.AddiOp, arith.OrIOp, lambda kind, unsigned: 0)
-PRODUCT = Combination(arith.MulfOp, arith.MuliOp, arith.MuliOp, arith.AndIOp, lambda kind, unsigned: 1)
-LARGEST = Combination(
+SUM = Combiner(arith.AddfOp, arith.AddiOp, arith.AddiOp, arith.OrIOp, lambda kind, unsigned: 0)
+PRODUCT = Combiner(arith.MulfOp, arith.MuliOp, arith.MuliOp, arith.AndIOp, lambda kind, unsigned: 1)
+MAXIMUM = Combiner(
     arith.MaximumfOp,
     arith.MaxSIOp,
     arith.MaxUIOp,
@@ -93,7 +93,7 @@ LARGEST = Combination(
         -inf if kind is None else 0 if unsigned or kind == i1 else -(1 << (kind.width.data - 1))
     ),
 )
-SMALLEST = Combination(
+MINIMUM = Combiner(
     arith.MinimumfOp,
     arith.MinSIOp,
     arith.MinUIOp,
@@ -109,7 +109,7 @@ class Reduction:
     """What is done to each element, how two are brought together, and what is done to the whole."""
 
     name: str
-    combine: Combination = SUM
+    combine: Combiner = SUM
     each: Map = _same
     whole: Map = _same
     is_mean: bool = False
@@ -154,11 +154,11 @@ for _kinds, _reduction in (
     ((reduction.ReduceProdOp, reduction.ReduceProdV13Op), Reduction("reduceprod", PRODUCT)),
     (
         (reduction.ReduceMaxOp, reduction.ReduceMaxV13Op, reduction.ReduceMaxV18Op),
-        Reduction("reducemax", LARGEST),
+        Reduction("reducemax", MAXIMUM),
     ),
     (
         (reduction.ReduceMinOp, reduction.ReduceMinV13Op, reduction.ReduceMinV18Op),
-        Reduction("reducemin", SMALLEST),
+        Reduction("reducemin", MINIMUM),
     ),
     ((reduction.ReduceL1Op, reduction.ReduceL1V13Op), Reduction("reducel1", each=_absolute)),
     ((reduction.ReduceL2Op, reduction.ReduceL2V13Op), Reduction("reducel2", each=_square, whole=_root)),
@@ -168,7 +168,7 @@ for _kinds, _reduction in (
     ),
     ((reduction.ReduceLogSumOp, reduction.ReduceLogSumV13Op), Reduction("reducelogsum", whole=_log)),
     ((nn.GlobalAveragePoolOp,), Reduction("globalaveragepool", is_mean=True)),
-    ((nn.GlobalMaxPoolOp,), Reduction("globalmaxpool", LARGEST)),
+    ((nn.GlobalMaxPoolOp,), Reduction("globalmaxpool", MAXIMUM)),
 ):
     REDUCTIONS.update(dict.fromkeys(_kinds, _reduction))
 
@@ -183,7 +183,7 @@ MIN_COLUMNS, MAX_COLUMNS = 16, 256
 
 
 @dataclass(frozen=True)
-class Reduced:
+class ReductionAxes:
     """A tensor with neighbouring axes taken together, those that are reduced and those that are kept."""
 
     groups: Sequence[tuple[list[int], bool]]
@@ -211,12 +211,14 @@ class Reduced:
         last = self.sizes[-1] if self.groups and not self.groups[-1][1] else None
         return last if last is not None and is_static(last) else None
 
-    def with_column_chunks(self) -> Reduced:
+    def with_column_chunks(self) -> ReductionAxes:
         """The columns as two axes, of which the last stays in the cache."""
         columns = self.columns
         assert columns is not None
         last = self.groups[-1]
-        return Reduced([*self.groups, last], [*self.sizes[:-1], *split_into_chunks(columns, MAX_COLUMNS)])
+        return ReductionAxes(
+            [*self.groups, last], [*self.sizes[:-1], *split_into_chunks(columns, MAX_COLUMNS)]
+        )
 
     def places(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
         """Indices into the tensor."""
@@ -224,10 +226,10 @@ class Reduced:
         return [next(reduced) if is_reduced else next(kept) for _, is_reduced in self.groups]
 
 
-def reduced_along(shape: Sequence[Size], axes: Sequence[int]) -> Reduced:
+def reduced_along(shape: Sequence[Size], axes: Sequence[int]) -> ReductionAxes:
     """A shape whose `axes` are reduced."""
     groups = _groups(shape, axes)
-    return Reduced(groups, [volume(shape[axis] for axis in group) for group, _ in groups])
+    return ReductionAxes(groups, [volume(shape[axis] for axis in group) for group, _ in groups])
 
 
 def keeps_blocks(op: Operation, layouts: LayoutPlan) -> bool:
@@ -277,7 +279,7 @@ def reduce_(op: Operation, builder: LoweringBuilder) -> str | None:
     kernel = KernelBuilder([*types, buffer_type(whole.sizes, element)])
     if is_in_columns:
         _reduce_columns(kernel, kind, whole, element)
-    elif kind.combine in (LARGEST, SMALLEST) and not is_integer(element):
+    elif kind.combine in (MAXIMUM, MINIMUM) and not is_integer(element):
         _reduce_extremes(kernel, kind, whole, element)
     else:
         _reduce_rows(kernel, kind, whole, element)
@@ -285,7 +287,7 @@ def reduce_(op: Operation, builder: LoweringBuilder) -> str | None:
     return None
 
 
-def _reduce_rows(kernel: KernelBuilder, kind: Reduction, whole: Reduced, element: Attribute) -> None:
+def _reduce_rows(kernel: KernelBuilder, kind: Reduction, whole: ReductionAxes, element: Attribute) -> None:
     """For each element of the result, all that it is made of."""
     out, source = kernel.buffers
     with kernel.loops(whole.kept) as outer:
@@ -296,7 +298,9 @@ def _reduce_rows(kernel: KernelBuilder, kind: Reduction, whole: Reduced, element
         kernel.write(total, out, outer, element)
 
 
-def _reduce_extremes(kernel: KernelBuilder, kind: Reduction, whole: Reduced, element: Attribute) -> None:
+def _reduce_extremes(
+    kernel: KernelBuilder, kind: Reduction, whole: ReductionAxes, element: Attribute
+) -> None:
     """
     As rows, the largest or smallest of floats; whether one was no number is told apart from it, by its bits.
 
@@ -313,7 +317,7 @@ def _reduce_extremes(kernel: KernelBuilder, kind: Reduction, whole: Reduced, ele
         with kernel.reducing(whole.reduced, starts) as (inner, held, results):
             x = kernel.read(source, whole.places(outer, inner), element)
             # In this order NaN is not taken.
-            properties = {"fastmath": NUMBERS}
+            properties = {"fastmath": NO_NANS}
             results.append(
                 kernel.add(
                     extreme.create(operands=[x, held[0]], result_types=[number], properties=properties)
@@ -327,7 +331,7 @@ def _reduce_extremes(kernel: KernelBuilder, kind: Reduction, whole: Reduced, ele
         kernel.write(total, out, outer, element)
 
 
-def _reduce_columns(kernel: KernelBuilder, kind: Reduction, whole: Reduced, element: Attribute) -> None:
+def _reduce_columns(kernel: KernelBuilder, kind: Reduction, whole: ReductionAxes, element: Attribute) -> None:
     """
     Row after row brought together with the result, some columns at a time, which stay in the cache.
 
@@ -363,7 +367,7 @@ def reduce_log_sum_exp(
     whole = reduced_along(shape, axes)
     kernel = KernelBuilder([buffer_type(whole.kept or [1], element), buffer_type(whole.sizes, element)])
     out, source = kernel.buffers
-    most = Reduction("largest", LARGEST)
+    most = Reduction("largest", MAXIMUM)
     with kernel.loops(whole.kept) as outer:
         with kernel.reducing(whole.reduced, [most.start(kernel, element)]) as (inner, held, results):
             number = kernel.read(source, whole.places(outer, inner), element)
@@ -392,7 +396,7 @@ def _reduce_blocks(op: Operation, kind: Reduction, builder: LoweringBuilder) -> 
     out, source = kernel.buffers
     with kernel.loops([images * blocks, lanes]) as (block, lane):
         with kernel.reducing(image.sizes[2:], [kind.start(kernel, f32)]) as (inner, held, results):
-            pixel = [kernel.scaled(index, 1, first) for index, first in zip(inner, image.start, strict=True)]
+            pixel = [kernel.affine(index, 1, first) for index, first in zip(inner, image.start, strict=True)]
             number = kind.each(kernel, kernel.load(source, [block, *pixel, lane]))
             results.append(kind.both(kernel, f32, held[0], number))
         total = kind.mean(kernel, f32, kind.whole(kernel, results[0]), image.sizes[2:])
@@ -463,14 +467,14 @@ def softmax(op: Softmax, builder: LoweringBuilder) -> str | None:
         with kernel.reducing([sizes[1]], [kernel.constant(-inf, number)]) as (inner, held, results):
             x = kernel.read(source, [before, inner[0], after], element)
             # A row with NaN is all NaN behind the sum, whatever is its largest.
-            results.append(kernel.add(arith.MaximumfOp(held[0], x, NUMBERS)))
+            results.append(kernel.add(arith.MaximumfOp(held[0], x, NO_NANS)))
         largest = results[0]
         # What lies in the result meanwhile must not be rounded to less than is computed with.
         is_kept = number == element
         with kernel.reducing([sizes[1]], [kernel.constant(0.0, number)]) as (inner, held, results):
             place = [before, inner[0], after]
             x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
-            power = kernel.add(math.ExpOp(x, QUICK if is_log else BELOW_1))
+            power = kernel.add(math.ExpOp(x, APPROXIMATE if is_log else NO_INFS))
             if is_kept:
                 kernel.store(x if is_log else power, out, place)
             results.append(kernel.add(arith.AddfOp(held[0], power)))
@@ -483,7 +487,7 @@ def softmax(op: Softmax, builder: LoweringBuilder) -> str | None:
                 x = kernel.load(out, place)
             else:
                 x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
-                x = x if is_log else kernel.add(math.ExpOp(x, BELOW_1))
+                x = x if is_log else kernel.add(math.ExpOp(x, NO_INFS))
             kernel.write(
                 kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total)), out, place, element
             )
@@ -511,13 +515,13 @@ def _softmax_of_columns(
         with kernel.loops([rows, width]) as (row, column):
             place = [before, block, column]
             x = kernel.load(source, [before, row, block, column])
-            most = kernel.add(arith.MaximumfOp(kernel.load(largest, place), x, NUMBERS))
+            most = kernel.add(arith.MaximumfOp(kernel.load(largest, place), x, NO_NANS))
             kernel.store(most, largest, place)
         with kernel.loops([rows, width]) as (row, column):
             place = [before, block, column]
             x = kernel.load(source, [before, row, block, column])
             x = kernel.add(arith.SubfOp(x, kernel.load(largest, place)))
-            power = kernel.add(math.ExpOp(x, QUICK if is_log else BELOW_1))
+            power = kernel.add(math.ExpOp(x, APPROXIMATE if is_log else NO_INFS))
             kernel.store(x if is_log else power, out, [before, row, block, column])
             kernel.store(kernel.add(arith.AddfOp(kernel.load(totals, place), power)), totals, place)
         with kernel.loops([width]) as (column,):
@@ -539,13 +543,13 @@ def _softmax_of_columns(
 def layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBuilder) -> str | None:
     """`(x - mean) / sqrt(variance + epsilon) Scale + B` over the axes from `axis` on."""
     if op.Mean.type != NONE or op.InvStdDev.type != NONE:
-        return general_layer_normalization(op, builder)
+        return generic_layer_normalization(op, builder)
     element, shape = builder.element(op.X), builder.sizes(op.X)
     axis = op.axis.value.data % len(shape)
     rows, size = volume(shape[:axis]), volume(shape[axis:])
     factors = [value for value in (op.Scale, op.B) if value.type != NONE]
     if element != f32 or any(volume(builder.sizes(value)) != size for value in factors):
-        return general_layer_normalization(op, builder)
+        return generic_layer_normalization(op, builder)
     kernel = KernelBuilder(
         [buffer_type([rows, size], element)] * 2 + [buffer_type([size], element)] * len(factors)
     )

@@ -247,9 +247,9 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
         x = _coordinate(Scalar(kernel, place).to(kind), scale, roi, each, how)
         outside = (x < 0.0) | (x > each.before - 1.0) if roi else None
         if how.mode == "nearest":
-            found = _nearest(x, how.nearest, each).to(i64).between(0, each.before - 1)
+            found = _nearest(x, how.nearest, each).to(i64).clamp(0, each.before - 1)
             if outside is not None:
-                found = outside.choose(-1, found)
+                found = outside.select(-1, found)
             kernel.store(found.value, places, [place, kernel.index(0)])
         else:
             left = x.ceil() - 1.0
@@ -257,13 +257,13 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
             weights = _weights(x - left, scale, taps, how)
             if how.exclude_outside:
                 weights = _excluded(weights, first, taps, each.before)
-            found = [(first + step).between(0, each.before - 1) for step in taps]
+            found = [(first + step).clamp(0, each.before - 1) for step in taps]
             if not how.antialias:
                 found, weights = _alone(found, weights)
             for number, (source, weight) in enumerate(zip(found, weights, strict=True)):
                 at = [place, kernel.index(number)]
                 if outside is not None:
-                    weight = outside.choose(0.0, weight)
+                    weight = outside.select(0.0, weight)
                 kernel.store(source.value, places, at)
                 kernel.store(weight.value, tap_weights, at)
     buffers = builder.allocate(sizes, i64), builder.allocate(sizes, f64)
@@ -284,7 +284,7 @@ def _scale(kernel: KernelBuilder, held: Sequence[SSAValue], each: _Axis, how: _S
     ]
     found = scales[0]
     for scale in scales[1:]:
-        found = found.at_most(scale) if how.policy == "not_larger" else found.at_least(scale)
+        found = found.minimum(scale) if how.policy == "not_larger" else found.maximum(scale)
     return found
 
 
@@ -294,17 +294,17 @@ def _coordinate(place: Scalar, scale: Scalar, roi: Sequence[Scalar], each: _Axis
     last = each.before - 1.0
     match how.coordinates:
         case "align_corners":
-            return length.equals(1.0).choose(0.0, place * last / (length - 1.0))
+            return length.equals(1.0).select(0.0, place * last / (length - 1.0))
         case "asymmetric":
             return place / scale
         case "tf_crop_and_resize":
             span = (roi[1] - roi[0]) * last
-            inside = length.equals(1.0).choose(span / 2.0, place * span / (length - 1.0))
+            inside = length.equals(1.0).select(span / 2.0, place * span / (length - 1.0))
             return inside + roi[0] * last
         case "tf_half_pixel_for_nn":
             return (place + 0.5) / scale
         case "pytorch_half_pixel":
-            return length.equals(1.0).choose(0.0, (place + 0.5) / scale - 0.5)
+            return length.equals(1.0).select(0.0, (place + 0.5) / scale - 0.5)
         case "half_pixel_symmetric":
             offset = (each.before / 2) * (1.0 - each.after / length)
             return offset + (place + 0.5) / scale - 0.5
@@ -328,13 +328,13 @@ def _nearest(x: Scalar, mode: str, each: _Axis) -> Scalar:
 
 def _weights(ratio: Scalar, scale: Scalar, taps: range, how: _Sampling) -> list[Scalar]:
     """How much each element counts, by its distance; `ratio` is that from the first on the left."""
-    factor = scale.at_most(1.0) if how.antialias else None
+    factor = scale.minimum(1.0) if how.antialias else None
     found: list[Scalar] = []
     for step in taps:
         distance = (step - ratio).abs()
         distance = distance if factor is None else distance * factor
         if how.mode == "linear":
-            found.append((1.0 - distance).at_least(0.0))
+            found.append((1.0 - distance).maximum(0.0))
         else:
             found.append(cubic_weight(distance, how.cubic_a))
     return found if factor is None else _normalised(found)
@@ -344,14 +344,14 @@ def cubic_weight(distance: Scalar, a: float) -> Scalar:
     """Keys' convolution: a cubic within 1, another within 2, 0 beyond."""
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1.0
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
-    return (distance <= 1.0).choose(near, (distance < 2.0).choose(far, 0.0))
+    return (distance <= 1.0).select(near, (distance < 2.0).select(far, 0.0))
 
 
 def _excluded(weights: Sequence[Scalar], first: Scalar, taps: range, size: int) -> list[Scalar]:
     kept: list[Scalar] = []
     for step, weight in zip(taps, weights, strict=True):
         place = first + step
-        kept.append(((place >= 0) & (place < size)).choose(weight, 0.0))
+        kept.append(((place >= 0) & (place < size)).select(weight, 0.0))
     return _normalised(kept)
 
 
@@ -363,8 +363,8 @@ def _alone(places: Sequence[Scalar], weights: Sequence[Scalar]) -> tuple[list[Sc
     """
     for only, weight in zip(list(places), list(weights), strict=True):
         is_whole = weight.equals(1.0)
-        places = [is_whole.choose(only, each) for each in places]
-        weights = [is_whole.choose(1.0 / len(weights), each) for each in weights]
+        places = [is_whole.select(only, each) for each in places]
+        weights = [is_whole.select(1.0 / len(weights), each) for each in weights]
     return list(places), list(weights)
 
 
@@ -404,11 +404,11 @@ def _pick(
             if how.coordinates == "tf_crop_and_resize":
                 is_inside = place >= 0
                 inside = is_inside if inside is None else inside & is_inside
-                place = place.at_least(0)
+                place = place.maximum(0)
             places[each.axis] = place.value
         number = Scalar(kernel, kernel.read(read, places, element))
         if inside is not None:
-            number = inside.choose(number, how.extrapolation)
+            number = inside.select(number, how.extrapolation)
         kernel.write(number.value, out, places if not sizes else indices, element)
     builder.call("resize", kernel, [builder.result(result)], [builder.buffer(source), *tables.values()])
 

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.nn import MaxRoiPoolOp
 from xonnc.dialects.onnx.ops.object_detection import RoiAlignOp, RoiAlignV10Op
-from xonnc.lowering.onnx_to_krnl.checks import check_indices, checked, index_in, turns_where
+from xonnc.lowering.onnx_to_krnl.checks import bounds_check, check_indices, index_in, iterations_if_nonempty
 from xonnc.lowering.onnx_to_krnl.data_dependent_results import store_count
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
@@ -32,7 +32,7 @@ MAX_SAMPLES_PER_PIXEL, MIN_SAMPLE_LIMIT = 4, 64
 
 
 @dataclass(frozen=True)
-class _Cells:
+class _AxisBins:
     """A region along one axis: where it begins, how large its cells are, and how many samples each has."""
 
     start: Scalar
@@ -49,7 +49,7 @@ class _Cells:
 
 
 @dataclass(frozen=True)
-class _Regions:
+class _RoiSampling:
     """How regions lie in images; a row of them holds x1, y1, x2, y2."""
 
     count: Size
@@ -63,7 +63,7 @@ class _Regions:
     most: int
     """Samples of a cell along an axis."""
 
-    def along(self, kernel: KernelBuilder, held: SSAValue, roi: SSAValue, axis: int) -> _Cells:
+    def along(self, kernel: KernelBuilder, held: SSAValue, roi: SSAValue, axis: int) -> _AxisBins:
         """The cells of a region along y (0) or x (1); of too many samples one more than the most is told."""
         start, end = (
             read_as(kernel, held, [roi, kernel.index(place)], self.element, self.number) * self.scale
@@ -72,12 +72,12 @@ class _Regions:
         )
         length = end - start
         if not self.is_half_pixel:
-            length = (length > 1.0).choose(length, 1.0)
+            length = (length > 1.0).select(length, 1.0)
         size = length / float(self.cells[axis])
         samples = Scalar(kernel, kernel.index(self.samples))
         if self.samples <= 0:
-            samples = size.ceil().between(0.0, self.most + 1.0).to(INDEX)
-        return _Cells(start, size, samples)
+            samples = size.ceil().clamp(0.0, self.most + 1.0).to(INDEX)
+        return _AxisBins(start, size, samples)
 
 
 supports_dynamic_shapes(RoiAlignOp, RoiAlignV10Op)
@@ -91,7 +91,7 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, builder: LoweringBuilder) -> str |
     if not are_static(shape[1:]) or not are_static(out):
         return NO_DYNAMIC_KERNEL
     channels, rows, columns = static_sizes(out)
-    regions = _Regions(
+    regions = _RoiSampling(
         count,
         builder.element(op.rois),
         compute_type(element),
@@ -113,14 +113,16 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, builder: LoweringBuilder) -> str |
     types += [buffer_type(builder.sizes(value), builder.element(value)) for value in operands[1:]]
     kernel = KernelBuilder(types)
     target, source, held, images = kernel.buffers
-    with kernel.loops([turns_where(count, shape[0])]) as (roi,):
+    with kernel.loops([iterations_if_nonempty(count, shape[0])]) as (roi,):
         image = index_in(kernel, kernel.load(images, [roi]), shape[0])
         cells = [regions.along(kernel, held, roi, axis) for axis in range(2)]
         # The run fails then; until it does, nothing is done for so many.
         fits = (cells[0].samples <= regions.most) & (cells[1].samples <= regions.most)
-        cells = [replace(each, samples=fits.choose(each.samples, 0)) for each in cells]
+        cells = [replace(each, samples=fits.select(each.samples, 0)) for each in cells]
         with kernel.loops([rows, columns]) as (row, column):
-            cell = _Cell(kernel, (target, [roi, row, column]), (source, element, image), static_sizes(shape))
+            cell = _RoiBin(
+                kernel, (target, [roi, row, column]), (source, element, image), static_sizes(shape)
+            )
             cell.pool(cells[0], cells[1], (row, column), op.mode.data == "max")
     builder.call("roialign", kernel, [made], [pixels, *buffers[1:]])
     _channels_first(op.Y, made, builder)
@@ -158,17 +160,17 @@ def _channels_first(result: SSAValue, made: SSAValue, builder: LoweringBuilder) 
 
 
 def _check_samples(
-    op: RoiAlignOp | RoiAlignV10Op, regions: _Regions, rois: SSAValue, builder: LoweringBuilder
+    op: RoiAlignOp | RoiAlignV10Op, regions: _RoiSampling, rois: SSAValue, builder: LoweringBuilder
 ) -> None:
     """Has a run fail if a region is so large that its cells have too many samples."""
     message = f"a region has {{}} samples a cell along an axis; at most {regions.most} are taken"
-    cell = checked(op, 0, regions.most, message, builder)
+    cell = bounds_check(op, 0, regions.most, message, builder)
     kernel = KernelBuilder([buffer_type([2], i64), buffer_type([regions.count, 4], regions.element)])
     out, held = kernel.buffers
     with kernel.reducing([regions.count], [kernel.constant(0, i64)]) as ((roi,), carried, results):
         most = Scalar(kernel, carried[0])
         for axis in range(2):
-            most = most.at_least(regions.along(kernel, held, roi, axis).samples.to(i64))
+            most = most.maximum(regions.along(kernel, held, roi, axis).samples.to(i64))
         results.append(most.value)
     store_count(kernel, results[0], out)
     builder.call("samples", kernel, [cell], [rois])
@@ -185,14 +187,14 @@ class _Tap:
 
 def _tap(place: Scalar, size: int) -> _Tap:
     is_inside = (place >= -1.0) & (place <= float(size))
-    place = place.at_least(0.0).at_most(float(size - 1))
-    low = place.to(INDEX).between(0, size - 1)
+    place = place.maximum(0.0).minimum(float(size - 1))
+    low = place.to(INDEX).clamp(0, size - 1)
     share = place - low.to(place.type)
-    return _Tap((low, (low + 1).at_most(size - 1)), (1.0 - share, share), is_inside)
+    return _Tap((low, (low + 1).minimum(size - 1)), (1.0 - share, share), is_inside)
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _RoiBin:
     """All channels of one cell of a region: where they are written, and the image that they are of."""
 
     kernel: KernelBuilder
@@ -226,7 +228,9 @@ class _Cell:
         buffer, element, image = self.source
         return Scalar(self.kernel, self.kernel.read(buffer, [image, row, column, channel], element))
 
-    def pool(self, rows: _Cells, columns: _Cells, cell: tuple[SSAValue, SSAValue], is_max: bool) -> None:
+    def pool(
+        self, rows: _AxisBins, columns: _AxisBins, cell: tuple[SSAValue, SSAValue], is_max: bool
+    ) -> None:
         """Writes what the samples of a cell are together."""
         kernel, number = self.kernel, rows.size.type
         self.fill(Scalar(kernel, kernel.constant(-inf if is_max else 0.0, number)))
@@ -244,15 +248,15 @@ class _Cell:
                         for place, share in zip(places, weights, strict=True)
                     ]
                     if is_max:
-                        largest = parts[0].at_least(parts[1]).at_least(parts[2].at_least(parts[3]))
-                        return total.at_least(is_inside.choose(largest, 0.0))
-                    return total + is_inside.choose(parts[0] + parts[1] + parts[2] + parts[3], 0.0)
+                        largest = parts[0].maximum(parts[1]).maximum(parts[2].maximum(parts[3]))
+                        return total.maximum(is_inside.select(largest, 0.0))
+                    return total + is_inside.select(parts[0] + parts[1] + parts[2] + parts[3], 0.0)
 
                 self.change(take)
         count = rows.samples * columns.samples
-        divisor = count.at_least(1).to(number)
+        divisor = count.maximum(1).to(number)
         if is_max:
-            self.change(lambda total, _: (count > 0).choose(total, 0.0))
+            self.change(lambda total, _: (count > 0).select(total, 0.0))
         else:
             self.change(lambda total, _: total / divisor)
 
@@ -287,23 +291,23 @@ def max_roi_pool(op: MaxRoiPoolOp, builder: LoweringBuilder) -> str | None:
             spans: list[tuple[Scalar, Scalar]] = []
             for axis, place in enumerate((row, column)):
                 start, end = corners[1 - axis], corners[3 - axis]
-                size = (end - start + 1).at_least(1).to(number) / float(cells[axis])
+                size = (end - start + 1).maximum(1).to(number) / float(cells[axis])
                 at = Scalar(kernel, place).to(number)
                 first = (at * size).floor().to(i64) + start
                 behind = ((at + 1.0) * size).ceil().to(i64) + start
-                spans.append((first.between(0, shape[2 + axis]), behind.between(0, shape[2 + axis])))
-            counts = [(behind - first).at_least(0).to(INDEX) for first, behind in spans]
-            cell = _Cell(kernel, (target, [roi, row, column]), (source, element, image), shape)
+                spans.append((first.clamp(0, shape[2 + axis]), behind.clamp(0, shape[2 + axis])))
+            counts = [(behind - first).maximum(0).to(INDEX) for first, behind in spans]
+            cell = _RoiBin(kernel, (target, [roi, row, column]), (source, element, image), shape)
             has_pixels = (counts[0] > 0) & (counts[1] > 0)
             nothing = Scalar(kernel, kernel.constant(0.0, number))
-            cell.fill(has_pixels.choose(nothing.like(-inf), nothing))
+            cell.fill(has_pixels.select(nothing.like(-inf), nothing))
             with kernel.loops([count.value for count in counts]) as steps:
                 pixel = [
                     (first.to(INDEX) + Scalar(kernel, step)).value
                     for (first, _), step in zip(spans, steps, strict=True)
                 ]
                 y, x = pixel
-                cell.change(lambda total, channel: total.at_least(cell.pixel(y, x, channel)))
+                cell.change(lambda total, channel: total.maximum(cell.pixel(y, x, channel)))
     builder.call(
         "maxroipool", kernel, [made], [_channels_last(op.X, builder), builder.buffer(op.rois), images]
     )
@@ -314,21 +318,21 @@ def max_roi_pool(op: MaxRoiPoolOp, builder: LoweringBuilder) -> str | None:
 def _rounded(number: Scalar) -> Scalar:
     """The nearest integer, of two the one farther from 0."""
     is_below = number < 0.0
-    return is_below.choose((number - 0.5).ceil(), (number + 0.5).floor()).to(i64)
+    return is_below.select((number - 0.5).ceil(), (number + 0.5).floor()).to(i64)
 
 
 def _check_images(op: MaxRoiPoolOp, images: SSAValue, count: int, builder: LoweringBuilder) -> None:
     """The images that regions are of, their first numbers; a run fails if there is no such image."""
     (rows, _), kind = builder.shape(op.rois), builder.element(op.rois)
-    cell = checked(op, 0, count - 1, f"a region is of image {{}}, of {count} images", builder)
+    cell = bounds_check(op, 0, count - 1, f"a region is of image {{}}, of {count} images", builder)
     kernel = KernelBuilder([buffer_type([rows], i64), buffer_type([2], i64), buffer_type([rows, 5], kind)])
     out, ends, rois = kernel.buffers
     zero = kernel.constant(0, i64)
     with kernel.reducing([rows], [zero, zero]) as ((roi,), held, results):
         image = read_as(kernel, rois, [roi, kernel.index(0)], kind, compute_type(kind)).to(i64)
         kernel.store(image.value, out, [roi])
-        results.append(Scalar(kernel, held[0]).at_most(image).value)
-        results.append(Scalar(kernel, held[1]).at_least(image).value)
+        results.append(Scalar(kernel, held[0]).minimum(image).value)
+        results.append(Scalar(kernel, held[1]).maximum(image).value)
     for place, value in enumerate(results):
         kernel.store(value, ends, [kernel.index(place)])
     builder.call("images", kernel, [images, cell], [builder.buffer(op.rois)])

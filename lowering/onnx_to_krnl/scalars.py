@@ -127,7 +127,7 @@ class Scalar:
         """Whether they are not the same; NaN always."""
         return self._compared(other, "ne")
 
-    def choose(self, then: Number, otherwise: Number) -> Scalar:
+    def select(self, then: Number, otherwise: Number) -> Scalar:
         """One of two numbers, by this truth value; at least one is no Python number."""
         if isinstance(then, Scalar):
             first, second = then, then.like(otherwise)
@@ -136,17 +136,17 @@ class Scalar:
             first, second = otherwise.like(then), otherwise
         return self._made(arith.SelectOp(self.value, first.value, second.value))
 
-    def at_least(self, bound: Number) -> Scalar:
+    def maximum(self, bound: Number) -> Scalar:
         """The larger of both; NaN if one is."""
         return self._with(bound, arith.MaximumfOp, arith.MaxSIOp)
 
-    def at_most(self, bound: Number) -> Scalar:
+    def minimum(self, bound: Number) -> Scalar:
         """The smaller of both; NaN if one is."""
         return self._with(bound, arith.MinimumfOp, arith.MinSIOp)
 
-    def between(self, low: Number, high: Number) -> Scalar:
+    def clamp(self, low: Number, high: Number) -> Scalar:
         """The nearest within both bounds."""
-        return self.at_least(low).at_most(high)
+        return self.maximum(low).minimum(high)
 
     def power(self, exponent: Number) -> Scalar:
         """The float to the power of another."""
@@ -157,7 +157,7 @@ class Scalar:
 
     def abs(self) -> Scalar:
         """Without sign."""
-        return self._function(math.AbsFOp) if self.is_float else self.at_least(-self)
+        return self._function(math.AbsFOp) if self.is_float else self.maximum(-self)
 
     def ceil(self) -> Scalar:
         """The next whole number above."""

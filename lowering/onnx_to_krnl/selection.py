@@ -31,15 +31,15 @@ def _listed(
     kernel = KernelBuilder(
         [buffer_type([found.size + 1], i64), buffer_type([2], i64), buffer_type([size], element)]
     )
-    out, cell, read = kernel.buffers
+    out, count_buffer, read = kernel.buffers
     with kernel.reducing([size], [kernel.constant(0, i64)]) as ((index,), held, results):
         # What is not kept is overwritten by what comes next, in the end in a place of its own.
         at = index_in(kernel, held[0], found.size + 1, wraps=False)
         kernel.store(kernel.add(arith.IndexCastOp(index, i64)), out, [at])
         is_kept = _is_not_zero(kernel, kernel.read(read, [index], element))
         results.append(kernel.add(arith.AddiOp(held[0], kernel.add(arith.ExtUIOp(is_kept, i64)))))
-    store_count(kernel, results[0], cell)
-    builder.call("listed", kernel, [places, found.cell], [source])
+    store_count(kernel, results[0], count_buffer)
+    builder.call("listed", kernel, [places, found.count_buffer], [source])
     return places
 
 
@@ -62,22 +62,22 @@ def non_zero(op: tensor.NonZeroOp, builder: LoweringBuilder) -> str | None:
     count = found.size
     sizes = [len(shape), count]
     kernel = KernelBuilder([buffer_type(sizes, i64), buffer_type([2], i64), buffer_type([count + 1], i64)])
-    out, cell, held = kernel.buffers
-    with kernel.loops([_as_many(kernel, cell, count)]) as (index,):
+    out, count_buffer, held = kernel.buffers
+    with kernel.loops([_as_many(kernel, count_buffer, count)]) as (index,):
         rest = kernel.load(held, [index])
         for axis, size in reversed(list(enumerate(shape))):
             number = kernel.constant(size, i64)
             kernel.store(kernel.add(arith.RemUIOp(rest, number)), out, [kernel.index(axis), index])
             rest = kernel.add(arith.DivUIOp(rest, number))
-    builder.call("nonzero", kernel, [found.result(op.Y, sizes, 1)], [found.cell, places])
+    builder.call("nonzero", kernel, [found.result(op.Y, sizes, 1)], [found.count_buffer, places])
     found.cut()
     return None
 
 
-def _as_many(kernel: KernelBuilder, cell: SSAValue, most: int) -> SSAValue:
+def _as_many(kernel: KernelBuilder, count_buffer: SSAValue, most: int) -> SSAValue:
     """How many elements a run has found, an index; not more than there is room for."""
-    count = Scalar(kernel, kernel.load(cell, [kernel.index(0)]))
-    return count.at_most(most).to(INDEX).value
+    count = Scalar(kernel, kernel.load(count_buffer, [kernel.index(0)]))
+    return count.minimum(most).to(INDEX).value
 
 
 @lowers_data_movement(tensor.CompressOp)
@@ -101,13 +101,18 @@ def compress(op: tensor.CompressOp, builder: LoweringBuilder) -> str | None:
             buffer_type([count + 1], i64),
         ]
     )
-    out, read, cell, held = kernel.buffers
-    with kernel.loops([rows.before]) as (before,), kernel.loops([_as_many(kernel, cell, count)]) as (index,):
+    out, read, count_buffer, held = kernel.buffers
+    with (
+        kernel.loops([rows.before]) as (before,),
+        kernel.loops([_as_many(kernel, count_buffer, count)]) as (index,),
+    ):
         place = index_in(kernel, kernel.load(held, [index]), rows.size, wraps=False)
         with kernel.loops([rows.after]) as (after,):
             kernel.store(kernel.load(read, [before, place, after]), out, [before, index, after])
     sizes = [count] if op.axis is None else [*shape[:axis], count, *shape[axis + 1 :]]
-    builder.call("compress", kernel, [found.result(op.output, sizes, axis)], [source, found.cell, places])
+    builder.call(
+        "compress", kernel, [found.result(op.output, sizes, axis)], [source, found.count_buffer, places]
+    )
     found.cut()
     return None
 

@@ -77,7 +77,7 @@ def sort_places(
         source, target = parity.to(INDEX).value, (one - parity).to(INDEX).value
 
         def place_at(number: Scalar) -> Scalar:
-            index = number.at_most(count - 1).to(INDEX)
+            index = number.minimum(count - 1).to(INDEX)
             return Scalar(kernel, kernel.load(held, [source, *outer, index.value]))
 
         with kernel.reducing([size], [zero.value] * 3) as ((index,), runs, results):
@@ -85,16 +85,16 @@ def sort_places(
             left, right, middle = (Scalar(kernel, each) for each in runs)
             place = Scalar(kernel, index).to(i64)
             is_new = (place >= middle + width) | place.equals(0)
-            fresh = (place + width).at_most(count)
-            left, right = is_new.choose(place, left), is_new.choose(fresh, right)
-            middle = is_new.choose(fresh, middle)
-            end = (middle + width).at_most(count)
+            fresh = (place + width).minimum(count)
+            left, right = is_new.select(place, left), is_new.select(fresh, right)
+            middle = is_new.select(fresh, middle)
+            end = (middle + width).minimum(count)
             a, b = place_at(left), place_at(right)
             is_sooner = Scalar(kernel, is_before(b.to(INDEX), a.to(INDEX)))
             is_right = ((right < end) & is_sooner) | (left >= middle)
-            kernel.store(is_right.choose(b, a).value, held, [target, *outer, index])
-            results.append(is_right.choose(left, left + 1).value)
-            results.append(is_right.choose(right + 1, right).value)
+            kernel.store(is_right.select(b, a).value, held, [target, *outer, index])
+            results.append(is_right.select(left, left + 1).value)
+            results.append(is_right.select(right + 1, right).value)
             results.append(middle.value)
         grown.append((width + width).value)
 
@@ -129,7 +129,7 @@ def key_of(x: Scalar, element: Attribute, largest: bool) -> Scalar:
             x.kernel, x.kernel.add(arith.XOrIOp(bits.value, (sign & sign.like(0x7FFFFFFF)).value))
         )
         key = ~turned if largest else turned
-        return x.differs(x).choose(-(1 << 31), key)
+        return x.differs(x).select(-(1 << 31), key)
     key = x.to(i32, is_unsigned_element(element))
     if is_integer(element) and is_unsigned_element(element) and element.width.data == KEY_BITS:
         key = Scalar(x.kernel, x.kernel.add(arith.XOrIOp(key.value, key.like(-(1 << 31)).value)))
@@ -216,7 +216,7 @@ def _select(
             is_below = Scalar(kernel, kernel.load(keys, [*outer, index])) <= middle
             totals.append((Scalar(kernel, below[0]) + is_below.to(i32)).value)
         is_less = Scalar(kernel, totals[0]) < count
-        ends.append(is_less.choose(middle + 1, least).value)
+        ends.append(is_less.select(middle + 1, least).value)
         ends.append(kernel.add(arith.ShRUIOp(step.value, kernel.constant(1, i32))))
     limit = Scalar(kernel, ends[0])
     with kernel.reducing([size], [kernel.constant(0, i32)]) as ((index,), below, totals):
@@ -230,7 +230,7 @@ def _select(
         takes_equal = key.equals(limit) & (left > 0)
         is_taken = (key < limit) | takes_equal
         # What is not taken is overwritten by the next that is.
-        slot = found.at_most(count - 1).to(INDEX).value
+        slot = found.minimum(count - 1).to(INDEX).value
         with kernel.when(is_taken.value):
             kernel.store(Scalar(kernel, index).to(i64).value, held, [kernel.index(0), *outer, slot])
         ends.append((found + is_taken.to(i64)).value)
@@ -300,12 +300,12 @@ def _insert(
             kernel.constant(0, compute_type(element)), kernel.buffers[0], [*outer, kernel.index(count - 1)]
         )
         with kernel.loops([whole]) as (block,):
-            first = Scalar(kernel, kernel.scaled(block, BLOCK))
+            first = Scalar(kernel, kernel.affine(block, BLOCK))
             with kernel.when(((first < count) | best_of.beats_in(outer, first)).value):
                 with kernel.loops([BLOCK]) as (index,):
                     best_of.take(outer, first + Scalar(kernel, index))
         with kernel.loops([rows.size - whole * BLOCK]) as (index,):
-            best_of.take(outer, Scalar(kernel, kernel.scaled(index, 1, whole * BLOCK)))
+            best_of.take(outer, Scalar(kernel, kernel.affine(index, 1, whole * BLOCK)))
     builder.call("best", kernel, [best, places], [source])
     shape = [rows.before, count, rows.after]
     kernel = KernelBuilder(
@@ -354,21 +354,21 @@ class _Best:
         kernel, (numbers, held, _) = self.kernel, self.buffers
         x, beats = self._beats(outer, place, kernel.index(self.count - 1))
         with kernel.when(((place < self.count) | beats).value):
-            known = place.at_most(self.count)
+            known = place.minimum(self.count)
             ends = [kernel.index(0), known.value]
             with kernel.reducing([self.count.bit_length()], ends) as (_, carried, results):
                 low, high = (Scalar(kernel, each) for each in carried)
                 middle = Scalar(kernel, kernel.add(arith.DivUIOp((low + high).value, kernel.index(2))))
-                _, is_sooner = self._beats(outer, place, middle.at_most(self.count - 1).value)
+                _, is_sooner = self._beats(outer, place, middle.minimum(self.count - 1).value)
                 is_open = low < high
-                results.append((is_open & ~is_sooner).choose(middle + 1, low).value)
-                results.append((is_open & is_sooner).choose(middle, high).value)
-            slot, end = Scalar(kernel, results[0]), known.at_most(self.count - 1)
+                results.append((is_open & ~is_sooner).select(middle + 1, low).value)
+                results.append((is_open & is_sooner).select(middle, high).value)
+            slot, end = Scalar(kernel, results[0]), known.minimum(self.count - 1)
             with kernel.loops([(end - slot).value]) as (turn,):
                 target = end - Scalar(kernel, turn)
                 for buffer in (numbers, held):
-                    moved = kernel.load(buffer, [*outer, (target - 1).value])
-                    kernel.store(moved, buffer, [*outer, target.value])
+                    runtime_zero_point = kernel.load(buffer, [*outer, (target - 1).value])
+                    kernel.store(runtime_zero_point, buffer, [*outer, target.value])
             kernel.store(x, numbers, [*outer, slot.value])
             kernel.store(place.to(i64).value, held, [*outer, slot.value])
 

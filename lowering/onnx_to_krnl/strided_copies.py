@@ -27,11 +27,11 @@ class IndexExpr:
         """The index."""
         total: SSAValue | None = None
         for dim, factor in self.terms:
-            part = kernel.scaled(loops[dim], factor)
+            part = kernel.affine(loops[dim], factor)
             total = part if total is None else kernel.plus(total, part)
         if total is None:
             return kernel.size(self.offset)
-        return kernel.scaled(total, 1, self.offset)
+        return kernel.affine(total, 1, self.offset)
 
 
 def dim(number: int, factor: Size = 1, offset: Size = 0) -> IndexExpr:
@@ -52,7 +52,7 @@ class AffineAccess:
     shape: Sequence[Size]
     places: Sequence[IndexExpr]
 
-    def type_like(self) -> BufferType:
+    def buffer_type_of(self) -> BufferType:
         """The buffer's type in the shape."""
         return buffer_type(self.shape, element_of(self.buffer))
 
@@ -66,7 +66,7 @@ class AffineAccess:
             step *= size
         return found
 
-    def part(self, starts: Mapping[int, Size], steps: Mapping[int, int]) -> AffineAccess:
+    def shifted(self, starts: Mapping[int, Size], steps: Mapping[int, int]) -> AffineAccess:
         """The side where some loops begin later, or move in steps."""
         places: list[IndexExpr] = []
         for place in self.places:
@@ -128,7 +128,7 @@ def _copy_turned(
         if left != 0:
             rest = list(counts)
             rest[number] = left
-            target, source = (side.part({number: done}, {}) for side in sides)
+            target, source = (side.shifted({number: done}, {}) for side in sides)
             # Of how many are left only a run tells, one by one is as good as any.
             if are_static(rest):
                 _copy_turned(name, rest, (target, source), loops, size // 2, builder)
@@ -147,9 +147,9 @@ def _turn(
 ) -> None:
     """Squares of elements along two loops."""
     row, column = loops
-    target, source = (side.part({}, {row: size, column: size}) for side in sides)
+    target, source = (side.shifted({}, {row: size, column: size}) for side in sides)
     strides = sides[0].strides(len(counts))[column], sides[1].strides(len(counts))[row]
-    kernel = KernelBuilder([target.type_like(), source.type_like()])
+    kernel = KernelBuilder([target.buffer_type_of(), source.buffer_type_of()])
     out, read = kernel.buffers
     with kernel.loops(counts) as indices:
         places = [[place.emit(kernel, indices) for place in side.places] for side in (target, source)]
@@ -163,7 +163,7 @@ def _turn(
 def _copy(
     name: str, sizes: Sequence[Size], target: AffineAccess, source: AffineAccess, builder: LoweringBuilder
 ) -> None:
-    kernel = KernelBuilder([target.type_like(), source.type_like()])
+    kernel = KernelBuilder([target.buffer_type_of(), source.buffer_type_of()])
     out, read = kernel.buffers
     with kernel.loops(sizes) as loops:
         value = kernel.load(read, [place.emit(kernel, loops) for place in source.places])
@@ -173,7 +173,7 @@ def _copy(
 
 def fill(buffer: SSAValue, count: Size, value: float, builder: LoweringBuilder) -> None:
     """Sets all `count` elements of a buffer."""
-    kernel = KernelBuilder([AffineAccess(buffer, [count], identity_map(1)).type_like()])
+    kernel = KernelBuilder([AffineAccess(buffer, [count], identity_map(1)).buffer_type_of()])
     with kernel.loops([count]) as loops:
         kernel.store(kernel.constant(value, element_of(kernel.buffers[0])), kernel.buffers[0], loops)
     builder.call("fill", kernel, [buffer], [])

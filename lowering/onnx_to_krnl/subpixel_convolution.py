@@ -13,7 +13,7 @@ from itertools import product
 
 
 @dataclass(frozen=True)
-class Phase:
+class SubConvolution:
     """Rows and columns of the result that lie a stride apart, and what they are computed from."""
 
     rows: Sequence[int]
@@ -51,9 +51,9 @@ class _Residue:
     count: int
 
 
-def transposed_phases(
+def transposed_sub_convolutions(
     kernel: Sequence[int], strides: Sequence[int], begins: Sequence[int], out: Sequence[int]
-) -> list[Phase]:
+) -> list[SubConvolution]:
     """
     The phases of a transposed convolution with pads `begins`.
 
@@ -65,7 +65,7 @@ def transposed_phases(
         for each in zip(kernel, strides, begins, out, strict=True)
     ]
     return [
-        Phase(
+        SubConvolution(
             rows=row.places,
             columns=column.places,
             first=(row.first, column.first),
@@ -81,14 +81,14 @@ MIN_SAVED = 0.2
 """Part of the multiplications that cutting the pads off must save: narrow parts make narrow tiles."""
 
 
-def padded_phases(
+def dilated_sub_convolutions(
     kernel: Sequence[int],
     strides: Sequence[int],
     dilations: Sequence[int],
     begins: Sequence[int],
     sizes: Sequence[int],
     out: Sequence[int],
-) -> list[Phase] | None:
+) -> list[SubConvolution] | None:
     """
     The phases of a dilated convolution that read no pads; `None` if that is not worth it.
 
@@ -103,7 +103,7 @@ def padded_phases(
     if used[0] * used[1] > (1 - MIN_SAVED) * whole[0] * whole[1]:
         return None
     return [
-        Phase(
+        SubConvolution(
             rows=row.places,
             columns=column.places,
             first=(row.first, column.first),

@@ -17,7 +17,7 @@ from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.linear_models import Linear, linear, linear_scores
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.post_transforms import highest, transform
+from xonnc.lowering.onnx_to_krnl.post_transforms import apply_post_transform, argmax_score
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.rewriting.patterns import Array
@@ -104,10 +104,10 @@ def svm_regressor(op: SVMRegressorOp, builder: LoweringBuilder) -> str | None:
             totals.append((Scalar(kernel, total[0]) + near * share).value)
         made = Scalar(kernel, totals[0]) + float(rho[0])
         if op.one_class.value.data:
-            made = (made > 0.0).choose(made.like(1.0), -1.0)
+            made = (made > 0.0).select(made.like(1.0), -1.0)
         at = [row, kernel.index(0)]
         kernel.store(made.value, sums, at)
-        transform(kernel, sums, row, 1, op.post_transform.data)
+        apply_post_transform(kernel, sums, row, 1, op.post_transform.data)
         made = Scalar(kernel, kernel.load(sums, at)).to(compute_type(builder.element(op.Y)))
         kernel.write(made.value, out, at, builder.element(op.Y))
     scratch = builder.allocate([plan.rows, 1], kind)
@@ -259,7 +259,7 @@ def _decide(
                     results.append((Scalar(kernel, held[0]) + term).value)
                 total = Scalar(kernel, results[0])
             kernel.store(total.value, out, [row, pair])
-            winner = (total > 0.0).choose(first.to(i64), second.to(i64)).to(INDEX).value
+            winner = (total > 0.0).select(first.to(i64), second.to(i64)).to(INDEX).value
             count_ = Scalar(kernel, kernel.load(won, [row, winner])) + 1
             kernel.store(count_.value, won, [row, winner])
     tables = [
@@ -309,7 +309,7 @@ def _probabilities(machine: _Machine, scores: SSAValue, builder: LoweringBuilder
                 Scalar(kernel, kernel.load(sigmoids, [kernel.index(place), pair])) for place in (0, 1)
             )
             score = Scalar(kernel, kernel.load(source, [row, pair])).to(f64)
-            chance = (1.0 / (1.0 + (score * slope + offset).exp())).between(NEARLY_NONE, 1 - NEARLY_NONE)
+            chance = (1.0 / (1.0 + (score * slope + offset).exp())).clamp(NEARLY_NONE, 1 - NEARLY_NONE)
             first, second = (
                 Scalar(kernel, kernel.load(pairs, [pair, kernel.index(place)])).to(INDEX).value
                 for place in (0, 1)
@@ -338,22 +338,22 @@ def _couple(
         with kernel.reducing([k], [zero]) as ((j,), held, sums):
             is_self = Scalar(kernel, j).equals(Scalar(kernel, t))
             # Nothing is written on the diagonal of the chances.
-            back = is_self.choose(Scalar(kernel, zero), load(r, j, t))
-            kernel.store((-back * is_self.choose(Scalar(kernel, zero), load(r, t, j))).value, q, [row, t, j])
+            back = is_self.select(Scalar(kernel, zero), load(r, j, t))
+            kernel.store((-back * is_self.select(Scalar(kernel, zero), load(r, t, j))).value, q, [row, t, j])
             sums.append((Scalar(kernel, held[0]) + back * back).value)
         kernel.store(sums[0], q, [row, t, t])
     with kernel.reducing([max(MAX_COUPLING_ITERATIONS, k)], [kernel.constant(1, i1)]) as (_, held, goes):
         # Once it is exact enough, nothing changes.
-        turns = Scalar(kernel, held[0]).to(i64).to(INDEX).value
-        with kernel.reducing([turns, k], [zero]) as ((_, t), carried, totals):
+        iterations = Scalar(kernel, held[0]).to(i64).to(INDEX).value
+        with kernel.reducing([iterations, k], [zero]) as ((_, t), carried, totals):
             with kernel.reducing([k], [zero]) as ((j,), part, sums):
                 sums.append((Scalar(kernel, part[0]) + load(q, t, j) * load(p, j)).value)
             kernel.store(sums[0], qp, [row, t])
             totals.append((Scalar(kernel, carried[0]) + Scalar(kernel, sums[0]) * load(p, t)).value)
         total = Scalar(kernel, totals[0])
-        with kernel.reducing([turns, k], [zero]) as ((_, t), carried, errors):
+        with kernel.reducing([iterations, k], [zero]) as ((_, t), carried, errors):
             error = (load(qp, t) - total).abs()
-            errors.append(Scalar(kernel, carried[0]).at_least(error).value)
+            errors.append(Scalar(kernel, carried[0]).maximum(error).value)
         is_far = ~(Scalar(kernel, errors[0]) < 0.005 / k) & Scalar(kernel, held[0])
         steps = is_far.to(i64).to(INDEX).value
         with kernel.reducing([steps, k], [total.value]) as ((_, t), carried, norms):
@@ -397,7 +397,7 @@ def _name(
     )
     out, source, names = kernel.buffers
     with kernel.loops([rows]) as (row,):
-        kernel.store(kernel.load(names, [highest(kernel, source, row, count)]), out, [row])
+        kernel.store(kernel.load(names, [argmax_score(kernel, source, row, count)]), out, [row])
     builder.call(
         "labels",
         kernel,
@@ -420,7 +420,7 @@ def _write(
     kernel = KernelBuilder([buffer_type([rows, count], f32), buffer_type([rows, count], kind)])
     out, source = kernel.buffers
     with kernel.loops([rows]) as (row,):
-        transform(kernel, source, row, count, after)
+        apply_post_transform(kernel, source, row, count, after)
         with kernel.loops([count]) as (column,):
             kernel.store(Scalar(kernel, kernel.load(source, [row, column])).to(f32).value, out, [row, column])
     builder.call("scores", kernel, [builder.result(op.Z), scores], [])

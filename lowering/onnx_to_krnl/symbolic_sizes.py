@@ -10,7 +10,7 @@ from xonnc.transforms.dims.expressions import ONE, ZERO, Form, Symbols
 
 
 @dataclass(frozen=True)
-class Extent:
+class SymbolicSize:
     """
     A size that a run tells, such as `batch · 12`.
 
@@ -44,12 +44,12 @@ class Extent:
         return size_of_form(form, self.symbols)
 
 
-Size: TypeAlias = int | Extent
+Size: TypeAlias = int | SymbolicSize
 
 
 def size_of_form(form: Form, symbols: Symbols) -> Size:
     """A form as a size: a number if it is one."""
-    return Extent(form, symbols) if form.number is None else form.number
+    return SymbolicSize(form, symbols) if form.number is None else form.number
 
 
 def is_static(size: Size) -> TypeGuard[int]:
@@ -84,9 +84,9 @@ def min_size(a: Size, b: Size) -> Size:
     match a, b:
         case int(), int():
             return min(a, b)
-        case Extent(form, symbols), _:
+        case SymbolicSize(form, symbols), _:
             return size_of_form(symbols.minimum(form, _form_of(b)), symbols)
-        case _, Extent():
+        case _, SymbolicSize():
             return min_size(b, a)
 
 
@@ -95,13 +95,13 @@ def max_size(a: Size, b: Size) -> Size:
     match a, b:
         case int(), int():
             return max(a, b)
-        case Extent(form, symbols), _:
+        case SymbolicSize(form, symbols), _:
             return size_of_form(symbols.maximum(form, _form_of(b)), symbols)
-        case _, Extent():
+        case _, SymbolicSize():
             return max_size(b, a)
 
 
 def _form_of(size: Size) -> Form:
-    if isinstance(size, Extent):
+    if isinstance(size, SymbolicSize):
         return size.form
     return ZERO if size == 0 else ONE if size == 1 else Form(size)

@@ -94,18 +94,18 @@ def _count(
     out, source, held, targets = kernel.buffers
     with kernel.loops([rows]) as (row,), kernel.loops([columns - (length - 1) * apart]) as (first,):
         numbers = [
-            read_as(kernel, source, [row, kernel.scaled(first, 1, place * apart)], element, i64)
+            read_as(kernel, source, [row, kernel.affine(first, 1, place * apart)], element, i64)
             for place in range(length)
         ]
         ends = [kernel.constant(0, i64), kernel.constant(known, i64)]
         with kernel.reducing([known.bit_length()], ends) as (_, carried, results):
             low, high = (Scalar(kernel, each) for each in carried)
             middle = (low + high) // 2
-            is_less, _ = _compared(kernel, held, middle.at_most(known - 1), numbers)
+            is_less, _ = _compared(kernel, held, middle.minimum(known - 1), numbers)
             is_open = low < high
-            results.append((is_open & is_less).choose(middle + 1, low).value)
-            results.append((is_open & ~is_less).choose(middle, high).value)
-        place = Scalar(kernel, results[0]).at_most(known - 1)
+            results.append((is_open & is_less).select(middle + 1, low).value)
+            results.append((is_open & ~is_less).select(middle, high).value)
+        place = Scalar(kernel, results[0]).minimum(known - 1)
         _, is_same = _compared(kernel, held, place, numbers)
         target = Scalar(kernel, kernel.load(targets, [place.to(INDEX).value])).to(INDEX).value
         total = Scalar(kernel, kernel.load(out, [row, target])) + is_same.to(i64)

@@ -16,10 +16,16 @@ from xonnc.dialects.onnx.ops.ml import TreeEnsembleClassifierOp, TreeEnsembleOp,
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.post_transforms import highest, transform
+from xonnc.lowering.onnx_to_krnl.post_transforms import apply_post_transform, argmax_score
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.tree_tables import LEAF, Forest, NoForestError, forest, older_forest
+from xonnc.lowering.onnx_to_krnl.tree_tables import (
+    LEAF,
+    InvalidTreeEnsembleError,
+    TreeTables,
+    legacy_tree_tables,
+    tree_tables,
+)
 from xonnc.rewriting.patterns import Array
 
 ORDERS = {
@@ -39,10 +45,10 @@ TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _EnsemblePlan:
     """What is computed of trees: `count` scores a row, from `base` on."""
 
-    trees: Forest
+    trees: TreeTables
     rows: int
     columns: int
     element: Attribute
@@ -63,8 +69,8 @@ def tree_ensemble(op: TreeEnsembleOp, builder: LoweringBuilder) -> str | None:
     if not 0 <= how < len(AGGREGATES) or not 0 <= after < len(TRANSFORMS):
         return "an aggregate or transform of no meaning"
     try:
-        trees = forest(op)
-    except NoForestError as error:
+        trees = tree_tables(op)
+    except InvalidTreeEnsembleError as error:
         return str(error)
     plan = _plan(op.X, trees, count, AGGREGATES[how], np.zeros(0), builder, differs_if_none=True)
     return _regressed(plan, op.X, op.Y, TRANSFORMS[after], builder)
@@ -76,8 +82,8 @@ def tree_ensemble_regressor(op: TreeEnsembleRegressorOp, builder: LoweringBuilde
     count = 1 if op.n_targets is None else op.n_targets.value.data
     base = _base(op)
     try:
-        trees = older_forest(op)
-    except NoForestError as error:
+        trees = legacy_tree_tables(op)
+    except InvalidTreeEnsembleError as error:
         return str(error)
     plan = _plan(op.X, trees, count, op.aggregate_function.data, base, builder)
     return _regressed(plan, op.X, op.Y, op.post_transform.data, builder)
@@ -91,20 +97,20 @@ def _base(op: TreeEnsembleRegressorOp | TreeEnsembleClassifierOp) -> Array:
 
 def _plan(
     x: SSAValue,
-    trees: Forest,
+    trees: TreeTables,
     count: int,
     how: str,
     base: Array,
     builder: LoweringBuilder,
     differs_if_none: bool = False,
-) -> _Plan:
+) -> _EnsemblePlan:
     shape, element = builder.shape(x), builder.element(x)
     rows, columns = (1, *shape)[-2:] if shape else (1, 1)
     kind = f32 if compute_type(element) == f32 else f64
-    return _Plan(trees, rows, columns, element, kind, count, how, base, differs_if_none)
+    return _EnsemblePlan(trees, rows, columns, element, kind, count, how, base, differs_if_none)
 
 
-def _misfit(plan: _Plan, x: SSAValue, scores: Sequence[int], builder: LoweringBuilder) -> str | None:
+def _misfit(plan: _EnsemblePlan, x: SSAValue, scores: Sequence[int], builder: LoweringBuilder) -> str | None:
     """Why trees do not fit what they are given or give; `None` if they do."""
     trees = plan.trees
     if len(builder.shape(x)) not in (1, 2) or tuple(scores) != (plan.rows, plan.count):
@@ -118,7 +124,7 @@ def _misfit(plan: _Plan, x: SSAValue, scores: Sequence[int], builder: LoweringBu
 
 
 def _regressed(
-    plan: _Plan, x: SSAValue, result: SSAValue, after: str, builder: LoweringBuilder
+    plan: _EnsemblePlan, x: SSAValue, result: SSAValue, after: str, builder: LoweringBuilder
 ) -> str | None:
     reason = _misfit(plan, x, builder.shape(result), builder)
     if reason is not None:
@@ -129,7 +135,7 @@ def _regressed(
     kernel = KernelBuilder([buffer_type([plan.rows, plan.count], each) for each in (element, plan.kind)])
     out, scores = kernel.buffers
     with kernel.loops([plan.rows]) as (row,):
-        transform(kernel, scores, row, plan.count, after)
+        apply_post_transform(kernel, scores, row, plan.count, after)
         with kernel.loops([plan.count]) as (column,):
             score = Scalar(kernel, kernel.load(scores, [row, column]))
             kernel.write(score.to(compute_type(element)).value, out, [row, column], element)
@@ -144,8 +150,8 @@ def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, builder: LoweringBuil
     if labels is None or string_values(op.classlabels_strings):
         return "classes that are called by strings"
     try:
-        trees = older_forest(op)
-    except NoForestError as error:
+        trees = legacy_tree_tables(op)
+    except InvalidTreeEnsembleError as error:
         return str(error)
     targets = trees.votes.targets
     is_binary = len(np.unique(targets)) == 1 and len(labels) <= 2
@@ -177,8 +183,8 @@ def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, builder: LoweringBuil
             against = 1.0 - score if after in ("NONE", "PROBIT") else -score
             for column, value in enumerate((against, score)):
                 kernel.store(value.value, scores, [row, kernel.index(column)])
-        transform(kernel, scores, row, plan.count, after)
-        kernel.store(kernel.load(names, [highest(kernel, scores, row, plan.count)]), label, [row])
+        apply_post_transform(kernel, scores, row, plan.count, after)
+        kernel.store(kernel.load(names, [argmax_score(kernel, scores, row, plan.count)]), label, [row])
         with kernel.loops([plan.count]) as (column,):
             made = Scalar(kernel, kernel.load(scores, [row, column])).to(f32)
             kernel.store(made.value, out, [row, column])
@@ -193,7 +199,7 @@ MAX_CARRIED = 8
 """Targets whose sums are carried in registers from tree to tree."""
 
 
-def _vote(plan: _Plan, x: SSAValue, sums: SSAValue, builder: LoweringBuilder) -> None:
+def _vote(plan: _EnsemblePlan, x: SSAValue, sums: SSAValue, builder: LoweringBuilder) -> None:
     """Leads each row through all trees, and brings together what the leaves say."""
     trees, kind = plan.trees, plan.kind
     votes = trees.votes
@@ -202,7 +208,7 @@ def _vote(plan: _Plan, x: SSAValue, sums: SSAValue, builder: LoweringBuilder) ->
     tables: dict[str, tuple[Array, Attribute]] = {
         "features": (trees.features.astype(np.int32), i32),
         "numbers": (trees.numbers.astype(number), kind),
-        "ways": (trees.ways.astype(np.int32), i32),
+        "ways": (trees.children.astype(np.int32), i32),
         "roots": (trees.roots, i64),
         # Of the deepest tree of those in flight; the walks of others stay at their leaves.
         "depths": (np.maximum.reduceat(trees.depths, np.arange(0, len(trees.depths), IN_FLIGHT)), i64),
@@ -227,7 +233,7 @@ def _vote(plan: _Plan, x: SSAValue, sums: SSAValue, builder: LoweringBuilder) ->
         ]
     )
     out, source, *held = kernel.buffers
-    walk = _Walk(kernel, plan, source, dict(zip(tables, held, strict=True)))
+    walk = _Traversal(kernel, plan, source, dict(zip(tables, held, strict=True)))
     groups, rest = divmod(len(trees.roots), IN_FLIGHT)
     with kernel.loops([plan.rows]) as (row,):
         if dense is None:
@@ -253,7 +259,7 @@ def _vote(plan: _Plan, x: SSAValue, sums: SSAValue, builder: LoweringBuilder) ->
     )
 
 
-def _dense_weights(plan: _Plan) -> Array | None:
+def _dense_weights(plan: _EnsemblePlan) -> Array | None:
     """
     The weight of each node for each target, [nodes, targets], 0 where it says nothing.
 
@@ -270,7 +276,7 @@ def _dense_weights(plan: _Plan) -> Array | None:
     return weights
 
 
-def _summed(walk: _Walk, totals: Sequence[SSAValue], leaves: Sequence[Scalar]) -> Sequence[SSAValue]:
+def _summed(walk: _Traversal, totals: Sequence[SSAValue], leaves: Sequence[Scalar]) -> Sequence[SSAValue]:
     """The sum for each target with the weights of leaves, in their order."""
     kernel = walk.kernel
     for leaf in leaves:
@@ -284,7 +290,7 @@ def _summed(walk: _Walk, totals: Sequence[SSAValue], leaves: Sequence[Scalar]) -
     return totals
 
 
-def _add_votes(walk: _Walk, out: SSAValue, row: SSAValue, leaf: Scalar) -> None:
+def _add_votes(walk: _Traversal, out: SSAValue, row: SSAValue, leaf: Scalar) -> None:
     """Brings together what a leaf says with what is in a row of `out`."""
     kernel = walk.kernel
     begin, end = (
@@ -301,14 +307,14 @@ def _add_votes(walk: _Walk, out: SSAValue, row: SSAValue, leaf: Scalar) -> None:
 def _together(total: Scalar, weight: Scalar, how: str) -> Scalar:
     match how:
         case "MIN":
-            return total.at_most(weight)
+            return total.minimum(weight)
         case "MAX":
-            return total.at_least(weight)
+            return total.maximum(weight)
         case _:
             return total + weight
 
 
-def _start(kernel: KernelBuilder, plan: _Plan, out: SSAValue, row: SSAValue) -> None:
+def _start(kernel: KernelBuilder, plan: _EnsemblePlan, out: SSAValue, row: SSAValue) -> None:
     """Where no leaf says anything, extremes are the farthest numbers, as in the reference."""
     dtype = np.float16 if plan.element == f16 else np.float32 if plan.kind == f32 else np.float64
     most = float(np.finfo(dtype).max)
@@ -317,7 +323,7 @@ def _start(kernel: KernelBuilder, plan: _Plan, out: SSAValue, row: SSAValue) -> 
         kernel.store(kernel.constant(first, plan.kind), out, [row, column])
 
 
-def _end(kernel: KernelBuilder, plan: _Plan, out: SSAValue, row: SSAValue) -> None:
+def _end(kernel: KernelBuilder, plan: _EnsemblePlan, out: SSAValue, row: SSAValue) -> None:
     """Means, and what is there without trees."""
     base = plan.base
     for column in range(plan.count):
@@ -330,11 +336,11 @@ def _end(kernel: KernelBuilder, plan: _Plan, out: SSAValue, row: SSAValue) -> No
 
 
 @dataclass(frozen=True)
-class _Walk:
+class _Traversal:
     """Leads rows of `source` from roots to leaves, by tables of nodes."""
 
     kernel: KernelBuilder
-    plan: _Plan
+    plan: _EnsemblePlan
     source: SSAValue
     tables: dict[str, SSAValue]
 
@@ -343,7 +349,7 @@ class _Walk:
         kernel = self.kernel
         if not count:
             return []
-        first = Scalar(kernel, kernel.scaled(group, IN_FLIGHT))
+        first = Scalar(kernel, kernel.affine(group, IN_FLIGHT))
         roots = [
             Scalar(kernel, kernel.load(self.tables["roots"], [(first + number).value])).to(INDEX).value
             for number in range(count)
@@ -368,7 +374,7 @@ class _Walk:
         holds = self._compared(x, number, modes[0])
         for mode in modes[1:]:
             own = Scalar(kernel, kernel.load(self.tables["modes"], [node]))
-            holds = own.equals(list(ORDERS).index(mode)).choose(self._compared(x, number, mode), holds)
+            holds = own.equals(list(ORDERS).index(mode)).select(self._compared(x, number, mode), holds)
         if trees.missing.any():
             counts = Scalar(kernel, kernel.load(self.tables["missing"], [node]))
             holds = holds | (counts & x.differs(x))

@@ -25,12 +25,12 @@ MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRA
 """How a node compares a feature with its number, as TreeEnsemble counts them."""
 
 
-class NoForestError(XonncError):
+class InvalidTreeEnsembleError(XonncError):
     """Attributes that describe no trees."""
 
 
 @dataclass(frozen=True)
-class Votes:
+class LeafWeights:
     """What leaves say: those of a node are from `begins[node]` to below `begins[node + 1]`."""
 
     begins: Integers
@@ -39,7 +39,7 @@ class Votes:
 
 
 @dataclass(frozen=True)
-class Forest:
+class TreeTables:
     """Trees: what each node compares, and where it leads if that holds and if not."""
 
     features: Integers
@@ -47,24 +47,24 @@ class Forest:
     numbers: npt.NDArray[np.float64]
     missing: npt.NDArray[np.bool_]
     """Whether NaN counts as if the comparison held."""
-    ways: Integers
+    children: Integers
     """[nodes, 2]: where it goes on if it does not hold, and if it holds."""
     roots: Integers
     depths: Integers
     """Of each tree."""
-    votes: Votes
+    votes: LeafWeights
 
 
-def _depths(ways: Integers, roots: Integers, is_leaf: npt.NDArray[np.bool_]) -> Integers:
+def _depths(children: Integers, roots: Integers, is_leaf: npt.NDArray[np.bool_]) -> Integers:
     """The steps from each root to its deepest leaf; `NoForestError` where nodes lead in a circle."""
     depths: list[int] = []
     for root in roots.tolist():
         depth, nodes = 0, np.array([root])
         while (nodes := nodes[~is_leaf[nodes]]).size:
-            nodes = np.unique(ways[nodes])
+            nodes = np.unique(children[nodes])
             depth += 1
-            if depth > len(ways):
-                raise NoForestError("nodes that lead in a circle")
+            if depth > len(children):
+                raise InvalidTreeEnsembleError("nodes that lead in a circle")
         depths.append(depth)
     return np.array(depths, np.int64)
 
@@ -74,21 +74,21 @@ def _forest(
     modes: Sequence[str],
     numbers: npt.NDArray[np.float64],
     missing: npt.NDArray[np.bool_],
-    ways: Integers,
+    children: Integers,
     roots: Integers,
-    votes: Votes,
-) -> Forest:
+    votes: LeafWeights,
+) -> TreeTables:
     is_leaf = np.array([mode == LEAF for mode in modes])
     unknown = set(modes) - {LEAF, *MODES[:-1]}
     if unknown:
-        raise NoForestError(f"nodes of mode {sorted(unknown)[0]}")
+        raise InvalidTreeEnsembleError(f"nodes of mode {sorted(unknown)[0]}")
     own = np.arange(len(modes))
-    ways = np.where(is_leaf[:, None], own[:, None], ways)
-    depths = _depths(ways, roots, is_leaf)
-    return Forest(np.where(is_leaf, 0, features), modes, numbers, missing, ways, roots, depths, votes)
+    children = np.where(is_leaf[:, None], own[:, None], children)
+    depths = _depths(children, roots, is_leaf)
+    return TreeTables(np.where(is_leaf, 0, features), modes, numbers, missing, children, roots, depths, votes)
 
 
-def older_forest(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -> Forest:
+def legacy_tree_tables(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -> TreeTables:
     """The trees of an operator whose nodes have numbers of their own in each tree."""
     if isinstance(op, TreeEnsembleClassifierOp):
         said = op.class_treeids, op.class_nodeids, op.class_ids
@@ -100,7 +100,7 @@ def older_forest(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -> Fore
         list(int_values(each) or ()) for each in (op.nodes_treeids, op.nodes_nodeids, op.nodes_featureids)
     )
     if len(trees) != len(ids):
-        raise NoForestError("attributes of nodes that are not all as long")
+        raise InvalidTreeEnsembleError("attributes of nodes that are not all as long")
     places = {key: place for place, key in enumerate(zip(trees, ids, strict=True))}
     modes = string_values(op.nodes_modes) or ()
     branches = [int_values(each) or () for each in (op.nodes_falsenodeids, op.nodes_truenodeids)]
@@ -108,38 +108,38 @@ def older_forest(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -> Fore
     numbers = _reals(op.nodes_values_as_tensor, op.nodes_values)
     missing = np.array(int_values(op.nodes_missing_value_tracks_true) or [0] * count, np.bool_)
     if not count or any(len(each) != count for each in (modes, features, numbers, missing, *branches)):
-        raise NoForestError("attributes of nodes that are not all as long")
-    ways = np.zeros((count, 2), np.int64)
+        raise InvalidTreeEnsembleError("attributes of nodes that are not all as long")
+    children = np.zeros((count, 2), np.int64)
     for place, (tree, mode) in enumerate(zip(trees, modes, strict=True)):
         for way, branch in enumerate(branches):
             target = places.get((tree, branch[place]))
             if target is None and mode != LEAF:
-                raise NoForestError(
+                raise InvalidTreeEnsembleError(
                     f"node {ids[place]} of tree {tree} leads to {branch[place]}, which is none"
                 )
-            ways[place, way] = place if target is None else target
+            children[place, way] = place if target is None else target
     first: dict[int, int] = {}
     for place, tree in enumerate(trees):
         first.setdefault(tree, place)
     roots = np.array([first[tree] for tree in sorted(first)], np.int64)
     voting = [int_values(each) or () for each in said[:2]]
     if len(voting[0]) != len(voting[1]):
-        raise NoForestError("attributes of votes that are not all as long")
+        raise InvalidTreeEnsembleError("attributes of votes that are not all as long")
     voters = list(zip(*voting, strict=True))
     targets = np.array(int_values(said[2]) or (), np.int64)
     if any(voter not in places for voter in voters) or not len(voters) == len(targets) == len(weights):
-        raise NoForestError("votes of nodes that are none")
+        raise InvalidTreeEnsembleError("votes of nodes that are none")
     votes = _votes(np.array([places[voter] for voter in voters], np.int64), targets, weights, count)
-    return _forest(np.array(features), modes, numbers, missing, ways, roots, votes)
+    return _forest(np.array(features), modes, numbers, missing, children, roots, votes)
 
 
-def _votes(nodes: Integers, targets: Integers, weights: npt.NDArray[np.float64], count: int) -> Votes:
+def _votes(nodes: Integers, targets: Integers, weights: npt.NDArray[np.float64], count: int) -> LeafWeights:
     order = np.argsort(nodes, kind="stable")
     begins = np.searchsorted(nodes[order], np.arange(count + 1))
-    return Votes(begins.astype(np.int64), targets[order], weights[order])
+    return LeafWeights(begins.astype(np.int64), targets[order], weights[order])
 
 
-def forest(op: TreeEnsembleOp) -> Forest:
+def tree_tables(op: TreeEnsembleOp) -> TreeTables:
     """The trees of TreeEnsemble: leaves come behind the nodes, sets of numbers become a node for each."""
     splits, modes = (elements_array(each) for each in (op.nodes_splits, op.nodes_modes))
     weights = elements_array(op.leaf_weights)
@@ -147,15 +147,15 @@ def forest(op: TreeEnsembleOp) -> Forest:
     count = len(features)
     leaves = np.array(int_values(op.leaf_targetids), np.int64)
     if splits is None or modes is None or weights is None:
-        raise NoForestError("attributes without numbers")
+        raise InvalidTreeEnsembleError("attributes without numbers")
     ends = [
         (int_values(op.nodes_falsenodeids) or (), int_values(op.nodes_falseleafs) or ()),
         (int_values(op.nodes_truenodeids) or (), int_values(op.nodes_trueleafs) or ()),
     ]
     lengths = {len(each) for pair in ends for each in pair} | {splits.size, modes.size}
     if lengths != {count} or len(leaves) != weights.size or not count or not len(leaves):
-        raise NoForestError("attributes of nodes that are not all as long")
-    tables = _Growing(
+        raise InvalidTreeEnsembleError("attributes of nodes that are not all as long")
+    tables = _TreeTablesBuilder(
         features.tolist(),
         [MODES[mode] if mode < len(MODES) else str(mode) for mode in modes.reshape(-1).astype(np.int64)],
         splits.reshape(-1).astype(np.float64).tolist(),
@@ -165,15 +165,15 @@ def forest(op: TreeEnsembleOp) -> Forest:
     for way, (nodes, is_leaf) in enumerate(ends):
         for place, (node, leaf) in enumerate(zip(nodes, is_leaf, strict=True)):
             if not 0 <= node < (len(leaves) if leaf else count):
-                raise NoForestError(f"node {place} leads to {node}, which is none")
-            tables.ways[place][way] = count + node if leaf else node
+                raise InvalidTreeEnsembleError(f"node {place} leads to {node}, which is none")
+            tables.children[place][way] = count + node if leaf else node
     for _ in leaves:
         tables.add(0, LEAF, 0.0, False, [0, 0])
     members = None if op.membership_values is None else elements_array(op.membership_values)
-    tables.write_out_members([] if members is None else members.reshape(-1).astype(np.float64).tolist())
+    tables.expand_set_membership([] if members is None else members.reshape(-1).astype(np.float64).tolist())
     roots = np.array(int_values(op.tree_roots), np.int64)
     if not len(roots) or min(roots) < 0 or max(roots) >= count:
-        raise NoForestError("roots that are no nodes")
+        raise InvalidTreeEnsembleError("roots that are no nodes")
     voters = count + np.arange(len(leaves))
     votes = _votes(voters, leaves, weights.reshape(-1).astype(np.float64), len(tables.modes))
     return _forest(
@@ -181,32 +181,32 @@ def forest(op: TreeEnsembleOp) -> Forest:
         tables.modes,
         np.array(tables.numbers),
         np.array(tables.missing),
-        np.array(tables.ways),
+        np.array(tables.children),
         roots,
         votes,
     )
 
 
 @dataclass(frozen=True)
-class _Growing:
+class _TreeTablesBuilder:
     """Nodes as lists."""
 
     features: list[int]
     modes: list[str]
     numbers: list[float]
     missing: list[bool]
-    ways: list[list[int]]
+    children: list[list[int]]
 
-    def add(self, feature: int, mode: str, number: float, missing: bool, ways: list[int]) -> int:
+    def add(self, feature: int, mode: str, number: float, missing: bool, children: list[int]) -> int:
         """A new node; its place."""
         self.features.append(feature)
         self.modes.append(mode)
         self.numbers.append(number)
         self.missing.append(missing)
-        self.ways.append(ways)
+        self.children.append(children)
         return len(self.modes) - 1
 
-    def write_out_members(self, members: Sequence[float]) -> None:
+    def expand_set_membership(self, members: Sequence[float]) -> None:
         """A node that asks for one of several numbers becomes a row of nodes that ask for one each."""
         sets: list[list[float]] = [[]]
         for member in members:
@@ -216,15 +216,17 @@ class _Growing:
                 sets[-1].append(member)
         nodes = [place for place, mode in enumerate(self.modes) if mode == MODES[-1]]
         if len(sets) - 1 != len(nodes):
-            raise NoForestError(f"{len(nodes)} nodes ask for members of sets, {len(sets) - 1} sets are given")
+            raise InvalidTreeEnsembleError(
+                f"{len(nodes)} nodes ask for members of sets, {len(sets) - 1} sets are given"
+            )
         for place, numbers in zip(nodes, sets, strict=False):
-            otherwise, then = self.ways[place]
+            otherwise, then = self.children[place]
             # The last is the node itself: it knows what becomes of NaN.
             for number in numbers[1:]:
                 otherwise = self.add(self.features[place], "BRANCH_EQ", number, False, [otherwise, then])
             self.modes[place] = "BRANCH_EQ"
             self.numbers[place] = numbers[0] if numbers else np.nan
-            self.ways[place] = [otherwise, then]
+            self.children[place] = [otherwise, then]
 
 
 def _reals(tensor: Attribute | None, floats: Attribute | None) -> npt.NDArray[np.float64]:

@@ -41,7 +41,7 @@ class _Slices:
             is_less = Scalar(kernel, self._is_less(numbers[0], numbers[1])).to(i64)
             is_more = Scalar(kernel, self._is_less(numbers[1], numbers[0])).to(i64)
             order = Scalar(kernel, held[0])
-            results.append(order.equals(0).choose(is_more - is_less, order).value)
+            results.append(order.equals(0).select(is_more - is_less, order).value)
         return Scalar(kernel, results[0])
 
     def _is_less(self, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -75,7 +75,7 @@ def unique(op: UniqueOp, builder: LoweringBuilder) -> str | None:
         found.result(op.indices, [found.size], 0),
         mapped.result(op.inverse_indices, [rows.size], 0),
         found.result(op.counts, [found.size], 0),
-        mapped.cell,
+        mapped.count_buffer,
     ]
     kernel = KernelBuilder(
         [
@@ -89,8 +89,8 @@ def unique(op: UniqueOp, builder: LoweringBuilder) -> str | None:
             buffer_type([rows.size], i64),
         ]
     )
-    out, indices, inverse, counts, cell, source, held, first = kernel.buffers
-    store_count(kernel, kernel.constant(rows.size, i64), cell)
+    out, indices, inverse, counts, count_buffer, source, held, first = kernel.buffers
+    store_count(kernel, kernel.constant(rows.size, i64), count_buffer)
     zero = kernel.constant(0, i64)
     with kernel.loops([found.size]) as (slot,):
         kernel.store(zero, counts, [slot])
@@ -98,7 +98,7 @@ def unique(op: UniqueOp, builder: LoweringBuilder) -> str | None:
         group = Scalar(kernel, kernel.load(held, [place]))
         kernel.store(group.value, inverse, [place])
         # Where the model says fewer than there are, the run fails; nothing is written behind the end.
-        slot = group.at_most(found.size - 1).to(INDEX).value
+        slot = group.minimum(found.size - 1).to(INDEX).value
         kernel.store((Scalar(kernel, kernel.load(counts, [slot])) + 1).value, counts, [slot])
         number = Scalar(kernel, place).to(i64)
         with kernel.when(Scalar(kernel, kernel.load(first, [place])).differs(0).value):
@@ -131,7 +131,7 @@ def _grouped(
             buffer_type(rows.sizes, element),
         ]
     )
-    held, group_of, is_first, cell, read = kernel.buffers
+    held, group_of, is_first, count_buffer, read = kernel.buffers
     slices = _Slices(kernel, read, rows, element)
     with kernel.loops([size]) as (index,):
         kernel.store(Scalar(kernel, index).to(i64).value, held, [kernel.index(0), index])
@@ -140,14 +140,14 @@ def _grouped(
     with kernel.reducing([size], [kernel.constant(0, i64)]) as ((turn,), carried, results):
         index = Scalar(kernel, turn)
         place = Scalar(kernel, kernel.load(held, [half, turn])).to(INDEX)
-        before = Scalar(kernel, kernel.load(held, [half, (index - 1).at_least(0).value])).to(INDEX)
+        before = Scalar(kernel, kernel.load(held, [half, (index - 1).maximum(0).value])).to(INDEX)
         is_new = (index.equals(0) | slices.order(before, place).differs(0)).to(i64)
         count = Scalar(kernel, carried[0]) + is_new
         kernel.store((count - 1).value, group_of, [place.value])
         kernel.store(is_new.value, is_first, [place.value])
         results.append(count.value)
-    store_count(kernel, results[0], cell)
-    builder.call("groups", kernel, [places, groups, firsts, found.cell], [source])
+    store_count(kernel, results[0], count_buffer)
+    builder.call("groups", kernel, [places, groups, firsts, found.count_buffer], [source])
     return groups, firsts
 
 

@@ -244,7 +244,7 @@ class _TileBenchmark:
             kernel.function.properties["sym_name"] = StringAttr(f"kernel_{number}")
             types = kernel.function.function_type.inputs
             places = range(len(_buffers(kernel.function)))
-            turns = kernel.op.turns if len(places) < len(types) else 0
+            turns = kernel.op.iterations if len(places) < len(types) else 0
             rows.append((f"run_{number}", [KernelCall(f"kernel_{number}", places, turns, 0)]))
         functions = [kernel.function for kernel in self.kernels.values()]
         text = llvm_text(llvm_module(functions, rows, self.options.processor.vector_bytes))

@@ -1,7 +1,7 @@
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="open-sizes=true" --split-input-file | filecheck %s
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="open-sizes=true" --split-input-file | onnx-opt --split-input-file | filecheck %s
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="open-sizes=true" --convert-krnl-to-llvm --split-input-file | filecheck %s --check-prefix=LLVM
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="open-sizes=true threads=2" --split-input-file | filecheck %s --check-prefix=THREADS
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true" --split-input-file | filecheck %s
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true" --split-input-file | onnx-opt --split-input-file | filecheck %s
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true" --convert-krnl-to-llvm --split-input-file | filecheck %s --check-prefix=LLVM
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true threads=2" --split-input-file | filecheck %s --check-prefix=THREADS
 
 // Sizes that a model leaves open are computed at the start of its function, and arguments of kernels. Those of
 // one name have to be equal.

@@ -20,7 +20,7 @@ from xdsl.ir import Block, SSAValue
 import xonnc
 from xonnc.artifacts import compile_artifact
 from xonnc.contexts import new_context
-from xonnc.dialects.krnl.attributes import OFFSETS, arena_of, place_of
+from xonnc.dialects.krnl.attributes import OFFSETS, arena_of, location_of
 from xonnc.dialects.krnl.memory import CallOp
 from xonnc.formats.native.program import aligned
 from xonnc.lowering.native.lifetimes import root_of
@@ -97,10 +97,10 @@ def require_intact(block: Block) -> None:
     for call in (op for op in block.ops if isinstance(op, CallOp)):
         target, *sources = (root_of(value) for value in call.parameters)
         for source in sources:
-            place = place_of(source, OFFSETS)
+            place = location_of(source, OFFSETS)
             if place is not None:
                 assert (arena[place : place + bytes_of(source)] == numbers[source]).all()
-        place = place_of(target, OFFSETS)
+        place = location_of(target, OFFSETS)
         numbers[target] = len(numbers) + 1
         if place is not None:
             arena[place : place + bytes_of(target)] = numbers[target]
@@ -121,7 +121,7 @@ def test_what_is_read_is_what_was_written(seed: int):
         place + aligned(bytes_of(value))
         for op in block.ops
         for value in op.results
-        if (place := place_of(value, OFFSETS)) is not None
+        if (place := location_of(value, OFFSETS)) is not None
     ]
     assert max(ends, default=0) == arena["size"]
 

@@ -95,8 +95,8 @@ model (int64 m, bool c, float[3] x) => (float[3] a, float[3] b, int64 n) {
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("turns", "goes"), [(0, True), (1, True), (5, True), (100, True), (5, False)])
-def test_a_loop_ends_by_its_count_or_its_condition(turns: int, goes: bool, threads: int):
-    feeds = {"m": np.array(turns), "c": np.array(goes), "x": np.array([0, 1, 1], np.float32)}
+def test_a_loop_ends_by_its_count_or_its_condition(iterations: int, goes: bool, threads: int):
+    feeds = {"m": np.array(iterations), "c": np.array(goes), "x": np.array([0, 1, 1], np.float32)}
     compared(model_of(FIBONACCI), feeds, threads)
 
 
@@ -141,11 +141,11 @@ model (float[3] x) => (float[3] last, float[4,3] each, int64[4] turns) {
 def test_a_loop_of_known_turns_stacks_what_is_scanned():
     session = compile_native(model_of(SCANNED))
     x = np.array([1, -2, 0.5], np.float32)
-    last, each, turns = session.run(None, {"x": x})
+    last, each, iterations = session.run(None, {"x": x})
     assert {line.where for line in session.report()} == {"native"}
     np.testing.assert_array_equal(np.asarray(last), 5 * x)
     np.testing.assert_array_equal(np.asarray(each), np.outer([1, 2, 3, 4], x))
-    np.testing.assert_array_equal(np.asarray(turns), [0, 1, 4, 9])
+    np.testing.assert_array_equal(np.asarray(iterations), [0, 1, 4, 9])
 
 
 def scan_of(axis: int, backwards: int, out_axis: int, out_backwards: int) -> str:

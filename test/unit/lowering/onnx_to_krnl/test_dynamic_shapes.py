@@ -370,7 +370,7 @@ def test_indices_beyond_an_open_axis_are_told(index: int, size: int):
         session.run(None, {"x": x[:size], "i": np.array([0, index])})
 
 
-def test_what_a_run_finds_beside_open_sizes_is_cut_by_the_session():
+def test_data_dependent_results_beside_dynamic_shapes_are_cut_by_the_session():
     proto = model(
         "float[4] x, float[N] z",
         "float[K] y, float[N] w",
@@ -403,7 +403,7 @@ def test_groups_of_images_in_any_number_are_compiled_for_those_that_are_fed():
     assert session.compiled == 2
 
 
-def test_what_has_no_code_for_open_sizes_is_compiled_for_those_that_are_fed():
+def test_operators_without_dynamic_kernels_are_compiled_for_the_shapes_fed():
     session = check(model("float[N, 3] x", "float[N, 3] y", "y = Hardmax(x)"), [{"x": (4, 3)}, {"x": (2, 3)}])
     assert session.compiled == 3
     assert session.host_calls() == []

@@ -80,8 +80,8 @@ def arithmetic() -> Iterator[Node]:
 def _shifted(x: int, count: int, direction: str, dtype: str) -> int:
     """What shifting gives in whole numbers, its low bits."""
     bits = np.dtype(dtype).itemsize * 8
-    moved = x << count if direction == "LEFT" else x >> count
-    low = moved & ((1 << bits) - 1)
+    runtime_zero_point = x << count if direction == "LEFT" else x >> count
+    low = runtime_zero_point & ((1 << bits) - 1)
     return low - (1 << bits) if np.dtype(dtype).kind == "i" and low >> (bits - 1) else low
 
 

@@ -16,7 +16,7 @@ import pytest
 from onnx import numpy_helper
 
 from xonnc import native
-from xonnc.dialects.krnl.prepacked_weights import Packings
+from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
 from xonnc.lowering.onnx_to_krnl import convolution, matmul
 from xonnc.native import compile_native
 
@@ -66,8 +66,8 @@ def test_programs_for_other_shapes_share_constants_and_what_was_simplified(
         monkeypatch.setattr(module, name, counted)
 
     count(native, "simplify")
-    count(matmul, "packed_columns")
-    count(convolution, "conv_weights")
+    count(matmul, "pack_panels")
+    count(convolution, "pack_conv_weights")
     made = model()
     session = compile_native(made)
     reference: Reference = import_module("onnx.reference").ReferenceEvaluator(made)
@@ -78,11 +78,11 @@ def test_programs_for_other_shapes_share_constants_and_what_was_simplified(
         wanted = np.asarray(reference.run(None, {"x": x})[0], np.float32)
         np.testing.assert_allclose(np.asarray(given, np.float32), wanted, 1e-3, 1e-3)
         assert session.host_calls() == []
-    assert counts == {"simplify": 1, "packed_columns": 1, "conv_weights": 1}
+    assert counts == {"simplify": 1, "pack_panels": 1, "pack_conv_weights": 1}
 
 
 def test_what_is_made_of_other_parts_or_in_other_ways_is_another() -> None:
-    packings, numbers = Packings(), floats(4, 4)
+    packings, numbers = PrepackedWeights(), floats(4, 4)
     first = packings.packed(numbers, "twice", lambda: numbers * 2)
     assert packings.packed(numbers, "twice", lambda: numbers * 3) is first
     assert packings.packed(numbers.T, "twice", lambda: numbers * 3) is not first

@@ -107,7 +107,7 @@ def test_the_largest_pixel_of_no_image():
         compile_native(node.model()).run(None, {**node.feeds, "x1": rois + 1})
 
 
-def moved() -> Iterator[Node]:
+def runtime_zero_point() -> Iterator[Node]:
     cases: list[tuple[Mapping[str, object], int, int, bool, bool]] = [
         ({}, 1, 1, False, False),
         ({"pads": [1, 0, 2, 1], "strides": [2, 1]}, 1, 1, True, True),
@@ -134,6 +134,6 @@ def moved() -> Iterator[Node]:
                 yield Node("DeformConv", held, attributes, rtol=1e-2, expected=[wanted], opset=22)
 
 
-@pytest.mark.parametrize("node", list(moved()), ids=str)
+@pytest.mark.parametrize("node", list(runtime_zero_point()), ids=str)
 def test_windows_are_moved_as_in_the_reference(node: Node):
     check(node)

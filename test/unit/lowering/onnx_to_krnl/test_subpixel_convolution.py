@@ -9,14 +9,14 @@ import pytest
 from native_nodes import Reference
 from onnx import numpy_helper, parser
 
-from xonnc.lowering.onnx_to_krnl.subpixel_convolution import padded_phases
+from xonnc.lowering.onnx_to_krnl.subpixel_convolution import dilated_sub_convolutions
 from xonnc.native import compile_native
 
 
 def test_parts_of_a_result_read_no_pads():
-    phases = padded_phases((3, 3), (1, 1), (12, 12), (12, 12), (10, 33), (10, 33))
-    assert phases is not None
-    assert [(each.rows, each.columns, each.first, each.out_first, each.out) for each in phases] == [
+    sub_convolutions = dilated_sub_convolutions((3, 3), (1, 1), (12, 12), (12, 12), (10, 33), (10, 33))
+    assert sub_convolutions is not None
+    assert [(each.rows, each.columns, each.first, each.out_first, each.out) for each in sub_convolutions] == [
         ([1], [1, 2], (0, 0), (0, 0), (10, 12)),
         ([1], [0, 1, 2], (0, 0), (0, 12), (10, 9)),
         ([1], [0, 1], (0, 9), (0, 21), (10, 12)),
@@ -31,7 +31,7 @@ def test_parts_of_a_result_read_no_pads():
     ],
 )
 def test_few_pads_and_windows_of_pads_alone_stay(arguments: tuple[tuple[int, int], ...]):
-    assert padded_phases(*arguments) is None
+    assert dilated_sub_convolutions(*arguments) is None
 
 
 @pytest.mark.parametrize(

@@ -101,15 +101,15 @@ COUNTING = """
 
 @pytest.mark.parametrize("threads", [2, 3, 8])
 def test_each_turn_is_done_once_in_a_run(threads: int):
-    turns, runs = (1, 2, 7, 64, 1001), 300
-    row = [KernelCall("count", [], count, SMALLEST) for count in turns]
-    steps = [COUNTING.format(place=place, start=1024 * place) for place in range(len(turns))]
+    iterations, runs = (1, 2, 7, 64, 1001), 300
+    row = [KernelCall("count", [], count, SMALLEST) for count in iterations]
+    steps = [COUNTING.format(place=place, start=1024 * place) for place in range(len(iterations))]
     text = "\n".join([pool_text([("run_0", row)], threads), *steps])
     code = Code(machine_code(text), {"run_0": None}, threads)
-    counts = np.zeros((len(turns), 1024), np.int64)
+    counts = np.zeros((len(iterations), 1024), np.int64)
     for _ in range(runs):
         code.entries["run_0"](counts.ctypes.data)
-    for place, count in enumerate(turns):
+    for place, count in enumerate(iterations):
         assert counts[place].tolist() == [runs] * count + [0] * (1024 - count)
 
 

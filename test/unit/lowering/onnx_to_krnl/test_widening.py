@@ -15,7 +15,7 @@ Array = npt.NDArray[np.generic]
 RANDOM = np.random.default_rng(23)
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 HALF = np.dtype(np.float16)
-ROUNDING = {HALF: 2.0**-10, BFLOAT16: 2.0**-7}
+ROUND_MAGIC = {HALF: 2.0**-10, BFLOAT16: 2.0**-7}
 
 
 def halves(dtype: np.dtype[np.generic], *shape: int) -> Array:
@@ -41,7 +41,7 @@ def in_f32(
         constant,
         opset,
         outputs,
-        4 * ROUNDING[dtype],
+        4 * ROUND_MAGIC[dtype],
         [each.astype(dtype) for each in known],
     )
 
