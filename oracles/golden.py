@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from xonnc.formats.nvdla.reader import read_loadable
-from xonnc.runtime.nvdla.arrays import F64, U8, AnyArray, Bool
+from xonnc.runtime.nvdla.array_types import F64, U8, AnyArray, Bool
 from xonnc.runtime.nvdla.simulator import Mode, Simulator
 from xonnc.targets import load_target
 

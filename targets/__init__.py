@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from xonnc.errors import UnknownNameError, XonncError, suggest
-from xonnc.targets.tables import KINDS, Kind, is_names, read_toml, values_of
+from xonnc.targets.toml_tables import KINDS, Kind, is_names, read_toml, values_of
 
 FOLDER = Path(__file__).parent
 

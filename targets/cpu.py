@@ -7,7 +7,7 @@ from pathlib import Path
 
 from xonnc.errors import XonncError, suggest
 from xonnc.targets.cores import Core, load_core
-from xonnc.targets.tables import read_toml, values_of
+from xonnc.targets.toml_tables import read_toml, values_of
 
 FOLDER = Path(__file__).parent / "processors"
 
@@ -27,7 +27,7 @@ class CpuTarget:
     """How many vectors code can hold at once."""
     core: Core
     """Execution units and caches; those of the processor at hand for `cpu`, else of a usual one."""
-    byte_products: str = ""
+    int8_dot: str = ""
     """
     LLVM's function that adds products of four bytes without sign and four with sign to sums of 32 bits.
 
@@ -56,7 +56,7 @@ def load_cpu(name: str) -> CpuTarget:
 
 def portable(target: CpuTarget) -> CpuTarget:
     """The processor as C source sees it: products of bytes are a function that C has on any processor."""
-    return replace(target, byte_products=f"llvm.x86.avx512.vpdpbusd.{8 * target.vector_bytes}")
+    return replace(target, int8_dot=f"llvm.x86.avx512.vpdpbusd.{8 * target.vector_bytes}")
 
 
 def best_cpu(features: set[str]) -> CpuTarget:

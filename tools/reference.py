@@ -18,7 +18,7 @@ from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import DATA_MOVEMENT, ELEMENTWISE, LOWERINGS
 from xonnc.lowering.onnx_to_krnl.lowering_builder import SUPPORTS_DYNAMIC_SHAPES
-from xonnc.runtime.native.string_steps import PREPARED, STEPS
+from xonnc.runtime.native.string_operators import PREPARED, STEPS
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cores import core_names, load_core
 from xonnc.targets.cpu import cpu_names, load_cpu

@@ -42,7 +42,7 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
     lanes, depth, products = (
         builder.target.vector_bytes // 4,
         source.extents.channels,
-        builder.target.byte_products,
+        builder.target.int8_dot,
     )
     shapes, out = _shapes(builder.int8.sizes_of(fusion.result), product.window, [target, source, *others])
     rows, columns = out

@@ -2,7 +2,7 @@
 Operators that the session does itself, and what it is told of them.
 
 They run bodies, make lists of tensors, or are about strings and maps; none computes with numbers.
-`runtime/native/session_steps.py` does them.
+`runtime/native/session_operators.py` does them.
 """
 
 from __future__ import annotations

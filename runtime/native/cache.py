@@ -28,7 +28,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.native.program import Run, Tensors
 from xonnc.formats.native.stored_program import Stored, read_stored, write_stored
-from xonnc.runtime.native.own_files import Distrusted, own_file, own_folder, require_own, warn
+from xonnc.runtime.native.private_files import Distrusted, own_file, own_folder, require_own, warn
 
 Array = npt.NDArray[np.generic]
 

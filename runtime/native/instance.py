@@ -27,9 +27,9 @@ from xonnc.formats.native.program import (
     Step,
     Tensors,
 )
-from xonnc.runtime.native.calls import Call, Perform, Runner
 from xonnc.runtime.native.jit import Code, Entry
-from xonnc.runtime.native.session_steps import prepare_step
+from xonnc.runtime.native.operator_call import Call, Perform, Runner
+from xonnc.runtime.native.session_operators import prepare_step
 
 Array = npt.NDArray[np.generic]
 

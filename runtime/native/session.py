@@ -25,9 +25,9 @@ from xonnc.formats.native.program import (
     SessionStep,
 )
 from xonnc.formats.native.saved_program import Saved, write_saved
+from xonnc.runtime.native.dynamic_instance import OpenInstance
 from xonnc.runtime.native.instance import IN_ROWS, Array, Executable, Instance, reloaded
 from xonnc.runtime.native.jit import host_identity
-from xonnc.runtime.native.open_instance import OpenInstance
 
 Shapes = Mapping[str, tuple[int, ...]]
 Values = Mapping[str, Array]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from xonnc.formats.nvdla.records import BdmaSurface, BdmaTransfer
-from xonnc.runtime.nvdla.arrays import U8
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.array_types import U8
+from xonnc.runtime.nvdla.operation_context import Scope
 
 _LARGEST_COUNT = 20
 

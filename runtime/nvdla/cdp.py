@@ -9,13 +9,13 @@ import numpy as np
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import LRN_SIZES
 from xonnc.formats.nvdla.records import CdpOp, CdpSurface
-from xonnc.runtime.nvdla.arrays import AnyArray
+from xonnc.runtime.nvdla.array_types import AnyArray
+from xonnc.runtime.nvdla.element_types import element_type
 from xonnc.runtime.nvdla.fixed_point import convert
 from xonnc.runtime.nvdla.floating_point import FP17_MAX, half_to_single, quiet_half, single_to_half
 from xonnc.runtime.nvdla.lookup_table import LookupTable
 from xonnc.runtime.nvdla.lrn import normalise_integers, normalise_singles
-from xonnc.runtime.nvdla.precisions import element_type
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.operation_context import Scope
 
 
 def run(op: CdpOp, surface: CdpSurface, luts: Sequence[LookupTable], scope: Scope) -> AnyArray:

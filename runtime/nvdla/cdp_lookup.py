@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.runtime.nvdla.arrays import F32, I64
+from xonnc.runtime.nvdla.array_types import F32, I64
 from xonnc.runtime.nvdla.fixed_point import saturate, shift_right_rounding, shift_rounding
 from xonnc.runtime.nvdla.floating_point import add_fp17, single_to_fp17
 from xonnc.runtime.nvdla.lookup_table import LookupTable, Miss, Position, Slope, Table, locate_integer

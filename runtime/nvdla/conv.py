@@ -13,15 +13,15 @@ from xonnc.formats.nvdla.constants import ConvMode, PixelFormat, Precision
 from xonnc.formats.nvdla.geometry import LARGEST_CONV_PAD_AFTER, kernel_group
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla import winograd
-from xonnc.runtime.nvdla.arrays import F32, I64, AnyArray
+from xonnc.runtime.nvdla.array_types import F32, I64, AnyArray
 from xonnc.runtime.nvdla.conv_checks import POST_EXTENSIONS, check
-from xonnc.runtime.nvdla.conv_exact import convolve_exactly
+from xonnc.runtime.nvdla.conv_fp16 import convolve_exactly
 from xonnc.runtime.nvdla.conv_weights import WeightShape
-from xonnc.runtime.nvdla.correlation import Windows, correlate, correlate_integers
+from xonnc.runtime.nvdla.cross_correlation import Windows, correlate, correlate_integers
 from xonnc.runtime.nvdla.fixed_point import saturate, shift_right_rounding
 from xonnc.runtime.nvdla.floating_point import half_to_single
 from xonnc.runtime.nvdla.image_input import read_input
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.operation_context import Scope
 from xonnc.runtime.nvdla.weight_store import WeightStore
 
 # Winograd rounds the output up by at most three.

@@ -17,7 +17,7 @@ from xonnc.formats.nvdla.geometry import (
 )
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla.conv_weights import WINOGRAD_CHANNELS, WINOGRAD_SIDE
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.operation_context import Scope
 
 # Kernel rows that one step takes, by the field post_extension.
 POST_EXTENSIONS = (1, 2, 4)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.runtime.nvdla.arrays import U8, AnyArray
+from xonnc.runtime.nvdla.array_types import U8, AnyArray
 
 WINOGRAD_CHANNELS = 4
 WINOGRAD_SIDE = 4

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.runtime.nvdla.arrays import AnyArray
+from xonnc.runtime.nvdla.array_types import AnyArray
 from xonnc.runtime.nvdla.memory import AddressSpace, Place
 
 

@@ -26,11 +26,11 @@ from xonnc.formats.nvdla.records import (
 from xonnc.formats.nvdla.scheduling import Scheduler, graph_node
 from xonnc.formats.nvdla.tasks import DlaTask, Operation
 from xonnc.runtime.nvdla import bdma, cdp, pdp, rubik, sdp
-from xonnc.runtime.nvdla.arrays import F32, I64, AnyArray
+from xonnc.runtime.nvdla.array_types import F32, I64, AnyArray
 from xonnc.runtime.nvdla.conv import ConvolutionCore
 from xonnc.runtime.nvdla.lookup_table import LookupTable, lookup_table
 from xonnc.runtime.nvdla.memory import AddressSpace, Place
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.operation_context import Scope
 from xonnc.targets import NvdlaTarget
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.runtime.nvdla.arrays import I64
+from xonnc.runtime.nvdla.array_types import I64
 
 LARGEST_SHIFT = 63
 

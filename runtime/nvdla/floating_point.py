@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.runtime.nvdla.arrays import F32, F64, I64, U16
+from xonnc.runtime.nvdla.array_types import F32, F64, I64, U16
 
 HALF_MAX = np.float32(65504.0)
 FP17_MAX = np.float32(2.0**31 * (2 - 2.0**-10))

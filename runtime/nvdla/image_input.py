@@ -9,11 +9,11 @@ import numpy as np
 
 from xonnc.formats.nvdla.constants import PixelFormat, Precision
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
-from xonnc.runtime.nvdla.arrays import I64, U8, AnyArray
+from xonnc.runtime.nvdla.array_types import I64, U8, AnyArray
+from xonnc.runtime.nvdla.element_types import element_type
 from xonnc.runtime.nvdla.fixed_point import saturate, shift_right_rounding
+from xonnc.runtime.nvdla.operation_context import Scope
 from xonnc.runtime.nvdla.pixels import PIXEL_FORMATS, PixelPacking, Plane, unpack_plane
-from xonnc.runtime.nvdla.precisions import element_type
-from xonnc.runtime.nvdla.scope import Scope
 
 
 def read_input(op: ConvOp, surface: ConvSurface, image: int, scope: Scope) -> AnyArray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from xonnc.formats.nvdla.constants import LutMethod
 from xonnc.formats.nvdla.records import LutParam, LutSlope
-from xonnc.runtime.nvdla.arrays import I8, I64, Bool
+from xonnc.runtime.nvdla.array_types import I8, I64, Bool
 from xonnc.runtime.nvdla.fixed_point import sign_extend
 
 LE_LAST = 64

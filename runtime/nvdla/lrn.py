@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.runtime.nvdla.arrays import F32, I64
+from xonnc.runtime.nvdla.array_types import F32, I64
 from xonnc.runtime.nvdla.cdp_lookup import look_up_integers, look_up_singles
 from xonnc.runtime.nvdla.floating_point import SINGLE_MAX, add, multiply, single_to_fp17
 from xonnc.runtime.nvdla.lookup_table import LookupTable

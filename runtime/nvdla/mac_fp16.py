@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xonnc.runtime.nvdla.arrays import F32, I8, I32, I64, U16, U32, Bool
+from xonnc.runtime.nvdla.array_types import F32, I8, I32, I64, U16, U32, Bool
 
 # Pairs handled at once: large enough for numpy, small enough for the cache.
 _BLOCK_PAIRS = 1 << 15

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.runtime.nvdla.arrays import U8
+from xonnc.runtime.nvdla.array_types import U8
 
 # The reference run filled every allocation with this byte; it makes reads of unwritten memory visible.
 UNWRITTEN = 0xA5

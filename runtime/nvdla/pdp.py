@@ -15,7 +15,8 @@ from xonnc.formats.nvdla.geometry import (
 )
 from xonnc.formats.nvdla.left_over import hangs_on_the_fly, left_over
 from xonnc.formats.nvdla.records import DataCube, PdpOp, PdpSurface
-from xonnc.runtime.nvdla.arrays import I64, U16, AnyArray
+from xonnc.runtime.nvdla.array_types import I64, U16, AnyArray
+from xonnc.runtime.nvdla.element_types import element_type
 from xonnc.runtime.nvdla.fixed_point import sign_extend
 from xonnc.runtime.nvdla.floating_point import (
     FP17_MAX,
@@ -25,9 +26,8 @@ from xonnc.runtime.nvdla.floating_point import (
     quiet_half,
     single_to_half,
 )
+from xonnc.runtime.nvdla.operation_context import Scope
 from xonnc.runtime.nvdla.pooling import Pooling, average_integers, average_singles, reduce_windows
-from xonnc.runtime.nvdla.precisions import element_type
-from xonnc.runtime.nvdla.scope import Scope
 
 # Bits the hardware keeps of an int8 padding value, for 1 to 7 padded pixels; 8 more for int16.
 _PADDING_BITS = (8, 9, 10, 10, 11, 11, 11)

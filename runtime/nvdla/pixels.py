@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xonnc.runtime.nvdla.arrays import I64, U8
+from xonnc.runtime.nvdla.array_types import I64, U8
 
 # FORMAT_T_* in order of their numbers; a comma separates the planes, a trailing F or I is the number kind.
 _FORMATS = (

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.runtime.nvdla.arrays import F32, I64
+from xonnc.runtime.nvdla.array_types import F32, I64
 from xonnc.runtime.nvdla.fixed_point import shift_right_rounding
 from xonnc.runtime.nvdla.floating_point import add_fp17, single_to_fp17
 

@@ -7,9 +7,9 @@ import numpy as np
 from xonnc.formats.nvdla.constants import Precision, RubikMode
 from xonnc.formats.nvdla.geometry import LARGEST_CONTRACT_STRIDE, round_up
 from xonnc.formats.nvdla.records import DataCube, RubikOp, RubikSurface
-from xonnc.runtime.nvdla.arrays import AnyArray
-from xonnc.runtime.nvdla.precisions import element_type
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.array_types import AnyArray
+from xonnc.runtime.nvdla.element_types import element_type
+from xonnc.runtime.nvdla.operation_context import Scope
 
 # Planar rows are written in whole units of this many bytes.
 _UNIT = 32

@@ -12,13 +12,13 @@ import numpy as np
 from xonnc.formats.nvdla.constants import Activation, AluType, MemoryType, Precision, SdpMode, SdpOpType
 from xonnc.formats.nvdla.geometry import channels_per_atom, operand_group, round_up
 from xonnc.formats.nvdla.records import DataCube, SdpOp, SdpSubOp, SdpSurface
-from xonnc.runtime.nvdla.arrays import F32, I64, AnyArray
+from xonnc.runtime.nvdla.array_types import F32, I64, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout
+from xonnc.runtime.nvdla.element_types import element_type
 from xonnc.runtime.nvdla.fixed_point import convert, saturate
 from xonnc.runtime.nvdla.floating_point import half_to_int16, half_to_single, int17_to_half, single_to_half
 from xonnc.runtime.nvdla.lookup_table import LookupTable
-from xonnc.runtime.nvdla.precisions import element_type
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.operation_context import Scope
 from xonnc.runtime.nvdla.sdp_operands import Extent, integer_operands, single_operands
 from xonnc.runtime.nvdla.sdp_stages import (
     Stage,

@@ -12,12 +12,12 @@ import numpy as np
 from xonnc.formats.nvdla.constants import Precision, SdpMode, SdpOpType
 from xonnc.formats.nvdla.geometry import ceil_div
 from xonnc.formats.nvdla.records import CvtParam, DataCube, SdpSubOp
-from xonnc.runtime.nvdla.arrays import F32, I64, AnyArray
+from xonnc.runtime.nvdla.array_types import F32, I64, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout
+from xonnc.runtime.nvdla.element_types import element_type
 from xonnc.runtime.nvdla.fixed_point import convert, sign_extend
 from xonnc.runtime.nvdla.floating_point import half_to_single
-from xonnc.runtime.nvdla.precisions import element_type
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.operation_context import Scope
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
 from xonnc.formats.nvdla.normalization import normalizations_of
 from xonnc.formats.nvdla.quantization import QuantizationParameters, quantization_of
 from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, decode_tasks
-from xonnc.runtime.nvdla import emu
-from xonnc.runtime.nvdla.arrays import U8, AnyArray
+from xonnc.runtime.nvdla import cpu_emulator
+from xonnc.runtime.nvdla.array_types import U8, AnyArray
 from xonnc.runtime.nvdla.dla_task import Finished, PoolingState, TaskRunner
 from xonnc.runtime.nvdla.memory import AddressSpace, MemoryObject, Place, allocate
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.operation_context import Scope
 from xonnc.runtime.nvdla.tensors import BoundTensor, bound_tensor
 from xonnc.targets import NvdlaTarget
 
@@ -199,8 +199,8 @@ class Simulator:
             return
         for index, operation in enumerate(task.operations):
             scope = Scope(f"{task.name} operation {index} (EMU)", space, self._target, self._exact)
-            values = emu.run(operation.op, operation.source, operation.destination, scope)
-            name = emu.name_of(operation.op)
+            values = cpu_emulator.run(operation.op, operation.source, operation.destination, scope)
+            name = cpu_emulator.name_of(operation.op)
             self._report(task.id, index, name, values, operation.destination.channel)
 
     def _place(self, address: Address, what: str) -> Place | None:

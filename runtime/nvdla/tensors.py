@@ -14,7 +14,7 @@ from xonnc.formats.nvdla.constants import DataCategory, DataType, PixelFormat
 from xonnc.formats.nvdla.loadable import TensorDesc
 from xonnc.formats.nvdla.normalization import Normalization
 from xonnc.formats.nvdla.quantization import QuantizationParameters
-from xonnc.runtime.nvdla.arrays import I64, U8, AnyArray
+from xonnc.runtime.nvdla.array_types import I64, U8, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout, atoms
 from xonnc.runtime.nvdla.memory import MemoryObject, Place
 from xonnc.runtime.nvdla.pixels import PIXEL_FORMATS, PixelPacking, Plane, pack_plane, unpack_plane

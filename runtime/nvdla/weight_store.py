@@ -11,7 +11,7 @@ import numpy as np
 from xonnc.formats.nvdla.constants import ConvMode, Precision, WeightFormat
 from xonnc.formats.nvdla.geometry import round_up
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
-from xonnc.runtime.nvdla.arrays import AnyArray
+from xonnc.runtime.nvdla.array_types import AnyArray
 from xonnc.runtime.nvdla.conv_weights import (
     WeightShape,
     decompress,
@@ -19,8 +19,8 @@ from xonnc.runtime.nvdla.conv_weights import (
     unpack_post_extended,
     unpack_winograd,
 )
-from xonnc.runtime.nvdla.precisions import element_type
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.element_types import element_type
+from xonnc.runtime.nvdla.operation_context import Scope
 
 # An image cut into row chunks uses one set of weights many times.
 _KEPT_BYTES = 128 << 20

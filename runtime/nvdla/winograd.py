@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.runtime.nvdla.arrays import F32, I64, U16, AnyArray
+from xonnc.runtime.nvdla.array_types import F32, I64, U16, AnyArray
 from xonnc.runtime.nvdla.fixed_point import saturate, shift_right_rounding
 from xonnc.runtime.nvdla.floating_point import half_to_single, single_to_fp17, single_to_half
 from xonnc.runtime.nvdla.mac_fp16 import Accumulator, aligned_products, block_positions, split_factors

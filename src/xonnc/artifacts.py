@@ -28,7 +28,7 @@ from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.model_summary import ModelSummary, summarize
 from xonnc.lowering.krnl_to_llvm.entry_point import entry_text, weights_text
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_text
-from xonnc.lowering.llvm_to_c.program import c_source
+from xonnc.lowering.llvm_to_c.c_source import c_source
 from xonnc.lowering.native.api_tables import Tables, tables_as_c, tables_as_llvm, tables_of
 from xonnc.lowering.native.c_api import api_as_c, api_as_llvm
 from xonnc.lowering.native.c_header import c_header

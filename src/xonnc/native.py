@@ -46,11 +46,11 @@ from xonnc.lowering.onnx_to_krnl.shape_inputs import shape_determining_inputs
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles
 from xonnc.passes import plugins_identity
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
-from xonnc.runtime.native.host import host_core
+from xonnc.runtime.native.host_processor import host_core
 from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
 from xonnc.runtime.native.session import Session, Shapes, Values
-from xonnc.runtime.native.tuned import read_tiles
+from xonnc.runtime.native.tuned_tiles import read_tiles
 from xonnc.simplifier import simplify, specialize_shapes
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 from xonnc.transforms.declared_types import with_claims

@@ -4,8 +4,8 @@ Tiles measured on the processor at hand, for the kernels of one model.
     for kernel in tune("model.onnx").kernels:
         print(kernel.name, kernel.computed, kernel.fastest, kernel.gain)
 
-What is faster than the computed choice is kept in a file (`runtime/native/tuned.py`), from which sessions and
-`xonnc compile` for the target `cpu` take it.
+Faster choices are kept in a file (`runtime/native/tuned_tiles.py`), from which sessions
+and `xonnc compile` for the target `cpu` take it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles, tiles_fo
 from xonnc.native import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
 from xonnc.runtime.native.instance import aligned_empty
 from xonnc.runtime.native.jit import Code, machine_code
-from xonnc.runtime.native.tuned import keep_tiles
+from xonnc.runtime.native.tuned_tiles import keep_tiles
 from xonnc.simplifier import simplify, specialize_shapes
 
 TileOp: TypeAlias = GemmOp | ConvOp | ByteConvOp

@@ -15,7 +15,7 @@ from xonnc import tuning
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import XonncError
 from xonnc.native import compile_native, measured_tiles, resolve_processor
-from xonnc.runtime.native.tuned import keep_tiles, read_tiles
+from xonnc.runtime.native.tuned_tiles import keep_tiles, read_tiles
 from xonnc.tools.driver import main
 from xonnc.tuning import tune
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from xonnc.runtime.nvdla.arrays import F32
+from xonnc.runtime.nvdla.array_types import F32
 from xonnc.runtime.nvdla.floating_point import (
     FP17_MAX,
     HALF_MAX,

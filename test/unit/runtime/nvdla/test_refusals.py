@@ -43,11 +43,11 @@ from xonnc.formats.nvdla.records import (
     SdpSubOp,
     SdpSurface,
 )
-from xonnc.runtime.nvdla import bdma, cdp, emu, pdp, rubik, sdp
+from xonnc.runtime.nvdla import bdma, cdp, cpu_emulator, pdp, rubik, sdp
 from xonnc.runtime.nvdla.conv import ConvolutionCore
 from xonnc.runtime.nvdla.lookup_table import lookup_table
 from xonnc.runtime.nvdla.memory import AddressSpace, Place, allocate
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.operation_context import Scope
 from xonnc.targets import load_target
 
 FULL, SMALL = load_target("nv_full"), load_target("nv_small")
@@ -469,4 +469,4 @@ BUFFER = EmuBufferDesc(
 )
 def test_emulator(src: EmuBufferDesc, dst: EmuBufferDesc, message: str):
     with pytest.raises(XonncError, match=message):
-        emu.run(EmuOp(op_type=EmuOpType.SOFTMAX), src, dst, scope())
+        cpu_emulator.run(EmuOp(op_type=EmuOpType.SOFTMAX), src, dst, scope())

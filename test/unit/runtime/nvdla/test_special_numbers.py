@@ -19,11 +19,11 @@ from xonnc.formats.nvdla.records import (
     PdpOp,
     PdpSurface,
 )
-from xonnc.runtime.nvdla import cdp, emu, pdp
-from xonnc.runtime.nvdla.arrays import F32
+from xonnc.runtime.nvdla import cdp, cpu_emulator, pdp
+from xonnc.runtime.nvdla.array_types import F32
 from xonnc.runtime.nvdla.lookup_table import lookup_table
 from xonnc.runtime.nvdla.memory import AddressSpace, Place, allocate
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.operation_context import Scope
 from xonnc.runtime.nvdla.sdp_stages import Stage, x_stage_singles, y_stage_singles
 from xonnc.targets import load_target
 
@@ -124,5 +124,5 @@ def test_the_root_of_minus_infinity_is_infinity():
         )
 
     op = EmuOp(op_type=EmuOpType.POWER, power=0.5, scale=1.0)
-    result = emu.run(op, buffer(0), buffer(1), scope(MINUS_INF, 0x4400))
+    result = cpu_emulator.run(op, buffer(0), buffer(1), scope(MINUS_INF, 0x4400))
     assert result.view(np.uint16)[0, :, 0].tolist() == [INF, 0x4000]

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xonnc.runtime.nvdla.conv_exact import convolve_exactly
-from xonnc.runtime.nvdla.correlation import Windows, correlate, correlate_integers
+from xonnc.runtime.nvdla.conv_fp16 import convolve_exactly
+from xonnc.runtime.nvdla.cross_correlation import Windows, correlate, correlate_integers
 from xonnc.runtime.nvdla.winograd import assemble, multiply, reduce_outputs, tiles, transform_integers
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.formats.native.program import Held
-from xonnc.runtime.native.calls import Array, Call
+from xonnc.runtime.native.operator_call import Array, Call
 
 Integers = npt.NDArray[np.int64]
 

@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.runtime.nvdla.arrays import I64
+from xonnc.runtime.nvdla.array_types import I64
 
 Float = TypeVar("Float", np.float32, np.float64)
 AnyInteger: TypeAlias = npt.NDArray[np.signedinteger]

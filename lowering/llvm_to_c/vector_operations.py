@@ -10,14 +10,14 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
 
-from xonnc.lowering.llvm_to_c.expressions import FLOAT, SIGNED, UNSIGNED, element
+from xonnc.lowering.llvm_to_c.scalar_expressions import FLOAT, SIGNED, UNSIGNED, element
 from xonnc.lowering.llvm_to_c.vector_types import LEAST_BYTES, Vector
 
 CONVERT = "defined(XONNC_CONVERT)"
 """Whether the compiler has `__builtin_convertvector`."""
 
-BYTE_PRODUCTS = "byte_products"
-"""The op that `byte_products.c` has the instructions for."""
+INT8_DOT = "int8_dot"
+"""The op that `int8_dot.c` has the instructions for."""
 
 Body: TypeAlias = Callable[[Vector, Sequence[Vector]], str]
 """The text for a result and operands of these types, which may be halves of those of the op."""
@@ -178,7 +178,7 @@ def _intrinsic(full: str, result: Vector, source: Vector) -> Form | None:
                 "abs", lambda to, _: f"return {_either(to, f'(({to.signed})a < 0)', '(0 - a)', 'a')};"
             )
         case "x86" if names[2] == "vpdpbusd":
-            return Form(BYTE_PRODUCTS, _byte_products)
+            return Form(INT8_DOT, _int8_dot)
         case "fptosi" if source.kind == "f32" and result.width == 32:
             return Form("to_signed", _saturated, CONVERT)
         case _:
@@ -224,7 +224,7 @@ def _copysign(to: Vector, _: Sequence[Vector]) -> str:
     return f"return ({to.name})((({bits})a & ~{sign}) | (({bits})b & {sign}));"
 
 
-def _byte_products(to: Vector, operands: Sequence[Vector]) -> str:
+def _int8_dot(to: Vector, operands: Sequence[Vector]) -> str:
     """
     Four products in each lane: by one instruction, or by pairs of 16 bits, the even and the odd bytes.
 

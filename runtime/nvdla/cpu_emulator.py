@@ -9,9 +9,9 @@ import numpy as np
 
 from xonnc.formats.nvdla.constants import EmuFormat, EmuOpType
 from xonnc.formats.nvdla.records import DataCube, EmuBufferDesc, EmuOp
-from xonnc.runtime.nvdla.arrays import F32, I8, U16, AnyArray
+from xonnc.runtime.nvdla.array_types import F32, I8, U16, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.operation_context import Scope
 
 
 def single_to_half_ties_away(x: F32) -> U16:

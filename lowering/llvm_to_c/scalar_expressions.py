@@ -221,7 +221,7 @@ def _intrinsic(full: str, result: Attribute, source: Attribute, operands: Sequen
             sign = "i" if name == "fptosi.sat" else "u"
             return f"({c_type(result)})xonnc_to_{sign}64({operands[0]}, {result.width.data})"
         case "x86" if names[2] == "vpdpbusd":
-            return _byte_products(operands)
+            return _int8_dot(operands)
         case "abs" if is_integer(source):
             return (
                 f"{signed(operands[0], source)} < 0 ? ({c_type(result)})(0u - {operands[0]}) : {operands[0]}"
@@ -232,7 +232,7 @@ def _intrinsic(full: str, result: Attribute, source: Attribute, operands: Sequen
             raise XonncError(f"C has no function '{full}'; a shared library (.so) has")
 
 
-def _byte_products(operands: Sequence[str]) -> str:
+def _int8_dot(operands: Sequence[str]) -> str:
     """A sum and four products of bytes, which lie where four times as many are for each sum."""
     (total, place), (bytes_, _), (factors, _) = map(_array_of, operands)
     places = [f"[4 * {place} + {number}]" for number in range(4)]

@@ -9,7 +9,7 @@ import pytest
 
 from xonnc.native import CompileOptions, resolve_processor
 from xonnc.runtime.native import host
-from xonnc.runtime.native.host import caches_of, host_core
+from xonnc.runtime.native.host_processor import caches_of, host_core
 from xonnc.targets.cores import load_core
 
 
@@ -64,8 +64,8 @@ def test_an_unknown_processor_has_the_usual_core(tmp_path: Path, monkeypatch: py
 
 
 def core_on(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(host, "CACHES", folder)
-    monkeypatch.setattr(host, "host_name", lambda: name)
+    monkeypatch.setattr(host_processor, "CACHES", folder)
+    monkeypatch.setattr(host_processor, "host_name", lambda: name)
     host_core.cache_clear()
     try:
         return host_core(load_core("generic"))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.formats.native.program import Dictionary, Held
-from xonnc.runtime.native.calls import Array, Call, Perform, Prepare, Settings, text_array
+from xonnc.runtime.native.operator_call import Array, Call, Perform, Prepare, Settings, text_array
 
 Numbers = npt.NDArray[np.generic]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.runtime.native.own_files import warn
-from xonnc.runtime.native.tuned import keep_tiles, key_of, read_tiles
+from xonnc.runtime.native.private_files import warn
+from xonnc.runtime.native.tuned_tiles import keep_tiles, key_of, read_tiles
 from xonnc.targets.cpu import load_cpu
 
 PROCESSOR = load_cpu("avx2")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from xonnc.runtime.nvdla.arrays import F32, U16, U32, Bool
-from xonnc.runtime.nvdla.correlation import Windows
+from xonnc.runtime.nvdla.array_types import F32, U16, U32, Bool
+from xonnc.runtime.nvdla.cross_correlation import Windows
 from xonnc.runtime.nvdla.mac_fp16 import Accumulator, aligned_products, block_positions, split_factors
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from xonnc.formats.nvdla.constants import EmuFormat, EmuOpType
 from xonnc.formats.nvdla.records import EmuBufferDesc, EmuOp
-from xonnc.runtime.nvdla import emu
-from xonnc.runtime.nvdla.emu import single_to_half_ties_away
+from xonnc.runtime.nvdla import cpu_emulator
+from xonnc.runtime.nvdla.cpu_emulator import single_to_half_ties_away
 from xonnc.runtime.nvdla.memory import AddressSpace, Place, allocate
-from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.operation_context import Scope
 from xonnc.targets import load_target
 
 
@@ -64,7 +64,7 @@ def test_power_scales_and_truncates_integers(form: EmuFormat):
     op = EmuOp(op_type=EmuOpType.POWER, input_scale=0.5, output_scale=0.75, power=2.0, scale=3.0, shift=1.0)
     if form is EmuFormat.INT8:
         scope = Scope("op", space, load_target("nv_large"), exact=True)
-    emu.run(op, buffer(0, form, lanes), buffer(1, form, lanes), scope)
+    cpu_emulator.run(op, buffer(0, form, lanes), buffer(1, form, lanes), scope)
     expected = np.clip(np.trunc((1 + 3 * (x * 0.5)) ** 2 / 0.75), -128, 127)
     assert result.data[:16].view(np.int8).tolist() == expected.tolist()
-    assert emu.name_of(op) == "POWER"
+    assert cpu_emulator.name_of(op) == "POWER"

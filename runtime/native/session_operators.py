@@ -1,7 +1,7 @@
 """
 What the session does itself: branches, loops and scans over bodies, lists of tensors, optional values.
 
-What it does with strings and maps is in `string_steps.py` and `string_movement.py`.
+What it does with strings and maps is in `string_operators.py` and `string_data_movement.py`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from secrets import randbits
 import numpy as np
 
 from xonnc.formats.native.program import Held, Port, SessionStep
-from xonnc.runtime.native import string_movement, string_steps
-from xonnc.runtime.native.calls import Array, Call, Perform
+from xonnc.runtime.native import string_data_movement, string_operators
+from xonnc.runtime.native.operator_call import Array, Call, Perform
 
 
 def prepare_step(step: SessionStep) -> Perform:
     """What is done for a step. A call of it raises `XonncError` for what does not fit."""
-    prepare = string_steps.PREPARED.get(step.operator)
+    prepare = string_operators.PREPARED.get(step.operator)
     if prepare is None:
         return STEPS[step.operator]
     prepared: list[Perform] = []
@@ -224,7 +224,7 @@ STEPS: Mapping[str, Perform] = {
     "SequenceInsert": _insert,
     "SequenceLength": _length,
     "SplitToSequence": _split,
-    **string_movement.STEPS,
-    **string_steps.STEPS,
+    **string_data_movement.STEPS,
+    **string_operators.STEPS,
 }
 """What each operator does."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xonnc.lowering.llvm_to_c.vector_ends import halves_of, has_halves, loading, storing
-from xonnc.lowering.llvm_to_c.vector_forms import BYTE_PRODUCTS, Form
+from xonnc.lowering.llvm_to_c.partial_vectors import halves_of, has_halves, loading, storing
+from xonnc.lowering.llvm_to_c.vector_operations import INT8_DOT, Form
 from xonnc.lowering.llvm_to_c.vector_types import LEAST_BYTES, Vector, declared, filled, inline, is_native
 
 PARAMETERS = "abc"
@@ -70,7 +70,7 @@ class VectorFunctions:
             return name
         types = [self.use(each) for each in (result, *operands)]
         self.stems.add(form.stem)
-        if form.stem == BYTE_PRODUCTS:
+        if form.stem == INT8_DOT:
             self.use(Vector("u16", 2 * result.lanes))
         if max(each.bytes for each in types) > LEAST_BYTES:
             halves = [each.half for each in types]

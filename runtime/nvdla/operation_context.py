@@ -12,7 +12,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import ceil_div
 from xonnc.formats.nvdla.records import DataCube
-from xonnc.runtime.nvdla.arrays import U8, AnyArray
+from xonnc.runtime.nvdla.array_types import U8, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout, atoms, locate_cube, pixels_of, write_pixels
 from xonnc.runtime.nvdla.memory import AddressSpace
 from xonnc.targets import NvdlaTarget

@@ -16,10 +16,10 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.llvm_builder import PREFETCH
-from xonnc.lowering.llvm_to_c.expressions import c_type, element, expression, lanes, literals
-from xonnc.lowering.llvm_to_c.vector_forms import form_of, mask, truth
+from xonnc.lowering.llvm_to_c.scalar_expressions import c_type, element, expression, lanes, literals
+from xonnc.lowering.llvm_to_c.vector_functions import VectorFunctions
+from xonnc.lowering.llvm_to_c.vector_operations import form_of, mask, truth
 from xonnc.lowering.llvm_to_c.vector_types import Vector, holding
-from xonnc.lowering.llvm_to_c.vectors import VectorFunctions
 
 
 def c_function(function: llvm.FuncOp, vectors: VectorFunctions) -> str:

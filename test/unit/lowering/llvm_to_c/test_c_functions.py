@@ -9,8 +9,8 @@ from xdsl.ir import Attribute, Block, Region
 
 from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter
-from xonnc.lowering.llvm_to_c.functions import c_function
-from xonnc.lowering.llvm_to_c.vectors import VectorFunctions
+from xonnc.lowering.llvm_to_c.c_functions import c_function
+from xonnc.lowering.llvm_to_c.vector_functions import VectorFunctions
 
 
 class Kernel:

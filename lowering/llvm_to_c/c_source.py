@@ -8,13 +8,13 @@ from pathlib import Path
 from xdsl.dialects.func import FuncOp
 
 from xonnc.lowering.krnl_to_llvm.kernels import emit_kernel
-from xonnc.lowering.llvm_to_c.functions import c_function
-from xonnc.lowering.llvm_to_c.vector_forms import BYTE_PRODUCTS
-from xonnc.lowering.llvm_to_c.vectors import VectorFunctions
+from xonnc.lowering.llvm_to_c.c_functions import c_function
+from xonnc.lowering.llvm_to_c.vector_functions import VectorFunctions
+from xonnc.lowering.llvm_to_c.vector_operations import INT8_DOT
 from xonnc.lowering.native.read_program import Branch, KernelCall, Part, Repeat, Row, Steps
 from xonnc.lowering.native.value_locations import Layout, Spot
 
-PRELUDE, PRODUCTS = (Path(__file__).parent / f"{name}.c" for name in ("prelude", BYTE_PRODUCTS))
+PRELUDE, PRODUCTS = (Path(__file__).parent / f"{name}.c" for name in ("prelude", INT8_DOT))
 
 
 def c_source(
@@ -28,7 +28,7 @@ def c_source(
     vectors = VectorFunctions()
     functions = [c_function(emit_kernel(kernel, vector_bytes), vectors) for kernel in kernels]
     parts = [INCLUDES, f'#include "{header}"', "", PRELUDE.read_text(), vectors.text()]
-    if BYTE_PRODUCTS in vectors.stems:
+    if INT8_DOT in vectors.stems:
         parts.insert(4, PRODUCTS.read_text())
     return "\n".join([*parts, *functions, _main(steps, layout), api])
 

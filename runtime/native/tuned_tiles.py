@@ -16,7 +16,7 @@ from typing import Any
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.runtime.native.cache import cache_folder
-from xonnc.runtime.native.own_files import Distrusted, own_file, own_folder, require_own, warn
+from xonnc.runtime.native.private_files import Distrusted, own_file, own_folder, require_own, warn
 from xonnc.targets.cores import RANGES
 from xonnc.targets.cpu import CpuTarget
 

@@ -14,9 +14,9 @@ from onnx import parser
 import xonnc
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import Formula, Place, Port, Program, Requirement, Value
-from xonnc.runtime.native import open_instance
+from xonnc.runtime.native import dynamic_instance
+from xonnc.runtime.native.dynamic_instance import OpenInstance
 from xonnc.runtime.native.instance import Executable
-from xonnc.runtime.native.open_instance import OpenInstance
 from xonnc.runtime.native.session import Session
 
 INTEGERS = np.dtype(np.int64)
@@ -129,7 +129,7 @@ def test_formulas(operator: str, wanted: int):
 
 
 def test_more_sizes_than_are_kept(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(open_instance, "MAX_LAYOUTS", 3)
+    monkeypatch.setattr(dynamic_instance, "MAX_LAYOUTS", 3)
     session = xonnc.compile(model(), cache=False)
     for columns in (4, 5, 6, 7, 4, 7, 400, 5, 400, 4, 401):
         run(session, 3, columns)
@@ -137,7 +137,7 @@ def test_more_sizes_than_are_kept(monkeypatch: pytest.MonkeyPatch):
 
 def test_where_things_lie_is_computed_once_for_sizes(monkeypatch: pytest.MonkeyPatch):
     computed: list[int] = []
-    monkeypatch.setitem(open_instance.OPERATORS, "mul", lambda a, b: computed.append(a) or a * b)
+    monkeypatch.setitem(dynamic_instance.OPERATORS, "mul", lambda a, b: computed.append(a) or a * b)
     settle = settled(program(Formula("dim", (0, 0)), Formula("number", (2,)), Formula("mul", (1, 2))))
     for size in (9, 3, 9, 3, 3, 9):
         settle(size)
@@ -152,7 +152,7 @@ def test_an_arena_that_must_grow_grows_by_more_than_it_must(monkeypatch: pytest.
         return np.empty(size, np.uint8)
 
     settle = settled(program(Formula("dim", (0, 0)), Formula("number", (1,)), Formula("mul", (1, 2))))
-    monkeypatch.setattr(open_instance, "aligned_empty", empty)
+    monkeypatch.setattr(dynamic_instance, "aligned_empty", empty)
     for size in range(1, 200):
         settle(size)
     assert len(made) <= 7

@@ -13,9 +13,9 @@ import pytest
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import Held, SessionStep
 from xonnc.native import compile_native
-from xonnc.runtime.native.calls import Call
+from xonnc.runtime.native.operator_call import Call
 from xonnc.runtime.native.session import Session
-from xonnc.runtime.native.session_steps import prepare_step
+from xonnc.runtime.native.session_operators import prepare_step
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "ai.onnx.ml" : 3, "com.microsoft" : 1]>\n'
 
