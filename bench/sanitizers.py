@@ -38,13 +38,13 @@ if __package__ in (None, ""):
 from bench.backend import BackendCase, load_cases
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import RefusalError, XonncError
-from xonnc.formats.native.program import Held
+from xonnc.formats.native.program import RuntimeValue
 from xonnc.fuzzing.agreement import differing
 from xonnc.fuzzing.generate import Sample, sample
 from xonnc.fuzzing.invalid import Mutant, mutants
 from xonnc.model_check import check_model
 from xonnc.native import compile_native
-from xonnc.runtime.native.session import Session, Shapes, check_feeds
+from xonnc.runtime.native.session import InputShapes, Session, check_feeds
 
 Array = npt.NDArray[np.generic]
 
@@ -204,13 +204,13 @@ def _tried(drawn: Sample, flags: Sequence[str]) -> str | None:
     return said
 
 
-def _tried_for(drawn: Sample, shapes: Shapes | None, flags: Sequence[str]) -> str | None:
+def _tried_for(drawn: Sample, shapes: InputShapes | None, flags: Sequence[str]) -> str | None:
     feeds = drawn.feeds[0]
     with TemporaryDirectory() as name:
         folder = Path(name)
         try:
             session = compile_native(drawn.model, cache=False)
-            if session.steering:
+            if session.shape_determining:
                 return None
             compile_artifact(drawn.model, folder / "model.c", input_shapes=shapes)
             wanted = session.run(None, feeds)
@@ -227,7 +227,7 @@ def _tried_for(drawn: Sample, shapes: Shapes | None, flags: Sequence[str]) -> st
         return _compared(folder, session, data, [np.asarray(each) for each in wanted])
 
 
-def _as_bytes(fed: Sequence[Held]) -> bytes:
+def _as_bytes(fed: Sequence[RuntimeValue]) -> bytes:
     """Inputs as the program reads them: the sizes of each, even those that it knows, and the elements."""
     data = b""
     for held in fed:

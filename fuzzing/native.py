@@ -108,7 +108,7 @@ def _extremes(session: Session, feeds: Feeds) -> Iterator[Feeds]:
     """Integers as large and as small as can be: indices out of range, divisions by 0 and of the smallest."""
     integers = [name for name, array in feeds.items() if array.dtype.kind in "iu"]
     for name in integers:
-        if name not in session.steering:
+        if name not in session.shape_determining:
             limits = np.iinfo(feeds[name].dtype)
             for number in (limits.max, limits.min, 0, -1 if limits.min else 1):
                 yield {**feeds, name: np.full(feeds[name].shape, number, feeds[name].dtype)}

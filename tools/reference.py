@@ -18,7 +18,7 @@ from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import DATA_MOVEMENT, ELEMENTWISE, LOWERINGS
 from xonnc.lowering.onnx_to_krnl.lowering_builder import SUPPORTS_DYNAMIC_SHAPES
-from xonnc.runtime.native.string_operators import PREPARED, STEPS
+from xonnc.runtime.native.string_operators import IMPLEMENTATIONS, PREPARED_IMPLEMENTATIONS
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cores import core_names, load_core
 from xonnc.targets.cpu import cpu_names, load_cpu
@@ -97,7 +97,7 @@ def native_operators() -> Mapping[str, NativeOperator]:
             text = "Written out by the function that ONNX defines it by."
             found[name] = NativeOperator(text, "as in that", False)
     found |= {name: NativeOperator(text, "as in that", False) for name, text in OWN.items()}
-    for name, step in (*STEPS.items(), *PREPARED.items()):
+    for name, step in (*IMPLEMENTATIONS.items(), *PREPARED_IMPLEMENTATIONS.items()):
         if name not in found and name in operators():
             text = " ".join((step.__doc__ or "").split())
             found[name] = NativeOperator(text, BY_SESSION, False)

@@ -1,4 +1,4 @@
-"""A compiled model: its values, where they lie, and its steps in order."""
+"""A compiled model: its values, their storage, and the steps that run in order."""
 
 from __future__ import annotations
 
@@ -10,57 +10,61 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Tensors: TypeAlias = "npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...] | None"
+TensorOrSequence: TypeAlias = "npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...] | None"
 """A tensor, a sequence of tensors, or an optional that is empty."""
 
-Run: TypeAlias = Callable[[Sequence[Tensors]], Sequence[Tensors]]
-"""A function of tensors."""
+TensorFunction: TypeAlias = Callable[[Sequence[TensorOrSequence]], Sequence[TensorOrSequence]]
+"""Compute outputs from inputs."""
 
-Dictionary: TypeAlias = "dict[int | str, int | float | str]"
-"""A map of ai.onnx.ml."""
+OnnxMap: TypeAlias = "dict[int | str, int | float | str]"
+"""A map of ai.onnx.ml: integer or string keys."""
 
-Held: TypeAlias = "Tensors | Dictionary | tuple[npt.NDArray[np.generic] | Dictionary, ...]"
-"""Tensors as above, or a map, or a sequence of maps."""
+RuntimeValue: TypeAlias = "TensorOrSequence | OnnxMap | tuple[npt.NDArray[np.generic] | OnnxMap, ...]"
+"""Any value of a run: tensors as above, a map, or a sequence of maps."""
 
 
-Setting: TypeAlias = "int | float | str | Sequence[int | float | str] | None"
+AttributeValue: TypeAlias = "int | float | str | Sequence[int | float | str] | None"
 """An attribute of an operator."""
 
 
 ALIGNMENT = 64
-"""Bytes; a line of the cache, and the widest vector: where things in the arena begin."""
+"""
+Alignment of buffers in the arena, in bytes.
 
-MOST_BYTES = 1 << 47
-"""Of anything: as much as programs have addresses on most processors."""
+A cache line and the widest vector have 64 bytes, so that no aligned vector access crosses a line.
+"""
+
+MAX_BYTES = 1 << 47
+"""Limit for the size of a tensor or arena in bytes: the user address space of x86-64 and AArch64."""
 
 
 def aligned(size: int) -> int:
-    """Bytes up to where the next thing in the arena may begin."""
+    """Round a size in bytes up to a multiple of `ALIGNMENT`."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-class Place(Enum):
-    """Where a value lies."""
+class Storage(Enum):
+    """Where the elements of a value are stored."""
 
     INPUT = "input"
     CONSTANT = "constant"
     ARENA = "arena"
-    """In the one allocation that all steps share."""
+    """In the arena, the one allocation that all steps share."""
     OUTPUT = "output"
-    """In an array of its own, made for each run."""
-    HELD = "held"
-    """A Python object: a tensor of unknown size, a sequence."""
+    """In a new array for each run, which the caller then owns."""
+    OBJECT = "held"
+    """A Python object: a tensor of data-dependent shape, a sequence or a map."""
     SIZE = "size"
-    """In the table itself: a number that the run computes."""
+    """In the pointer table itself: a dimension (an integer) that each run computes."""
 
 
 @dataclass(frozen=True)
-class Formula:
+class SizeExpr:
     """
-    How a run computes a size: by an operator, of other sizes before it.
+    An expression for a dimension, in terms of dimensions that come before it.
 
-    `dim` is of an input and an axis, `number` of a number; `add`, `mul`, `floordiv`, `min` and
-    `max` are of two values.
+    Operands of `dim` are an input and an axis, of `number` a constant; `add`, `mul`, `floordiv`, `min` and
+    `max` take the indices of two values.
     """
 
     operator: str
@@ -68,85 +72,85 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class Requirement:
-    """Two sizes that are equal, or inputs do not fit; `what` has the size that was found."""
+class SizeConstraint:
+    """Two dimensions that must be equal for inputs to be valid; `description` names the first in messages."""
 
-    found: int
+    actual: int
     expected: int
-    what: str
+    description: str
 
 
 @dataclass
-class Value:
-    """Something that steps read or write; `shape` and `dtype` are `None` where only a run tells."""
+class ProgramValue:
+    """A value that steps read or write; `shape` and `dtype` are `None` if not known statically."""
 
-    place: Place
+    storage: Storage
     shape: tuple[int, ...] | None
     dtype: np.dtype[np.generic] | None
     offset: int = 0
-    """Bytes from the start of the arena."""
+    """Offset in the arena in bytes."""
     constant: npt.NDArray[np.generic] | None = None
-    same_as: int | None = None
-    """The value whose memory this one is, in another shape."""
-    shift: int = 0
-    """Bytes from the start of that value."""
-    formula: Formula | None = None
-    """Of a size."""
-    open_shape: tuple[int, ...] | None = None
-    """The sizes, which are values too, of what has some that a run computes."""
+    alias_of: int | None = None
+    """Index of the value whose memory this one shares, as a view."""
+    alias_offset: int = 0
+    """Offset of the view in that value, in bytes."""
+    size_expr: SizeExpr | None = None
+    """How to compute it, for `Storage.SIZE`."""
+    dynamic_shape: tuple[int, ...] | None = None
+    """The indices of the values that are its dimensions, if some are dynamic."""
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes; 0 if not known statically."""
         return (
             0 if self.shape is None or self.dtype is None else int(np.prod(self.shape)) * self.dtype.itemsize
         )
 
 
 @dataclass(frozen=True)
-class Check:
+class RangeCheck:
     """
-    What must hold behind a step: the two numbers that `value` holds lie between `least` and `most`.
+    A check after a step: both integers in `value` (a minimum and a maximum) are in `[low, high]`.
 
-    If one does not, the run fails with `message`, in which `{}` stands for it.
+    Otherwise the run fails with `message`, in which `{}` is replaced by the integer out of range.
     """
 
     value: int
-    least: int
-    most: int
+    low: int
+    high: int
     message: str
     is_declared: bool = False
-    """Whether it holds if what the model declares of a shape does."""
+    """Whether it can fail only if a shape that the model declares is wrong."""
 
 
 @dataclass(frozen=True)
 class NativeStep:
-    """Kernels that run in a row: a function that takes the table of all values' pointers."""
+    """Consecutive kernel calls, compiled as one function of the table of pointers to all values."""
 
     function: str
     kernels: Sequence[str]
-    checks: Sequence[Check] = ()
+    checks: Sequence[RangeCheck] = ()
     node: str = ""
-    """The ONNX node whose work it does, if that is one."""
+    """The ONNX node that it computes, if it is a single one."""
 
 
 @dataclass(frozen=True)
 class HostStep:
-    """One operator that the reference evaluator computes."""
+    """An operator without native code, computed by the ONNX reference evaluator."""
 
     operator: str
     node: str
     reason: str
-    run: Run
+    run: TensorFunction
     reads: Sequence[int]
     writes: Sequence[int]
     model: Callable[[], bytes] | None = None
-    """The operator as an ONNX model, for who stores the program; `None` if it is no operator of ONNX."""
+    """Serialise the operator as an ONNX model; `None` if it is no ONNX operator."""
 
 
 @dataclass(frozen=True)
-class Body:
-    """A part that a step runs with inputs of its own and then with values `captured` from around."""
+class BodyProgram:
+    """The body of a control-flow operator; its inputs are its arguments, then the `captured` outer values."""
 
     program: Program
     captured: Sequence[int]
@@ -155,30 +159,30 @@ class Body:
 @dataclass(frozen=True)
 class SessionStep:
     """
-    An operator that the session does itself: control flow over bodies, lists of tensors, strings, maps.
+    An operator that the session runs in Python: control flow over bodies, sequences, strings, maps.
 
-    `reads` are its operands in order, `None` where absent.
+    `reads` are the indices of its operands in order, `None` for an absent optional operand.
     """
 
     operator: str
     node: str
-    settings: Mapping[str, Setting]
+    attributes: Mapping[str, AttributeValue]
     reads: Sequence[int | None]
     writes: Sequence[int | None]
-    bodies: Sequence[Body] = ()
+    bodies: Sequence[BodyProgram] = ()
 
 
 @dataclass(frozen=True)
-class Port:
-    """An input or output: its name, its value, and what feeds must be (`None`: anything)."""
+class TensorSpec:
+    """An input or output: its name, the index of its value, shape and type (`None` for any)."""
 
     name: str
     value: int
     shape: tuple[int | None, ...] | None
     dtype: np.dtype[np.generic] | None
 
-    def takes(self, shape: tuple[int, ...]) -> bool:
-        """Whether arrays of a shape fit."""
+    def accepts(self, shape: tuple[int, ...]) -> bool:
+        """Whether an array of this shape is valid for the input."""
         if self.shape is None or shape == self.shape:
             return True
         if len(shape) != len(self.shape):
@@ -193,42 +197,42 @@ class Port:
 class Program:
     """A compiled model."""
 
-    values: list[Value] = field(default_factory=list[Value])
-    steps: list[Step] = field(default_factory=list["Step"])
-    inputs: list[Port] = field(default_factory=list[Port])
-    outputs: list[Port] = field(default_factory=list[Port])
+    values: list[ProgramValue] = field(default_factory=list[ProgramValue])
+    steps: list[ProgramStep] = field(default_factory=list["ProgramStep"])
+    inputs: list[TensorSpec] = field(default_factory=list[TensorSpec])
+    outputs: list[TensorSpec] = field(default_factory=list[TensorSpec])
     arena: int = 0
-    """Bytes."""
-    requirements: list[Requirement] = field(default_factory=list[Requirement])
+    """Size of the arena in bytes; 0 if it depends on dynamic shapes."""
+    constraints: list[SizeConstraint] = field(default_factory=list[SizeConstraint])
     blocks: list[list[int]] = field(default_factory=list[list[int]])
-    """Parts of the arena of a program with open sizes: the values that lie in each, one at a time."""
+    """Blocks of the arena of a program with dynamic shapes: the values that use each, one after the other."""
 
     @property
-    def is_open(self) -> bool:
-        """Whether a run computes sizes."""
-        return any(value.place is Place.SIZE for value in self.values)
+    def is_dynamic(self) -> bool:
+        """Whether the program has dynamic shapes."""
+        return any(value.storage is Storage.SIZE for value in self.values)
 
-    def every_step(self) -> Iterator[Step]:
-        """All steps, those of bodies too."""
+    def walk_steps(self) -> Iterator[ProgramStep]:
+        """Iterate over all steps, including those of bodies."""
         for step in self.steps:
             yield step
             if isinstance(step, SessionStep):
                 for body in step.bodies:
-                    yield from body.program.every_step()
+                    yield from body.program.walk_steps()
 
-    def root_of(self, place: int) -> int:
-        """The value whose memory a value is."""
-        while (same := self.values[place].same_as) is not None:
-            place = same
-        return place
+    def root_of(self, index: int) -> int:
+        """Return the value that owns the memory of a value, following aliases."""
+        while (source := self.values[index].alias_of) is not None:
+            index = source
+        return index
 
-    def shift_of(self, place: int) -> int:
-        """Bytes from the start of the memory that a value is in to where it begins."""
-        shift = 0
-        while (same := self.values[place].same_as) is not None:
-            shift += self.values[place].shift
-            place = same
-        return shift
+    def alias_offset_of(self, index: int) -> int:
+        """Return the offset of a value in the memory of its root, in bytes."""
+        offset = 0
+        while (source := self.values[index].alias_of) is not None:
+            offset += self.values[index].alias_offset
+            index = source
+        return offset
 
 
-Step: TypeAlias = NativeStep | HostStep | SessionStep
+ProgramStep: TypeAlias = NativeStep | HostStep | SessionStep

@@ -1,4 +1,4 @@
-"""A compiled program as what JSON can hold: all but its machine code and the numbers of its constants."""
+"""Serialise compiled programs as JSON, except their machine code and the data of their constants."""
 
 from __future__ import annotations
 
@@ -13,72 +13,73 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import (
-    Body,
-    Check,
-    Formula,
+    BodyProgram,
     HostStep,
     NativeStep,
-    Place,
-    Port,
     Program,
-    Requirement,
-    Run,
+    ProgramStep,
+    ProgramValue,
+    RangeCheck,
     SessionStep,
-    Step,
-    Value,
+    SizeConstraint,
+    SizeExpr,
+    Storage,
+    TensorFunction,
+    TensorSpec,
 )
 
-Weigh = Callable[[int | str, int], npt.NDArray[np.uint8]]
-"""The bytes of a constant, by where it begins or which file it is, and how many there are."""
+ReadConstant = Callable[[int | str, int], npt.NDArray[np.uint8]]
+"""Return the bytes of a constant, by its offset or the name of its file, and its size in bytes."""
 
 
-def weights_in(held: npt.NDArray[np.uint8]) -> Weigh:
-    """Constants that lie one behind the other."""
+def constants_in(data: npt.NDArray[np.uint8]) -> ReadConstant:
+    """Read constants from one contiguous buffer."""
 
-    def weigh(begin: int | str, size: int) -> npt.NDArray[np.uint8]:
+    def read(begin: int | str, size: int) -> npt.NDArray[np.uint8]:
         assert isinstance(begin, int)
-        return held[begin : begin + size]
+        return data[begin : begin + size]
 
-    return weigh
-
-
-MakeRun = Callable[[bytes], Run]
-"""Makes what computes an operator of the one that an ONNX model holds."""
+    return read
 
 
-def can_describe(program: Program, takes_models: bool = False) -> bool:
+LoadOperator = Callable[[bytes], TensorFunction]
+"""Return a function that computes the single operator of a serialised ONNX model."""
+
+
+def is_serializable(program: Program, allow_models: bool = False) -> bool:
     """
-    Whether a program can be described.
+    Whether a program can be serialised.
 
-    Functions of Python cannot, nor what the reference evaluator computes, unless who reads it `takes_models`.
+    Steps with Python functions cannot. Steps of the reference evaluator can if the reader accepts embedded
+    ONNX models (`allow_models`).
     """
-    return all(_can_describe_step(step, takes_models) for step in program.steps)
+    return all(_is_serializable_step(step, allow_models) for step in program.steps)
 
 
-def _can_describe_step(step: Step, takes_models: bool) -> bool:
+def _is_serializable_step(step: ProgramStep, allow_models: bool) -> bool:
     match step:
         case NativeStep():
             return True
         case HostStep():
-            return takes_models and step.model is not None
+            return allow_models and step.model is not None
         case SessionStep():
-            return all(can_describe(body.program, takes_models) for body in step.bodies)
+            return all(is_serializable(body.program, allow_models) for body in step.bodies)
 
 
 def has_strings(program: Program) -> bool:
-    """Whether a value of a program, or of a body in it, holds strings."""
+    """Whether a value of a program, or of a body in it, is a string tensor."""
     bodies = [body for step in program.steps if isinstance(step, SessionStep) for body in step.bodies]
-    held = (*program.values, *program.inputs, *program.outputs)
-    return any(each.dtype is not None and each.dtype.hasobject for each in held) or any(
+    typed = (*program.values, *program.inputs, *program.outputs)
+    return any(each.dtype is not None and each.dtype.hasobject for each in typed) or any(
         has_strings(body.program) for body in bodies
     )
 
 
 def constants_of(program: Program) -> list[npt.NDArray[np.generic]]:
     """
-    The constants of a program and of the bodies in it, in the order in which they are described.
+    Return the constants of a program and of the bodies in it, in the order of serialisation.
 
-    Strings are not among them: they are in the description.
+    String tensors are not included: their elements are in the JSON.
     """
     constants = [value.constant for value in program.values]
     found = [each for each in constants if each is not None and not each.dtype.hasobject]
@@ -88,52 +89,52 @@ def constants_of(program: Program) -> list[npt.NDArray[np.generic]]:
     return found
 
 
-def described(program: Program, offsets: Iterator[int | str]) -> dict[str, object]:
-    """The description; `offsets` say where each of `constants_of` begins, or which file it is."""
+def program_to_json(program: Program, offsets: Iterator[int | str]) -> dict[str, object]:
+    """Return the program as JSON data; `offsets` are the offset or file name of each of `constants_of`."""
     return {
         "arena": program.arena,
-        "values": [_value(value, offsets) for value in program.values],
-        "steps": [_step(step, offsets) for step in program.steps],
-        "inputs": [_port(port) for port in program.inputs],
-        "outputs": [_port(port) for port in program.outputs],
+        "values": [_value_to_json(value, offsets) for value in program.values],
+        "steps": [_step_to_json(step, offsets) for step in program.steps],
+        "inputs": [_tensor_spec_to_json(spec) for spec in program.inputs],
+        "outputs": [_tensor_spec_to_json(spec) for spec in program.outputs],
         "blocks": program.blocks,
-        "requirements": [[each.found, each.expected, each.what] for each in program.requirements],
+        "requirements": [[each.actual, each.expected, each.description] for each in program.constraints],
     }
 
 
-def _value(value: Value, offsets: Iterator[int | str]) -> list[object]:
+def _value_to_json(value: ProgramValue, offsets: Iterator[int | str]) -> list[object]:
     constant = value.constant
-    held = None
+    stored = None
     if constant is not None:
-        where = _texts(constant) if constant.dtype.hasobject else next(offsets)
-        held = [where, constant.shape, constant.dtype.name]
+        location = _strings_to_json(constant) if constant.dtype.hasobject else next(offsets)
+        stored = [location, constant.shape, constant.dtype.name]
     return [
-        value.place.value,
+        value.storage.value,
         value.shape,
-        _name(value.dtype),
+        _dtype_name(value.dtype),
         value.offset,
-        value.same_as,
-        value.shift,
-        held,
-        None if value.formula is None else [value.formula.operator, *value.formula.operands],
-        value.open_shape,
+        value.alias_of,
+        value.alias_offset,
+        stored,
+        None if value.size_expr is None else [value.size_expr.operator, *value.size_expr.operands],
+        value.dynamic_shape,
     ]
 
 
-def _texts(constant: npt.NDArray[np.generic]) -> list[object]:
-    """Strings as JSON has them; those that are no text as a list with their bytes in base 64."""
+def _strings_to_json(constant: npt.NDArray[np.generic]) -> list[object]:
+    """Return strings as JSON; a byte string that is not text becomes a list of its base64 encoding."""
     items: list[object] = constant.reshape(-1).tolist()
     return [[b64encode(each).decode()] if isinstance(each, bytes) else each for each in items]
 
 
-def _from_texts(found: Sequence[str | Sequence[str]]) -> npt.NDArray[np.object_]:
-    made = np.empty(len(found), np.object_)
-    for place, each in enumerate(found):
-        made[place] = each if isinstance(each, str) else b64decode(each[0])
-    return made
+def _strings_from_json(items: Sequence[str | Sequence[str]]) -> npt.NDArray[np.object_]:
+    strings = np.empty(len(items), np.object_)
+    for index, each in enumerate(items):
+        strings[index] = each if isinstance(each, str) else b64decode(each[0])
+    return strings
 
 
-def _step(step: Step, offsets: Iterator[int | str]) -> dict[str, object]:
+def _step_to_json(step: ProgramStep, offsets: Iterator[int | str]) -> dict[str, object]:
     match step:
         case NativeStep():
             checks = [astuple(check) for check in step.checks]
@@ -147,17 +148,17 @@ def _step(step: Step, offsets: Iterator[int | str]) -> dict[str, object]:
             return {
                 "operator": step.operator,
                 "node": step.node,
-                "settings": dict(step.settings),
+                "settings": dict(step.attributes),
                 "reads": list(step.reads),
                 "writes": list(step.writes),
                 "bodies": [
-                    {"program": described(body.program, offsets), "captured": list(body.captured)}
+                    {"program": program_to_json(body.program, offsets), "captured": list(body.captured)}
                     for body in step.bodies
                 ],
             }
         case HostStep():
             if step.model is None:
-                raise TypeError(f"{step.node}: a function of Python is not described")
+                raise TypeError(f"{step.node}: a Python function cannot be serialised")
             return {
                 "operator": step.operator,
                 "node": step.node,
@@ -168,67 +169,81 @@ def _step(step: Step, offsets: Iterator[int | str]) -> dict[str, object]:
             }
 
 
-def _port(port: Port) -> list[object]:
-    return [port.name, port.value, port.shape, _name(port.dtype)]
+def _tensor_spec_to_json(spec: TensorSpec) -> list[object]:
+    return [spec.name, spec.value, spec.shape, _dtype_name(spec.dtype)]
 
 
-def _name(dtype: np.dtype[np.generic] | None) -> str | None:
+def _dtype_name(dtype: np.dtype[np.generic] | None) -> str | None:
     return None if dtype is None else dtype.name
 
 
-def program_of(found: Mapping[str, Any], weights: Weigh, make_run: MakeRun | None = None) -> Program:
+def program_from_json(
+    data: Mapping[str, Any], read_constant: ReadConstant, load_operator: LoadOperator | None = None
+) -> Program:
     """
-    The program of a description that is not damaged.
+    Rebuild a program from JSON data, whose integrity the caller has checked.
 
-    `weights` gives the bytes of its constants, `make_run` what computes operators that models hold.
+    `read_constant` returns the bytes of constants, `load_operator` a function for an embedded ONNX model.
     """
-    program = Program(arena=found["arena"], blocks=found["blocks"])
-    program.requirements = [Requirement(*each) for each in found["requirements"]]
-    for place, shape, dtype, offset, same_as, shift, constant, formula, open_shape in found["values"]:
-        value = Value(Place(place), _shape(shape), _dtype(dtype), offset, None, same_as, shift)
-        value.open_shape = _shape(open_shape)
-        if formula is not None:
-            value.formula = Formula(formula[0], tuple(formula[1:]))
+    program = Program(arena=data["arena"], blocks=data["blocks"])
+    program.constraints = [SizeConstraint(*each) for each in data["requirements"]]
+    for storage, shape, dtype, offset, alias_of, alias_offset, constant, size_expr, dynamic_shape in data[
+        "values"
+    ]:
+        value = ProgramValue(
+            Storage(storage), _shape(shape), _dtype(dtype), offset, None, alias_of, alias_offset
+        )
+        value.dynamic_shape = _shape(dynamic_shape)
+        if size_expr is not None:
+            value.size_expr = SizeExpr(size_expr[0], tuple(size_expr[1:]))
         if constant is not None:
-            where, sizes, kind = constant
-            value.constant = _constant(where, sizes, kind, weights)
+            location, sizes, kind = constant
+            value.constant = _constant(location, sizes, kind, read_constant)
         program.values.append(value)
-    program.steps = [_read_step(step, weights, make_run) for step in found["steps"]]
-    for ports, written in ((program.inputs, found["inputs"]), (program.outputs, found["outputs"])):
-        for name, value, shape, dtype in written:
-            ports.append(Port(name, value, _shape(shape), _dtype(dtype)))
+    program.steps = [_step_from_json(step, read_constant, load_operator) for step in data["steps"]]
+    for specs, serialised in ((program.inputs, data["inputs"]), (program.outputs, data["outputs"])):
+        for name, value, shape, dtype in serialised:
+            specs.append(TensorSpec(name, value, _shape(shape), _dtype(dtype)))
     return program
 
 
 def _constant(
-    where: int | str | Sequence[str], sizes: Sequence[int], name: str, weights: Weigh
+    location: int | str | Sequence[str], sizes: Sequence[int], name: str, read_constant: ReadConstant
 ) -> npt.NDArray[np.generic]:
-    type_ = np.dtype(getattr(ml_dtypes, name, name))
-    if not isinstance(where, int | str):
-        return _from_texts(where).reshape(sizes)
-    size = int(np.prod(sizes, dtype=np.int64)) * type_.itemsize
-    return np.asarray(weights(where, size)).view(type_).reshape(sizes)
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    if not isinstance(location, int | str):
+        return _strings_from_json(location).reshape(sizes)
+    size = int(np.prod(sizes, dtype=np.int64)) * dtype.itemsize
+    return np.asarray(read_constant(location, size)).view(dtype).reshape(sizes)
 
 
-def _read_step(found: Mapping[str, Any], weights: Weigh, make_run: MakeRun | None) -> Step:
-    if "function" in found:
-        checks = [Check(*check) for check in found["checks"]]
-        return NativeStep(found["function"], found["kernels"], checks, found["node"])
-    if "model" in found:
-        if make_run is None:
-            raise XonncError(f"{found['node']}: nobody computes {found['operator']}")
-        content = b64decode(found["model"])
-        places = found["reads"], found["writes"]
+def _step_from_json(
+    data: Mapping[str, Any], read_constant: ReadConstant, load_operator: LoadOperator | None
+) -> ProgramStep:
+    if "function" in data:
+        checks = [RangeCheck(*check) for check in data["checks"]]
+        return NativeStep(data["function"], data["kernels"], checks, data["node"])
+    if "model" in data:
+        if load_operator is None:
+            raise XonncError(
+                f"{data['node']}: {data['operator']} needs the ONNX reference evaluator, "
+                "which this format does not allow"
+            )
+        content = b64decode(data["model"])
+        indices = data["reads"], data["writes"]
         return HostStep(
-            found["operator"], found["node"], found["reason"], make_run(content), *places, lambda: content
+            data["operator"], data["node"], data["reason"], load_operator(content), *indices, lambda: content
         )
     return SessionStep(
-        found["operator"],
-        found["node"],
-        found["settings"],
-        found["reads"],
-        found["writes"],
-        [Body(program_of(body["program"], weights, make_run), body["captured"]) for body in found["bodies"]],
+        data["operator"],
+        data["node"],
+        data["settings"],
+        data["reads"],
+        data["writes"],
+        [
+            BodyProgram(program_from_json(body["program"], read_constant, load_operator), body["captured"])
+            for body in data["bodies"]
+        ],
     )
 
 
@@ -237,5 +252,5 @@ def _shape(sizes: Sequence[int] | None) -> tuple[int, ...] | None:
 
 
 def _dtype(name: str | None) -> np.dtype[np.generic] | None:
-    """A type by its name, those of `ml_dtypes` too."""
+    """Return a dtype by name, including those of `ml_dtypes`."""
     return None if name is None else np.dtype(getattr(ml_dtypes, name, name))

@@ -1,9 +1,9 @@
 """
-A compiled program as a folder: graph, library and parameters, each a file of its own.
+Format of a compiled program as a folder of three files: graph, library and parameters.
 
-| file | what |
+| file | content |
 |---|---|
-| `graph.json` | values, steps, inputs, outputs; for which processor; what the other two files have to be |
+| `graph.json` | values, steps, inputs, outputs; processor; digests of the other two files |
 | `library.o` | the machine code of the steps |
 | `parameters.weight` | the constants, in the layout of `formats/native/weights.py` |
 """
@@ -20,12 +20,12 @@ from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_writes
 from xonnc.formats.native.program import HostStep, Program
 from xonnc.formats.native.program_json import (
-    can_describe,
+    constants_in,
     constants_of,
-    described,
     has_strings,
-    program_of,
-    weights_in,
+    is_serializable,
+    program_from_json,
+    program_to_json,
 )
 from xonnc.formats.native.weights import Weights, read_weights
 
@@ -36,8 +36,8 @@ VERSION = 2
 
 
 @dataclass(frozen=True)
-class Saved:
-    """A program, the machine code of its steps, and what that is made for."""
+class SavedProgram:
+    """A program, the machine code of its steps, and the processor and number of threads it is for."""
 
     program: Program
     code: bytes
@@ -45,19 +45,19 @@ class Saved:
     threads: int
 
 
-def write_saved(folder: Path, saved: Saved) -> list[Path]:
+def write_saved(folder: Path, saved: SavedProgram) -> list[Path]:
     """
-    Writes the three files, each through a temporary one; gives them.
+    Write the three files atomically and return their paths.
 
-    Raises `XonncError` for a program with host calls or strings, which are Python's.
+    Raises `XonncError` for a program with host steps or string tensors, which need Python.
     """
     program = saved.program
-    if not can_describe(program) or has_strings(program):
-        hosts = [step.node or step.operator for step in program.every_step() if isinstance(step, HostStep)]
-        what = f"{hosts[0]} is computed by the ONNX reference" if hosts else "it has strings"
+    if not is_serializable(program) or has_strings(program):
+        hosts = [step.node or step.operator for step in program.walk_steps() if isinstance(step, HostStep)]
+        reason = f"{hosts[0]} is computed by the ONNX reference" if hosts else "it has strings"
         raise XonncError(
-            f"{folder}: only native code can be saved, but {what}; a model that is compiled for each set of "
-            "sizes is saved for those that it ran with last"
+            f"{folder}: only native code can be saved, but {reason}; a model that is compiled for each "
+            "set of input shapes is saved for those of its last run"
         )
     weights = Weights(constants_of(program))
     content: dict[str, object] = {
@@ -67,24 +67,24 @@ def write_saved(folder: Path, saved: Saved) -> list[Path]:
         "threads": saved.threads,
         "library": sha256(saved.code).hexdigest(),
         "parameters": {"bytes": weights.size, "identity": f"{weights.identity:016x}"},
-        "program": described(program, iter(weights.offsets)),
+        "program": program_to_json(program, iter(weights.offsets)),
     }
     text = json.dumps(content | {"digest": _digest(content)}, indent=1)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / name for name in (PARAMETERS, LIBRARY, GRAPH)]
-    # The graph is last: it alone makes a folder of files a program.
+    # The graph is written last: a folder without it is not a program, so an interrupted write leaves none.
     with atomic_writes() as files:
         with files.open(paths[0]) as file:
             file.writelines(weights.file_pieces())
-        for path, held in zip(paths[1:], (saved.code, text.encode()), strict=True):
+        for path, data in zip(paths[1:], (saved.code, text.encode()), strict=True):
             with files.open(path) as file:
-                file.write(held)
+                file.write(data)
     return paths[::-1]
 
 
-def read_saved(folder: Path) -> Saved:
+def read_saved(folder: Path) -> SavedProgram:
     """
-    Reads what `write_saved` writes; constants stay in their file until they are used.
+    Read what `write_saved` writes; constants are memory-mapped.
 
     Raises `XonncError` for files that are missing or damaged, or do not belong together.
     """
@@ -93,11 +93,11 @@ def read_saved(folder: Path) -> Saved:
     library = folder / LIBRARY
     code = _read(library)
     if sha256(code).hexdigest() != found["library"]:
-        raise XonncError(f"{library}: damaged, or not the one that {GRAPH} was saved with")
+        raise XonncError(f"{library}: damaged, or not the file that {GRAPH} was saved with")
     parameters = found["parameters"]
     weights = read_weights(folder / PARAMETERS, parameters["bytes"], int(parameters["identity"], 16))
-    return Saved(
-        program_of(found["program"], weights_in(weights)), code, found["processor"], found["threads"]
+    return SavedProgram(
+        program_from_json(found["program"], constants_in(weights)), code, found["processor"], found["threads"]
     )
 
 
@@ -106,9 +106,9 @@ def _graph(path: Path) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(_read(path))
         digest = found.pop("digest")
     except (ValueError, KeyError, AttributeError, TypeError):
-        raise XonncError(f"{path}: no graph of a saved program") from None
+        raise XonncError(f"{path}: not the graph of a saved program") from None
     if found.get("kind") != KIND or found.get("version") != VERSION:
-        raise XonncError(f"{path}: no graph of a saved program, or one of another version")
+        raise XonncError(f"{path}: not the graph of a saved program, or of another version")
     if _digest(found) != digest:
         raise XonncError(f"{path}: the graph is damaged")
     return found
@@ -122,5 +122,5 @@ def _read(path: Path) -> bytes:
 
 
 def _digest(content: dict[str, Any]) -> str:
-    """Of the content however it is spaced."""
+    """SHA-256 of the content in a canonical spelling, independent of whitespace."""
     return sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -1,18 +1,18 @@
 """
-A compiled program with its machine code and constants as one file.
+Format of a compiled program with its machine code and constants in one file, as the cache stores it.
 
-| bytes | what |
+| bytes | content |
 |---|---|
 | 0 | `XONNCEXE` |
-| 8 | version of the layout, 32 bits |
+| 8 | format version, 32 bits |
 | 12 | CRC-32 of the constants |
-| 16 | bytes of description, of machine code and of constants, 64 bits each |
+| 16 | sizes of description, machine code and constants in bytes, 64 bits each |
 | 40 | the first 24 bytes of the SHA-256 of bytes 0 to 39, description and code |
-| 64 | the description, JSON; the machine code; from the next multiple of 64 on the constants |
+| 64 | the description (JSON); the machine code; the constants, aligned to 64 bytes |
 
-Constants may be in files of their own, which many programs have in common (`Apart`).
+Large constants may be in separate files that several programs share (`ExternalConstants`).
 
-What is read is checked before it is used: machine code that is damaged must not run.
+Reading checks the digests before anything is used: damaged machine code must not run.
 """
 
 from __future__ import annotations
@@ -32,111 +32,124 @@ import numpy.typing as npt
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.native.program import Program
-from xonnc.formats.native.program_json import MakeRun, constants_of, described, program_of, weights_in
+from xonnc.formats.native.program_json import (
+    LoadOperator,
+    constants_in,
+    constants_of,
+    program_from_json,
+    program_to_json,
+)
 from xonnc.formats.native.weights import Weights
 
 MAGIC = b"XONNCEXE"
-VERSION = 4
-HEADER = 64
-NUMBERS = struct.Struct("<8sIIQQQ")
+VERSION = 5
+HEADER_BYTES = 64
+HEADER_FIELDS = struct.Struct("<8sIIQQQ")
 
 
 @dataclass(frozen=True)
-class Stored:
-    """A program, the machine code of its steps (empty if it has none), and its steering inputs."""
+class StoredProgram:
+    """A program, the machine code of its steps (empty if it has none), and its shape-determining inputs."""
 
     program: Program
     code: bytes
-    steering: Sequence[str]
+    shape_determining: Sequence[str]
 
 
-class Apart(Protocol):
-    """Constants in files of their own."""
+class ExternalConstants(Protocol):
+    """Storage of constants in separate files."""
 
     def write(self, array: npt.NDArray[np.generic]) -> str | None:
-        """Writes a constant, if it is to be apart; the name of its file."""
+        """Write a constant and return the name of its file; `None` to store it inline."""
         ...
 
     def read(self, name: str, size: int) -> npt.NDArray[np.uint8]:
-        """The bytes of a file, of which there have to be `size`; raises `XonncError` if it is damaged."""
+        """Return the `size` bytes of a file; raise `XonncError` if it is damaged."""
         ...
 
 
-class Nothing:
-    """No constant is apart."""
+class NoExternalConstants:
+    """Store every constant inline."""
 
     def write(self, array: npt.NDArray[np.generic]) -> str | None:
-        """None is."""
+        """Store it inline."""
         return None
 
     def read(self, name: str, size: int) -> npt.NDArray[np.uint8]:
-        """None is there."""
+        """Raise `XonncError`: there are no external constants."""
         raise XonncError(f"{name}: no such constants")
 
 
-def write_stored(path: Path, stored: Stored, apart: Apart | None = None) -> None:
-    """Writes a program that can be stored, through a temporary file; some constants may be `apart`."""
-    apart = apart or Nothing()
+def write_stored(path: Path, stored: StoredProgram, external: ExternalConstants | None = None) -> None:
+    """Write a serialisable program atomically; `external` may store some constants in separate files."""
+    external = external or NoExternalConstants()
     arrays = constants_of(stored.program)
-    names = [apart.write(array) for array in arrays]
+    names = [external.write(array) for array in arrays]
     weights = Weights([array for array, name in zip(arrays, names, strict=True) if name is None])
     starts = iter(weights.offsets)
-    places = [next(starts) if name is None else name for name in names]
-    content = described(stored.program, iter(places)) | {"steering": list(stored.steering)}
+    locations = [next(starts) if name is None else name for name in names]
+    content = program_to_json(stored.program, iter(locations)) | {
+        "shape_determining": list(stored.shape_determining)
+    }
     description = json.dumps(content, separators=(",", ":")).encode()
-    sum_ = 0
+    checksum = 0
     for piece in weights.pieces():
-        sum_ = zlib.crc32(piece, sum_)
-    numbers = NUMBERS.pack(MAGIC, VERSION, sum_, len(description), len(stored.code), weights.size)
-    digest = _digest(numbers, description, stored.code)
-    # Nothing is lost with a program that a loss of power damages: it is compiled again. Machine code that
-    # others may write to would not be run.
+        checksum = zlib.crc32(piece, checksum)
+    header = HEADER_FIELDS.pack(MAGIC, VERSION, checksum, len(description), len(stored.code), weights.size)
+    digest = _digest(header, description, stored.code)
+    # No fsync: a file that a power loss damages fails its digest and is compiled again. Mode 0600: machine
+    # code that other users may write to is not trusted on reading.
     with atomic_write(path, sync=False, mode=0o600) as file:
-        for piece in (numbers, digest, description, stored.code):
+        for piece in (header, digest, description, stored.code):
             file.write(piece)
-        file.write(bytes(-(len(description) + len(stored.code)) % HEADER))
+        file.write(bytes(-(len(description) + len(stored.code)) % HEADER_BYTES))
         for piece in weights.pieces():
             file.write(piece)
 
 
 def read_stored(
-    path: Path, apart: Apart | None = None, file: BinaryIO | None = None, make_run: MakeRun | None = None
-) -> Stored:
+    path: Path,
+    external: ExternalConstants | None = None,
+    file: BinaryIO | None = None,
+    load_operator: LoadOperator | None = None,
+) -> StoredProgram:
     """
-    Reads what `write_stored` writes, from `file` if it is open; constants stay there until they are used.
+    Read what `write_stored` writes, from `file` if it is already open; constants are memory-mapped.
 
-    Raises `XonncError` for a file that is damaged or of another layout.
+    Raises `XonncError` for a file that is damaged or of another format version.
     """
     try:
-        held = np.memmap(file or path, np.uint8, mode="r")
+        data = np.memmap(file or path, np.uint8, mode="r")
     except (OSError, ValueError) as error:
         raise XonncError(f"{path}: cannot be read: {error}") from error
-    head = held[:HEADER].tobytes()
-    if len(head) < HEADER or head[:8] != MAGIC:
-        raise XonncError(f"{path}: no stored program")
-    _, version, sum_, description_size, code_size, weight_size = NUMBERS.unpack_from(head)
-    behind = HEADER + description_size + code_size
-    start = -(-behind // HEADER) * HEADER
-    if version != VERSION or len(held) != start + weight_size:
+    head = data[:HEADER_BYTES].tobytes()
+    if len(head) < HEADER_BYTES or head[:8] != MAGIC:
+        raise XonncError(f"{path}: not a stored program")
+    _, version, checksum, description_size, code_size, weight_size = HEADER_FIELDS.unpack_from(head)
+    code_end = HEADER_BYTES + description_size + code_size
+    start = -(-code_end // HEADER_BYTES) * HEADER_BYTES
+    if version != VERSION or len(data) != start + weight_size:
         raise XonncError(f"{path}: a stored program of another version or size")
-    description = held[HEADER : HEADER + description_size].tobytes()
-    code = held[HEADER + description_size : behind].tobytes()
-    weights = held[start:]
-    if _digest(head[: NUMBERS.size], description, code) != head[NUMBERS.size :]:
+    description = data[HEADER_BYTES : HEADER_BYTES + description_size].tobytes()
+    code = data[HEADER_BYTES + description_size : code_end].tobytes()
+    weights = data[start:]
+    if _digest(head[: HEADER_FIELDS.size], description, code) != head[HEADER_FIELDS.size :]:
         raise XonncError(f"{path}: the stored program is damaged")
-    if zlib.crc32(weights.data) != sum_:
+    if zlib.crc32(weights.data) != checksum:
         raise XonncError(f"{path}: the stored constants are damaged")
     found = json.loads(description)
-    inside, others = weights_in(weights), apart or Nothing()
+    inline, others = constants_in(weights), external or NoExternalConstants()
 
-    def weigh(begin: int | str, size: int) -> npt.NDArray[np.uint8]:
-        return inside(begin, size) if isinstance(begin, int) else others.read(begin, size)
+    def read_constant(begin: int | str, size: int) -> npt.NDArray[np.uint8]:
+        return inline(begin, size) if isinstance(begin, int) else others.read(begin, size)
 
-    return Stored(program_of(found, weigh, make_run), code, found["steering"])
+    return StoredProgram(
+        program_from_json(found, read_constant, load_operator), code, found["shape_determining"]
+    )
 
 
 def _digest(*pieces: bytes) -> bytes:
     digest = sha256()
     for piece in pieces:
         digest.update(piece)
-    return digest.digest()[: HEADER - NUMBERS.size]
+    return digest.digest()[: HEADER_BYTES - HEADER_FIELDS.size]

@@ -1,17 +1,17 @@
 """
-The constants of a compiled model in a file of their own, `.weight`.
+Format of the file of constants of a compiled model, `.weight`.
 
-| bytes | what |
+| bytes | content |
 |---|---|
 | 0 | `XONNCWGT` |
-| 8 | version of the layout, 32 bits: 1 |
-| 12 | bytes before the constants, 32 bits: 64 |
-| 16 | bytes of constants, 64 bits |
-| 24 | identity, 64 bits: the first of the SHA-256 of the constants |
+| 8 | format version, 32 bits: 1 |
+| 12 | header size in bytes, 32 bits: 64 |
+| 16 | size of the constants in bytes, 64 bits |
+| 24 | identity: the first 64 bits of the SHA-256 of the constants |
 | 32 | 0 |
-| 64 | the constants, each at a multiple of 64 bytes |
+| 64 | the constants, each aligned to 64 bytes |
 
-Numbers are little-endian. Code compiled with the file knows size and identity, and takes no other file.
+Integers are little-endian. Compiled code contains size and identity, and refuses any other file.
 """
 
 from __future__ import annotations
@@ -30,65 +30,65 @@ from xonnc.errors import XonncError
 
 MAGIC = b"XONNCWGT"
 VERSION = 1
-HEADER = 64
-"""Bytes before the constants; also what each begins at a multiple of."""
+HEADER_BYTES = 64
+"""Size of the header, and alignment of each constant, in bytes."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Constants one behind the other."""
+    """Constants, concatenated with padding for alignment."""
 
     arrays: Sequence[npt.NDArray[np.generic]]
 
     @cached_property
     def offsets(self) -> Sequence[int]:
-        """Where each constant begins, and behind them where the last ends; in bytes."""
+        """The offset of each constant in bytes, and the end of the last one."""
         offsets = [0]
         for array in self.arrays:
-            offsets.append(offsets[-1] + -(-array.nbytes // HEADER) * HEADER)
+            offsets.append(offsets[-1] + -(-array.nbytes // HEADER_BYTES) * HEADER_BYTES)
         return offsets
 
     @property
     def size(self) -> int:
-        """Bytes of constants."""
+        """Size of the constants in bytes."""
         return self.offsets[-1]
 
     @cached_property
     def identity(self) -> int:
-        """64 bits that tell these constants from others."""
+        """The first 64 bits of the SHA-256 of the constants."""
         digest = sha256()
         for piece in self.pieces():
             digest.update(piece)
         return int.from_bytes(digest.digest()[:8], "little")
 
     def pieces(self) -> Iterator[bytes | memoryview]:
-        """The bytes of all constants, and of the gaps between them."""
+        """Iterate over the bytes of all constants and of the padding between them."""
         for array in self.arrays:
             yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-            yield bytes(-array.nbytes % HEADER)
+            yield bytes(-array.nbytes % HEADER_BYTES)
 
     def file_pieces(self) -> Iterator[bytes | memoryview]:
-        """The content of the file."""
+        """Iterate over the content of the file: header, then constants."""
         yield _header(self.size, self.identity)
         yield from self.pieces()
 
 
 def read_weights(path: Path, size: int, identity: int) -> npt.NDArray[np.uint8]:
     """
-    The constants in a file, which stay there until they are used.
+    Memory-map the constants in a file.
 
-    Raises `XonncError` unless there are `size` bytes of them that say that they are those of `identity`.
+    Raises `XonncError` if the header or the size of the file differs from `size` and `identity`.
     """
     try:
-        held = np.memmap(path, np.uint8, mode="r")
+        data = np.memmap(path, np.uint8, mode="r")
     except (OSError, ValueError) as error:
         raise XonncError(f"{path}: cannot be read: {error}") from error
-    if len(held) < HEADER or held[:HEADER].tobytes() != _header(size, identity):
-        raise XonncError(f"{path}: not this program's constants")
-    if len(held) != HEADER + size:
-        raise XonncError(f"{path}: {len(held) - HEADER} bytes of constants, not {size}")
-    return held[HEADER:]
+    if len(data) < HEADER_BYTES or data[:HEADER_BYTES].tobytes() != _header(size, identity):
+        raise XonncError(f"{path}: not the constants of this program")
+    if len(data) != HEADER_BYTES + size:
+        raise XonncError(f"{path}: {len(data) - HEADER_BYTES} bytes of constants, not {size}")
+    return data[HEADER_BYTES:]
 
 
 def _header(size: int, identity: int) -> bytes:
-    return struct.pack("<8sIIQQ", MAGIC, VERSION, HEADER, size, identity).ljust(HEADER, b"\0")
+    return struct.pack("<8sIIQQ", MAGIC, VERSION, HEADER_BYTES, size, identity).ljust(HEADER_BYTES, b"\0")

@@ -28,7 +28,7 @@ from xonnc.lowering.dla.layer_graph import activation_lower_bound, elementwise_o
 from xonnc.lowering.dla.network_checks import network
 from xonnc.lowering.dla.packing import constant_bytes
 from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
-from xonnc.lowering.memory_planning.offset_assignment import Buffer, MemoryPlan, plan_memory
+from xonnc.lowering.memory_planning.offset_assignment import BufferLifetime, OffsetAssignment, assign_offsets
 from xonnc.targets import NvdlaTarget, load_target
 
 ACTIVATIONS = "activations"
@@ -104,7 +104,7 @@ class _Lifetimes:
         """Bytes of a root."""
         return root_bytes(root, self._target)
 
-    def plan(self) -> tuple[MemoryPlan, dict[SSAValue, tuple[str, int]]]:
+    def plan(self) -> tuple[OffsetAssignment, dict[SSAValue, tuple[str, int]]]:
         """The smaller of two plans, with and without writing in place; and where it puts each root."""
         bound = {*self.inputs, *self.outputs}
         roots = [root for root in self._touches if root not in bound]
@@ -114,19 +114,19 @@ class _Lifetimes:
 
     def _plan(
         self, roots: list[SSAValue], hosts: dict[SSAValue, SSAValue]
-    ) -> tuple[MemoryPlan, dict[SSAValue, tuple[str, int]]]:
+    ) -> tuple[OffsetAssignment, dict[SSAValue, tuple[str, int]]]:
         groups: dict[SSAValue, list[SSAValue]] = {}
         for root in roots:
             groups.setdefault(_last_host(root, hosts), []).append(root)
         buffers = [
-            Buffer(
+            BufferLifetime(
                 max(self.size(root) for root in group),
                 min(self._touches[root][0] for root in group),
                 max(self._touches[root][-1] for root in group),
             )
             for group in groups.values()
         ]
-        plan = plan_memory(buffers)
+        plan = assign_offsets(buffers)
         places = {
             root: (ACTIVATIONS, offset)
             for group, offset in zip(groups.values(), plan.offsets, strict=True)

@@ -10,15 +10,15 @@ from xonnc.dialects.dla.engines import SdpOp
 from xonnc.dialects.dla.types import cube_of, shape_of
 from xonnc.lowering.dla.fused_layers import VIEW_OPS, FusedLayer, fused_layers
 from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
-from xonnc.lowering.memory_planning.scheduling import Order, Step, best_order
+from xonnc.lowering.memory_planning.scheduling import Schedule, ScheduleStep, min_peak_schedule
 from xonnc.targets import NvdlaTarget
 
 
-def best_layer_order(block: Block, target: NvdlaTarget) -> tuple[list[FusedLayer], Order]:
+def best_layer_order(block: Block, target: NvdlaTarget) -> tuple[list[FusedLayer], Schedule]:
     """The chains of a block, and the order of them that keeps least activations alive."""
     layers = list(fused_layers(block))
     graph = _LayerGraph(block, target, layers)
-    return layers, best_order(graph.steps(), graph.sizes, frozenset())
+    return layers, min_peak_schedule(graph.steps(), graph.sizes, frozenset())
 
 
 def activation_lower_bound(block: Block, target: NvdlaTarget) -> int:
@@ -31,7 +31,7 @@ def activation_lower_bound(block: Block, target: NvdlaTarget) -> int:
     """
     graph = _LayerGraph(block, target, list(fused_layers(block)))
     graph.merge_partial_writes()
-    return best_order(graph.steps(), graph.sizes, frozenset()).lower_bound
+    return min_peak_schedule(graph.steps(), graph.sizes, frozenset()).lower_bound
 
 
 class _LayerGraph:
@@ -97,11 +97,11 @@ class _LayerGraph:
         places = [(view.offset, view.line_stride, view.surface_stride) for view in views]
         return places[0] == places[1]
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[ScheduleStep]:
         """A step for each chain."""
         writer = {layer.result: index for index, layer in enumerate(self._units)}
         return [
-            Step(
+            ScheduleStep(
                 tuple(sorted({writer[value] for value in _read(layer) if value in writer})),
                 tuple(sorted(self._touched(layer))),
                 tuple(self._pairs(layer)),

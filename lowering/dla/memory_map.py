@@ -13,7 +13,7 @@ from xonnc.lowering.dla.dla_allocate import ACTIVATIONS
 from xonnc.lowering.dla.fused_layers import fused_layers
 from xonnc.lowering.dla.layer_graph import view_sources
 from xonnc.lowering.dla.network_checks import bytes_of, network
-from xonnc.lowering.memory_planning.memory_map import MemoryMap, Placed
+from xonnc.lowering.memory_planning.memory_map import MemoryMap, PlacedBuffer
 from xonnc.targets import NvdlaTarget
 
 
@@ -26,7 +26,9 @@ def memory_map(module: ModuleOp, target: NvdlaTarget) -> MemoryMap:
         for value in (layer.result, *(shown for cube in layer.cubes for shown in view_sources(cube))):
             lasts[value] = step
     buffers = tuple(
-        Placed(describe(layer.ops[-1]), step, lasts[layer.result], type_.offset.data, bytes_of(type_, target))
+        PlacedBuffer(
+            describe(layer.ops[-1]), step, lasts[layer.result], type_.offset.data, bytes_of(type_, target)
+        )
         for step, layer in enumerate(layers)
         if isinstance(type_ := layer.result.type, SurfaceType) and type_.memory.data == ACTIVATIONS
     )

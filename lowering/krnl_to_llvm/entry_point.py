@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from xonnc.lowering.native.value_locations import Layout, Spot
+from xonnc.lowering.native.value_locations import MemoryLayout, ValueLocation
 
 
-def entry_text(functions: Sequence[str], layout: Layout) -> str:
+def entry_text(functions: Sequence[str], layout: MemoryLayout) -> str:
     """
     `int xonnc_main(weights, arena, inputs, outputs, sizes)`: 0, or the number of the bounds that do not hold.
 
@@ -17,39 +17,43 @@ def entry_text(functions: Sequence[str], layout: Layout) -> str:
     lines = [
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         "define internal i32 @xonnc_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs, ptr %sizes) {",
-        f"  %table = alloca [{max(1, len(layout.spots))} x ptr], align 16",
+        f"  %table = alloca [{max(1, len(layout.locations))} x ptr], align 16",
     ]
-    for place, spot in enumerate(layout.spots):
+    for place, location in enumerate(layout.locations):
         # A size lies in the table itself.
-        lines += _size(spot, f"value{place}") if spot.base == "sizes" else _pointer(spot, f"value{place}")
+        lines += (
+            _size(location, f"value{place}")
+            if location.base == "sizes"
+            else _pointer(location, f"value{place}")
+        )
         lines += [
             f"  %slot{place} = getelementptr inbounds ptr, ptr %table, i64 {place}",
             f"  store ptr %value{place}, ptr %slot{place}",
         ]
     lines += [f"  call void @{function}(ptr %table)" for function in functions]
     for number, copy in enumerate(layout.copies):
-        lines += _pointer(Spot("outputs", 0, copy.output), f"to{number}")
+        lines += _pointer(ValueLocation("outputs", 0, copy.output), f"to{number}")
         lines += _pointer(copy.source, f"from{number}")
         size = str(copy.size)
-        if copy.is_open:
+        if copy.is_dynamic:
             size = f"%bytes{number}"
             lines += _number(copy.size, f"bytes{number}")
         lines.append(
             f"  call void @llvm.memcpy.p0.p0.i64(ptr %to{number}, ptr %from{number}, i64 {size}, i1 false)"
         )
     lines.append("  %failed0 = add i32 0, 0")
-    for number, bounds in enumerate(layout.bounds, 1):
+    for number, check in enumerate(layout.bounds_checks, 1):
         lines += [
-            *_pointer(bounds.spot, f"least{number}"),
+            *_pointer(check.location, f"least{number}"),
             f"  %most{number} = getelementptr inbounds i64, ptr %least{number}, i64 1",
             f"  %low{number} = load i64, ptr %least{number}",
             f"  %high{number} = load i64, ptr %most{number}",
-            f"  %below{number} = icmp slt i64 %low{number}, {bounds.least}",
-            f"  %above{number} = icmp sgt i64 %high{number}, {bounds.most}",
+            f"  %below{number} = icmp slt i64 %low{number}, {check.low}",
+            f"  %above{number} = icmp sgt i64 %high{number}, {check.high}",
             f"  %wrong{number} = or i1 %below{number}, %above{number}",
             f"  %failed{number} = select i1 %wrong{number}, i32 {number}, i32 %failed{number - 1}",
         ]
-    return "\n".join([*lines, f"  ret i32 %failed{len(layout.bounds)}", "}", ""])
+    return "\n".join([*lines, f"  ret i32 %failed{len(layout.bounds_checks)}", "}", ""])
 
 
 def _number(place: int, name: str) -> list[str]:
@@ -60,28 +64,28 @@ def _number(place: int, name: str) -> list[str]:
     ]
 
 
-def _size(spot: Spot, name: str) -> list[str]:
+def _size(location: ValueLocation, name: str) -> list[str]:
     """The lines that make `%name` a size as what a slot of the table holds."""
-    return [*_number(spot.number, f"{name}.size"), f"  %{name} = inttoptr i64 %{name}.size to ptr"]
+    return [*_number(location.index, f"{name}.size"), f"  %{name} = inttoptr i64 %{name}.size to ptr"]
 
 
-def _pointer(spot: Spot, name: str) -> list[str]:
-    """The lines that make `%name` the address of a spot."""
-    base = spot.base
+def _pointer(location: ValueLocation, name: str) -> list[str]:
+    """The lines that make `%name` the address of a location."""
+    base = location.base
     lines: list[str] = []
-    if spot.start is not None:
+    if location.dynamic_offset is not None:
         base = f"{name}.part"
         lines = [
-            *_number(spot.start, f"{name}.start"),
+            *_number(location.dynamic_offset, f"{name}.start"),
             f"  %{base} = getelementptr inbounds i8, ptr %arena, i64 %{name}.start",
         ]
     if base in ("inputs", "outputs"):
         base = f"{name}.whole"
         lines = [
-            f"  %{name}.at = getelementptr inbounds ptr, ptr %{spot.base}, i64 {spot.number}",
+            f"  %{name}.at = getelementptr inbounds ptr, ptr %{location.base}, i64 {location.index}",
             f"  %{base} = load ptr, ptr %{name}.at",
         ]
-    return [*lines, f"  %{name} = getelementptr inbounds i8, ptr %{base}, i64 {spot.offset}"]
+    return [*lines, f"  %{name} = getelementptr inbounds i8, ptr %{base}, i64 {location.offset}"]
 
 
 def weights_text(file: Path, symbol: str) -> str:

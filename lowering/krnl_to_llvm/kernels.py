@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.types import tensor_type
 from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter, lowered_type, returned_type
 from xonnc.lowering.krnl_to_llvm.loops import BodyEmitter
-from xonnc.lowering.native.read_program import Branch, KernelCall, Part, Repeat, Row
+from xonnc.lowering.native.read_program import CallSequence, Conditional, KernelCall, KernelGroup, WhileLoop
 
 
 def emit_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:
@@ -61,7 +61,7 @@ def emit_global(held: GlobalOp) -> llvm.GlobalOp:
     return llvm.GlobalOp(element, name, "internal", constant=True, value=value, alignment=alignment)
 
 
-def emit_steps(name: str, row: Row) -> llvm.FuncOp:
+def emit_steps(name: str, row: CallSequence) -> llvm.FuncOp:
     """A function that runs a row; its argument points to the table of all buffers' pointers."""
     region = Region(Block(arg_types=[POINTER]))
     to = Emitter(region)
@@ -76,7 +76,7 @@ def declaration(name: str) -> llvm.FuncOp:
     return llvm.FuncOp(name, llvm.LLVMFunctionType([POINTER]), linkage=llvm.LinkageAttr("external"))
 
 
-def _emit_row(to: Emitter, table: SSAValue, row: Row) -> None:
+def _emit_row(to: Emitter, table: SSAValue, row: CallSequence) -> None:
     for step in row:
         match step:
             case KernelCall():
@@ -86,15 +86,15 @@ def _emit_row(to: Emitter, table: SSAValue, row: Row) -> None:
                     else _size(to, table, step.iterations_parameter)
                 )
                 _call(to, step, table, [to.number(0), end])
-            case Part():
+            case KernelGroup():
                 to.do(llvm.CallOp(step.function, table))
-            case Branch():
+            case Conditional():
                 _emit_branch(to, table, step)
-            case Repeat():
+            case WhileLoop():
                 _emit_repeat(to, table, step)
 
 
-def _emit_branch(to: Emitter, table: SSAValue, step: Branch) -> None:
+def _emit_branch(to: Emitter, table: SSAValue, step: Conditional) -> None:
     holds = _holds(to, table, step.condition)
     then, otherwise, behind = Block(), Block(), Block()
     to.do(llvm.CondBrOp(holds, then, [], otherwise, []))
@@ -105,7 +105,7 @@ def _emit_branch(to: Emitter, table: SSAValue, step: Branch) -> None:
     to.enter(behind)
 
 
-def _emit_repeat(to: Emitter, table: SSAValue, step: Repeat) -> None:
+def _emit_repeat(to: Emitter, table: SSAValue, step: WhileLoop) -> None:
     head, inside, behind = Block(), Block(), Block()
     to.do(llvm.BrOp(head))
     to.enter(head)
@@ -138,8 +138,8 @@ def emit_step(name: str, step: KernelCall) -> llvm.FuncOp:
 
 
 def _call(to: Emitter, step: KernelCall, table: SSAValue, turns: Sequence[SSAValue]) -> None:
-    pointers = [to.add(llvm.LoadOp(_slot(to, table, place), POINTER)) for place in step.places]
-    sizes = [_size(to, table, place) for place in step.sizes]
+    pointers = [to.add(llvm.LoadOp(_slot(to, table, place), POINTER)) for place in step.buffers]
+    sizes = [_size(to, table, place) for place in step.size_values]
     takes_range = step.iterations or step.iterations_parameter is not None
     to.do(llvm.CallOp(step.kernel, *pointers, *sizes, *(turns if takes_range else ())))
 

@@ -12,16 +12,18 @@ from xdsl.dialects.func import FuncOp
 
 from xonnc.lowering.krnl_to_llvm.kernels import declaration, emit_kernel, emit_step, emit_steps
 from xonnc.lowering.krnl_to_llvm.thread_pool import pool_text, step_name
-from xonnc.lowering.native.read_program import KernelCall, Row, Steps, in_parts
+from xonnc.lowering.native.read_program import CallSequence, KernelCall, StepFunctions, split_kernel_groups
 
 
-def llvm_module(kernels: Iterable[FuncOp], steps: Steps, vector_bytes: int, threads: int = 1) -> ModuleOp:
+def llvm_module(
+    kernels: Iterable[FuncOp], steps: StepFunctions, vector_bytes: int, threads: int = 1
+) -> ModuleOp:
     """Kernels, and the functions that run rows of them or, with several threads, one each."""
     functions = [emit_kernel(kernel, vector_bytes) for kernel in kernels]
     return ModuleOp([*functions, *step_functions(steps, threads)])
 
 
-def step_functions(steps: Steps, threads: int = 1) -> list[llvm.FuncOp]:
+def step_functions(steps: StepFunctions, threads: int = 1) -> list[llvm.FuncOp]:
     """The functions that run rows of kernels or, with several threads, one kernel each."""
     if threads == 1:
         return [emit_steps(name, row) for name, row in steps]
@@ -34,23 +36,23 @@ def step_functions(steps: Steps, threads: int = 1) -> list[llvm.FuncOp]:
     return [*functions, *(emit_steps(name, row) for name, row in controlled)]
 
 
-def _shared(steps: Steps) -> tuple[list[tuple[str, Sequence[KernelCall]]], Steps]:
+def _shared(steps: StepFunctions) -> tuple[list[tuple[str, Sequence[KernelCall]]], StepFunctions]:
     """Rows of calls alone, which threads share out; rows with branches and loops that run such."""
     shared: list[tuple[str, Sequence[KernelCall]]] = []
-    controlled: list[tuple[str, Row]] = []
+    controlled: list[tuple[str, CallSequence]] = []
     for name, row in steps:
         calls = [step for step in row if isinstance(step, KernelCall)]
         if len(calls) == len(row):
             shared.append((name, calls))
         else:
             parts: list[tuple[str, Sequence[KernelCall]]] = []
-            controlled.append((name, in_parts(name, row, parts)))
+            controlled.append((name, split_kernel_groups(name, row, parts)))
             shared += parts
     return shared, controlled
 
 
 def llvm_text(
-    module: ModuleOp, steps: Steps = (), threads: int = 1, triple: str = "", *, is_local: bool = False
+    module: ModuleOp, steps: StepFunctions = (), threads: int = 1, triple: str = "", *, is_local: bool = False
 ) -> str:
     """
     A module of the llvm dialect as LLVM IR; with several threads, the pool and its steps behind it.

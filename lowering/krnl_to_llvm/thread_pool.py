@@ -46,7 +46,7 @@ def _table(name: str, row: Sequence[KernelCall], threads: int) -> str:
     settled: list[str] = []
     for place, step in enumerate(row):
         size = max(1, step.iterations // (PARTS * threads))
-        parts = 0 if step.iterations < 2 or step.size < SMALLEST else -(-step.iterations // size)
+        parts = 0 if step.iterations < 2 or step.buffer_bytes < SMALLEST else -(-step.iterations // size)
         lines.append(
             f"  %step {{ ptr @{step_name(name, place)}, i64 {step.iterations}, i64 {size}, i64 {parts} }}"
         )

@@ -15,7 +15,7 @@ MAX_ROWS = 24
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedBuffer:
     """A buffer of `size` bytes from `offset`, which holds something from step `first` to step `last`."""
 
     name: str
@@ -40,7 +40,7 @@ class MemoryMap:
     """
 
     steps: Sequence[str]
-    buffers: Sequence[Placed]
+    buffers: Sequence[PlacedBuffer]
     size: int
     peak: int | None = None
     lower_bound: int | None = None
@@ -58,7 +58,7 @@ class MemoryMap:
         """The first step in which most is alive."""
         return max(range(len(self.steps)), key=lambda step: (self.alive(step), -step), default=0)
 
-    def is_in_place(self, buffer: Placed) -> bool:
+    def is_in_place(self, buffer: PlacedBuffer) -> bool:
         """Whether a buffer is written where another lies that is read in the same step for the last time."""
         return any(
             other.last == buffer.first and other.offset == buffer.offset

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-SEARCH_STEPS = 200
+MAX_SEARCH_STEPS = 200
 """Reordered placements tried at most once the fixed orders miss the bound; about a millisecond each."""
 
 
 @dataclass(frozen=True)
-class Buffer:
+class BufferLifetime:
     """`size` bytes that hold something from step `first` to step `last`, both included."""
 
     size: int
@@ -21,7 +21,7 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class MemoryPlan:
+class OffsetAssignment:
     """
     `offsets[i]` is buffer i's place; `size` is what the plan takes; no plan takes less than `peak`, the most
     bytes that are alive in a step.
@@ -32,7 +32,7 @@ class MemoryPlan:
     peak: int
 
 
-def live_set_bound(buffers: Sequence[Buffer]) -> int:
+def peak_live_bytes(buffers: Sequence[BufferLifetime]) -> int:
     """The most bytes that are alive in any one step: no plan can be smaller."""
     changes = sorted(
         chain.from_iterable(
@@ -46,7 +46,7 @@ def live_set_bound(buffers: Sequence[Buffer]) -> int:
     return peak
 
 
-def plan_memory(buffers: Sequence[Buffer], max_placed: int | None = None) -> MemoryPlan:
+def assign_offsets(buffers: Sequence[BufferLifetime], max_placed: int | None = None) -> OffsetAssignment:
     """
     Places every buffer so that two whose lifetimes meet never overlap, and keeps the smallest plan found.
 
@@ -54,30 +54,32 @@ def plan_memory(buffers: Sequence[Buffer], max_placed: int | None = None) -> Mem
     search moves the buffers at the top to the front of the order. In all its tries together it places
     `max_placed` buffers at most. The same buffers always give the same plan.
     """
-    bound = live_set_bound(buffers)
-    neighbours = _neighbours(buffers)
+    bound = peak_live_bytes(buffers)
+    neighbours = _interference_graph(buffers)
     best_order: list[int] = []
     best: tuple[int, ...] = ()
     best_size = -1
     for order in _orders(buffers):
-        offsets = _place(buffers, neighbours, order)
-        size = _extent(buffers, offsets)
+        offsets = _place_greedily(buffers, neighbours, order)
+        size = _total_size(buffers, offsets)
         if best_size < 0 or size < best_size:
             best_order, best, best_size = order, offsets, size
     generator = random.Random(0)
-    tries = SEARCH_STEPS if max_placed is None else min(SEARCH_STEPS, max_placed // max(1, len(buffers)))
+    tries = (
+        MAX_SEARCH_STEPS if max_placed is None else min(MAX_SEARCH_STEPS, max_placed // max(1, len(buffers)))
+    )
     for _ in range(tries):
         if best_size <= bound:
             break
         order = _reordered(buffers, best, best_order, best_size, generator)
-        offsets = _place(buffers, neighbours, order)
-        size = _extent(buffers, offsets)
+        offsets = _place_greedily(buffers, neighbours, order)
+        size = _total_size(buffers, offsets)
         if size <= best_size:
             best_order, best, best_size = order, offsets, size
-    return MemoryPlan(best, max(best_size, 0), bound)
+    return OffsetAssignment(best, max(best_size, 0), bound)
 
 
-def _neighbours(buffers: Sequence[Buffer]) -> list[list[int]]:
+def _interference_graph(buffers: Sequence[BufferLifetime]) -> list[list[int]]:
     """The buffers that are alive in some step in which each is."""
     found: list[list[int]] = [[] for _ in buffers]
     alive: list[int] = []
@@ -90,7 +92,7 @@ def _neighbours(buffers: Sequence[Buffer]) -> list[list[int]]:
     return found
 
 
-def _orders(buffers: Sequence[Buffer]) -> list[list[int]]:
+def _orders(buffers: Sequence[BufferLifetime]) -> list[list[int]]:
     indexes = range(len(buffers))
     keys: tuple[Callable[[int], tuple[int, ...]], ...] = (
         lambda i: (-buffers[i].size, buffers[i].first, i),
@@ -101,7 +103,9 @@ def _orders(buffers: Sequence[Buffer]) -> list[list[int]]:
     return [sorted(indexes, key=key) for key in keys]
 
 
-def _place(buffers: Sequence[Buffer], neighbours: list[list[int]], order: Sequence[int]) -> tuple[int, ...]:
+def _place_greedily(
+    buffers: Sequence[BufferLifetime], neighbours: list[list[int]], order: Sequence[int]
+) -> tuple[int, ...]:
     offsets = [-1] * len(buffers)
     for index in order:
         taken = sorted(
@@ -121,12 +125,12 @@ def _tightest_gap(taken: Sequence[tuple[int, int]], size: int) -> int:
     return end if best is None else best[1]
 
 
-def _extent(buffers: Sequence[Buffer], offsets: Sequence[int]) -> int:
+def _total_size(buffers: Sequence[BufferLifetime], offsets: Sequence[int]) -> int:
     return max((offset + buffer.size for offset, buffer in zip(offsets, buffers, strict=True)), default=0)
 
 
 def _reordered(
-    buffers: Sequence[Buffer],
+    buffers: Sequence[BufferLifetime],
     offsets: Sequence[int],
     order: Sequence[int],
     size: int,

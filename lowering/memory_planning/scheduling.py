@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-MAX_TRIED = 20_000
+MAX_EXPANSIONS = 20_000
 """Steps that the search tries, after one set of steps or another; about 3 microseconds each."""
 
 
 @dataclass(frozen=True)
-class Step:
+class ScheduleStep:
     """
     Layers that run as one: the steps they `need` before them and the numbers of the buffers they touch.
 
@@ -31,18 +31,18 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Order:
-    """An order of steps, its `peak`, and the bytes below which the peak of no order lies."""
+class Schedule:
+    """An order of steps, its `schedule_peak`, and the bytes below which the peak of no order lies."""
 
     steps: tuple[int, ...]
     peak: int
     lower_bound: int
-    """Over all orders. Equal to `peak` if no order has a lower one."""
+    """Over all orders. Equal to `schedule_peak` if no order has a lower one."""
 
 
-def best_order(
-    steps: Sequence[Step], sizes: Sequence[int], kept: frozenset[int], max_tried: int = MAX_TRIED
-) -> Order:
+def min_peak_schedule(
+    steps: Sequence[ScheduleStep], sizes: Sequence[int], kept: frozenset[int], max_tried: int = MAX_EXPANSIONS
+) -> Schedule:
     """
     An order of `steps` that respects who needs whom, with the least peak found.
 
@@ -60,10 +60,12 @@ def best_order(
         found, bound = _Search(costs, bound, least, max_tried).run()
         if found is not None:
             best, least = found, costs.peak(found)
-    return Order(best, least, bound)
+    return Schedule(best, least, bound)
 
 
-def peak(steps: Sequence[Step], order: Sequence[int], sizes: Sequence[int], kept: frozenset[int]) -> int:
+def schedule_peak(
+    steps: Sequence[ScheduleStep], order: Sequence[int], sizes: Sequence[int], kept: frozenset[int]
+) -> int:
     """The most bytes alive during any step of `order`."""
     return _Costs(steps, sizes, kept).peak(order)
 
@@ -76,7 +78,7 @@ class _Costs:
     it has.
     """
 
-    def __init__(self, steps: Sequence[Step], sizes: Sequence[int], kept: frozenset[int]):
+    def __init__(self, steps: Sequence[ScheduleStep], sizes: Sequence[int], kept: frozenset[int]):
         self.steps = steps
         self._sizes = sizes
         self._kept = kept
@@ -194,7 +196,7 @@ class _Search:
             if done in closed:
                 continue
             if -missing == count:
-                return _path(before, done), highest
+                return _reconstruct_order(before, done), highest
             if self._left <= 0:
                 return None, highest
             closed.add(done)
@@ -221,14 +223,18 @@ class _Search:
         found: list[tuple[tuple[int, ...], int, int]] = []
         for index in ready:
             run = (*(late for late in self._first[index] if not done >> late & 1), index)
-            peak, after, ran = highest, live, done
+            schedule_peak, after, ran = highest, live, done
             for each in run:
                 self._left -= 1
                 needed, change = self._costs.change(each, ran)
-                peak, after, ran = max(peak, after + needed), after + change, ran | 1 << each
-            if after <= live and peak == highest:
-                return [(run, peak, after)]
-            found.append((run, peak, after))
+                schedule_peak, after, ran = (
+                    max(schedule_peak, after + needed),
+                    after + change,
+                    ran | 1 << each,
+                )
+            if after <= live and schedule_peak == highest:
+                return [(run, schedule_peak, after)]
+            found.append((run, schedule_peak, after))
         return found
 
     def _enabled(self, index: int, done: int) -> tuple[int, ...]:
@@ -236,7 +242,7 @@ class _Search:
         return tuple(each for each in self._dependents[index] if not self._needs[each] & ~done)
 
 
-def _path(before: dict[int, tuple[int, tuple[int, ...]]], done: int) -> tuple[int, ...]:
+def _reconstruct_order(before: dict[int, tuple[int, tuple[int, ...]]], done: int) -> tuple[int, ...]:
     order: list[int] = []
     while done:
         done, run = before[done]
@@ -244,7 +250,7 @@ def _path(before: dict[int, tuple[int, tuple[int, ...]]], done: int) -> tuple[in
     return tuple(reversed(order))
 
 
-def _list_schedule(steps: Sequence[Step], pick: Callable[[list[int]], int]) -> tuple[int, ...]:
+def _list_schedule(steps: Sequence[ScheduleStep], pick: Callable[[list[int]], int]) -> tuple[int, ...]:
     """Repeatedly takes the step that `pick` chooses among those whose needs are met."""
     missing = [set(step.needs) for step in steps]
     dependents: dict[int, list[int]] = {}
@@ -264,6 +270,6 @@ def _list_schedule(steps: Sequence[Step], pick: Callable[[list[int]], int]) -> t
     return tuple(order)
 
 
-def _depth_first(steps: Sequence[Step]) -> tuple[int, ...]:
+def _depth_first(steps: Sequence[ScheduleStep]) -> tuple[int, ...]:
     """Goes on with what has just become possible: one branch to its end before the next."""
     return _list_schedule(steps, lambda ready: ready[-1])

@@ -1,1 +1,1 @@
-"""What joins generated code to its caller: a program of steps, its memory layout, header and C API."""
+"""The interface between generated code and its caller: steps, memory plan, C header and C API."""

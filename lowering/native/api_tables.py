@@ -1,13 +1,13 @@
-"""What differs between the exported functions of compiled models (`native_api.c`), as tables."""
+"""The model-specific tables that the exported C API (`native_api.c`) reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xonnc.formats.native.program import Port, Program
-from xonnc.formats.native.shared_library import ABOUT
-from xonnc.lowering.native.value_locations import Layout, size_of
+from xonnc.formats.native.program import Program, TensorSpec
+from xonnc.formats.native.shared_library import SIGNATURE
+from xonnc.lowering.native.value_locations import MemoryLayout, tensor_bytes
 
 MESSAGES = (
     "success",
@@ -27,12 +27,12 @@ MESSAGES = (
     "a size is below 0",
     "sizes beyond any memory",
 )
-"""What the codes that all models have mean."""
+"""Messages of the return codes that all models have in common, by code; must match `native_api.c`."""
 
 
 @dataclass(frozen=True)
-class Tables:
-    """Integers of 64 bits and texts."""
+class ApiTables:
+    """Tables of 64-bit integers, and a table of strings; their layout is defined in `native_api.c`."""
 
     info: Sequence[int]
     ports: Sequence[int]
@@ -41,18 +41,18 @@ class Tables:
     texts: Sequence[str]
 
 
-def tables_of(program: Program, layout: Layout, prefix: str, weight_file: str) -> Tables:
-    """The tables of a program for a model whose constants are in the file `weight_file`, or inside."""
+def tables_of(program: Program, layout: MemoryLayout, prefix: str, weight_file: str) -> ApiTables:
+    """Return the tables of a program; `weight_file` is the name of its file of constants, if not embedded."""
     messages: list[str] = [*MESSAGES]
 
-    def code_of(requirement: str) -> int:
-        messages.append(f"{_plain(requirement)} does not fit")
+    def code_of(constraint: str) -> int:
+        messages.append(f"{_single_line(constraint)} does not fit")
         return len(messages) - 1
 
     plan = layout.plan
-    rows = [] if plan is None else plan.rows(code_of)
-    first_bound = len(messages)
-    messages += [bounds.message for bounds in layout.bounds]
+    instructions = [] if plan is None else plan.instructions(code_of)
+    first_bounds_message = len(messages)
+    messages += [bounds.message for bounds in layout.bounds_checks]
     ports = [*program.inputs, *program.outputs]
     input_sizes, output_sizes = (
         sum(len(port.shape or ()) for port in group) for group in (program.inputs, program.outputs)
@@ -61,7 +61,7 @@ def tables_of(program: Program, layout: Layout, prefix: str, weight_file: str) -
         len(program.inputs),
         len(program.outputs),
         layout.weights.size,
-        _signed(layout.weights.identity),
+        _as_signed_64(layout.weights.identity),
         program.arena,
         int(plan is not None),
         input_sizes,
@@ -69,42 +69,42 @@ def tables_of(program: Program, layout: Layout, prefix: str, weight_file: str) -
         0 if plan is None else plan.count,
         0 if plan is None else plan.arena,
         0 if plan is None else plan.output(0),
-        len(rows),
-        first_bound,
+        len(instructions),
+        first_bounds_message,
         len(messages),
     ]
     names = [text for port in ports for text in (port.name, str(port.dtype))]
-    return Tables(
+    return ApiTables(
         info,
         _port_rows(ports),
         [-1 if size is None else size for port in ports for size in port.shape or ()],
-        [number for row in rows for number in row],
-        [weight_file, *names, *messages, f"{ABOUT}{prefix};"],
+        [number for instruction in instructions for number in instruction],
+        [weight_file, *names, *messages, f"{SIGNATURE}{prefix};"],
     )
 
 
-def _port_rows(ports: Sequence[Port]) -> list[int]:
-    """Rank, first size, bytes, and bytes of an element of each."""
+def _port_rows(ports: Sequence[TensorSpec]) -> list[int]:
+    """Return rank, index of the first dimension, size in bytes and element size of each."""
     rows: list[int] = []
     first = 0
     for port in ports:
         assert port.dtype is not None
         rank = len(port.shape or ())
-        rows += [rank, first, size_of(port), port.dtype.itemsize]
+        rows += [rank, first, tensor_bytes(port), port.dtype.itemsize]
         first += rank
     return rows
 
 
-def _signed(number: int) -> int:
+def _as_signed_64(number: int) -> int:
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-def _plain(text: str) -> str:
+def _single_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def tables_as_c(tables: Tables) -> str:
-    """The tables as C of this file alone."""
+def tables_as_c(tables: ApiTables) -> str:
+    """Return the tables as static C data."""
     groups = {"info": tables.info, "ports": tables.ports, "shapes": tables.shapes, "plan": tables.plan}
     lines = [
         f"static const int64_t xonnc_{name}[] = {{{', '.join(map(_c_number, numbers)) or '0'}}};"
@@ -123,7 +123,7 @@ def _c_number(number: int) -> str:
 
 
 def c_text(text: str) -> str:
-    """A string of C; what is not ASCII as bytes of UTF-8."""
+    """Return a C string literal; non-ASCII characters become octal escapes of their UTF-8 bytes."""
     shown = "".join(
         chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
         for byte in text.encode("utf-8")
@@ -131,8 +131,8 @@ def c_text(text: str) -> str:
     return f'"{shown}"'
 
 
-def tables_as_llvm(tables: Tables, weights: str | None) -> str:
-    """The tables as LLVM IR of this module alone; `weights` is the symbol of constants that are inside."""
+def tables_as_llvm(tables: ApiTables, weights: str | None) -> str:
+    """Return the tables as internal LLVM globals; `weights` is the symbol of embedded constants, if any."""
     groups = {"info": tables.info, "ports": tables.ports, "shapes": tables.shapes, "plan": tables.plan}
     lines = [
         f"@xonnc_{name} = internal constant [{len(numbers)} x i64] "

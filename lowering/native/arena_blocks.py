@@ -1,4 +1,4 @@
-"""The blocks of an arena whose buffers have sizes that only a run tells."""
+"""Assign buffers of dynamic shape to blocks of the arena, which each run lays out for its shapes."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.lowering.native.lifetimes import Lifetime, arena_buffers
 
-Extents: TypeAlias = tuple[Attribute, tuple[SSAValue, ...]]
-"""The type of a buffer and its dynamic sizes: two that have both in common are equally large."""
+BufferExtents: TypeAlias = tuple[Attribute, tuple[SSAValue, ...]]
+"""The type of a buffer and its dynamic dimensions; buffers for which both are equal have the same size."""
 
 
 def assign_blocks(block: Block, alive: Mapping[SSAValue, Lifetime]) -> dict[SSAValue, int]:
     """
-    The block of each buffer, in the order in which they begin to live.
+    Return the block number of each buffer, by a linear scan over lifetimes.
 
-    A block is as large as the largest of its buffers, which are alive one after the other. So a buffer takes
-    a free block of equally large ones first, then one that has dynamic sizes if and only if the buffer does.
+    The buffers of a block are alive one after the other, and the block has the size of the largest. A free
+    block of equally large buffers is preferred, as it costs nothing. Otherwise a dynamic buffer takes a free
+    block of dynamic ones and a static buffer one of static ones: static sizes stay known at compile time.
     """
-    found: dict[SSAValue, int] = {}
+    blocks: dict[SSAValue, int] = {}
     firsts: list[SSAValue] = []
     ends: list[int] = []
     buffers = [buffer for buffer in arena_buffers(block) if buffer in alive]
     for buffer in sorted(buffers, key=lambda each: (alive[each].first, alive[each].last)):
         free = [number for number, end in enumerate(ends) if end < alive[buffer].first]
-        alike = [number for number in free if _extents(firsts[number]) == _extents(buffer)]
-        fitting = [number for number in free if _is_dynamic(firsts[number]) == _is_dynamic(buffer)]
-        number = next(iter(alike or fitting), len(ends))
+        same_size = [number for number in free if _extents(firsts[number]) == _extents(buffer)]
+        compatible = [number for number in free if _is_dynamic(firsts[number]) == _is_dynamic(buffer)]
+        number = next(iter(same_size or compatible), len(ends))
         if number == len(ends):
             firsts.append(buffer)
             ends.append(0)
-        found[buffer] = number
+        blocks[buffer] = number
         ends[number] = alive[buffer].last
-    return found
+    return blocks
 
 
-def _extents(buffer: SSAValue) -> Extents:
+def _extents(buffer: SSAValue) -> BufferExtents:
     sizes = buffer.owner.dynamic_sizes if isinstance(buffer.owner, memref.AllocOp) else ()
     return buffer.type, tuple(sizes)
 

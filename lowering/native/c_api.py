@@ -1,4 +1,4 @@
-"""The exported functions of a compiled model (`native_api.c`) as C and as LLVM IR."""
+"""The C API that a compiled model exports (`native_api.c`), as C source and as LLVM IR."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ DECLARED = re.compile(r'^declare [^@\n]*@"?([\w.]+)', re.MULTILINE)
 
 
 def api_as_c(prefix: str) -> str:
-    """The functions in C, which go after the tables and `xonnc_main`."""
+    """Return the API in C; the tables and `xonnc_main` must precede it."""
     return SOURCE.read_text().replace("PREFIX_", f"{prefix}_")
 
 
 def api_as_llvm(prefix: str, text: str) -> str:
-    """The functions as LLVM IR that goes after `text`, without what that declares already."""
+    """Return the API as LLVM IR to append to `text`, without declarations that `text` has already."""
     declared = set(DECLARED.findall(text))
     lines = [
         line

@@ -1,4 +1,4 @@
-"""The C header of a compiled model: the functions that it exports, the same for every kind of file."""
+"""The C header of a compiled model, which declares its exported API; the same for every kind of output."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
-from xonnc.formats.native.program import Port, Program
+from xonnc.formats.native.program import Program, TensorSpec
 
 TEMPLATE = Path(__file__).parent / "native_header.h"
 
 
 def c_header(program: Program, prefix: str, model: str) -> str:
-    """The header, in C11."""
+    """Return the header, in C11."""
     lines = [*_described("input", program.inputs), *_described("output", program.outputs)]
     return Template(TEMPLATE.read_text()).substitute(
         prefix=prefix,
@@ -22,7 +22,7 @@ def c_header(program: Program, prefix: str, model: str) -> str:
     )
 
 
-def _described(kind: str, ports: Sequence[Port]) -> list[str]:
+def _described(kind: str, ports: Sequence[TensorSpec]) -> list[str]:
     return [
         f"{kind} {number}: {_comment(port.name)}, {port.dtype} "
         f"[{', '.join('?' if size is None else str(size) for size in port.shape or ())}]"
@@ -31,6 +31,6 @@ def _described(kind: str, ports: Sequence[Port]) -> list[str]:
 
 
 def _comment(text: str) -> str:
-    """A text that neither ends a comment nor begins one."""
+    """Escape a text for use in a C comment."""
     plain = "".join(char if char.isprintable() else " " for char in text)
     return plain.replace("*/", "* /").replace("/*", "/ *")

@@ -1,9 +1,10 @@
 """
-The order of a frame's calls that keeps least memory alive.
+Reorder the calls of an allocation scope to minimise the peak of live memory.
 
-What reads and writes the same buffer stays in order, and so do steps of the host with all others: calls move
-between two of these alone. For dynamic sizes, orders are compared as if each dynamic dimension of
-an input were `NOMINAL`.
+Read-after-write, write-after-read and write-after-write dependencies on buffers are respected. Host steps are
+barriers: calls are reordered only between two of them, since a run of calls becomes one native function.
+Where shapes are dynamic, orders are compared as if each dynamic dimension of an input were
+`NOMINAL_DIMENSION`.
 """
 
 from __future__ import annotations
@@ -18,37 +19,37 @@ from xonnc.dialects.krnl.memory import CallOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.types import numpy_dtype
 from xonnc.formats.native.program import aligned
-from xonnc.lowering.memory_planning.offset_assignment import Buffer, live_set_bound
-from xonnc.lowering.memory_planning.scheduling import Order, Step, best_order
-from xonnc.lowering.native.in_place import Kernels, replaceable
+from xonnc.lowering.memory_planning.offset_assignment import BufferLifetime, peak_live_bytes
+from xonnc.lowering.memory_planning.scheduling import Schedule, ScheduleStep, min_peak_schedule
+from xonnc.lowering.native.in_place import Kernels, in_place_candidates
 from xonnc.lowering.native.lifetimes import (
     NATIVE_STEPS,
-    SUPPORT,
+    NON_COMPUTING_OPS,
+    accessed_buffers,
     arena_buffers,
     checked_buffers,
     lifetimes,
     root_of,
-    touched_by,
 )
 from xonnc.lowering.native.read_program import SIZE_OPS
 
-NOMINAL = 64
-"""A dynamic dimension of an input, to compare orders by."""
+NOMINAL_DIMENSION = 64
+"""Size assumed for a dynamic dimension of an input when orders are compared."""
 
 
-def order_calls(block: Block, kernels: Kernels) -> Order:
-    """Puts the steps of a frame in the best order found; gives that with the bytes of the arena's buffers."""
-    ops = [op for op in block.ops if type(op) not in SUPPORT]
-    graph = _Graph(block, kernels)
+def order_calls(block: Block, kernels: Kernels) -> Schedule:
+    """Reorder the steps of a scope for the lowest peak found; return the schedule."""
+    ops = [op for op in block.ops if type(op) not in NON_COMPUTING_OPS]
+    graph = _DependencyGraph(block, kernels)
     steps = list(graph.steps(ops))
-    order = best_order(steps, graph.sizes, frozenset(graph.checked))
-    if order.steps != tuple(range(len(ops))):
-        _move(block, [ops[index] for index in order.steps])
-    return order
+    schedule = min_peak_schedule(steps, graph.sizes, frozenset(graph.pending_checks))
+    if schedule.steps != tuple(range(len(ops))):
+        _reorder(block, [ops[index] for index in schedule.steps])
+    return schedule
 
 
-class _Graph:
-    """What each step of a frame needs, and which buffers of the arena it touches, by number."""
+class _DependencyGraph:
+    """The dependency graph of a scope's steps, and the arena buffers, by number, that each accesses."""
 
     def __init__(self, block: Block, kernels: Kernels) -> None:
         self._kernels = kernels
@@ -56,39 +57,39 @@ class _Graph:
         self._numbers = {buffer: number for number, buffer in enumerate(self._arena)}
         self.sizes = list(self._arena.values())
         self._alive = lifetimes(block).of
-        self._held = set(checked_buffers(block))
-        self.checked: list[int] = []
-        """Buffers that are looked at when the calls since the last step of the host have run."""
+        self._range_checked = set(checked_buffers(block))
+        self.pending_checks: list[int] = []
+        """Buffers of range checks, read after the last of the native calls since the previous host step."""
         self._writers: dict[SSAValue, int] = {}
-        """The step that wrote each root last."""
+        """The last step that wrote each root buffer."""
         self._readers: dict[SSAValue, list[int]] = {}
-        """The steps that have read each root since."""
+        """The steps that read each root buffer since that write."""
 
-    def steps(self, ops: list[Operation]) -> Iterator[Step]:
-        """The steps that `ops` are."""
+    def steps(self, ops: list[Operation]) -> Iterator[ScheduleStep]:
+        """Return the scheduling problem for `ops`."""
         host: int | None = None
         calls: list[int] = []
         for index, op in enumerate(ops):
-            touched = touched_by(op)
-            needs = self._needs(index, op, touched)
+            accessed = accessed_buffers(op)
+            needs = self._needs(index, op, accessed)
             needs |= set() if host is None else {host}
-            outer = [root for root in touched if not op.is_ancestor(root.owner) or root in op.results]
+            outer = [root for root in accessed if not op.is_ancestor(root.owner) or root in op.results]
             buffers = [self._numbers[root] for root in outer if root in self._numbers]
             if isinstance(op, NATIVE_STEPS):
                 calls.append(index)
-                self.checked += [self._numbers[root] for root in outer if root in self._held]
+                self.pending_checks += [self._numbers[root] for root in outer if root in self._range_checked]
             else:
                 needs |= set(calls)
-                buffers += self.checked
-                host, calls, self.checked = index, [], []
-            buffers += self._inner(op, touched)
-            yield Step(tuple(sorted(needs)), tuple(dict.fromkeys(buffers)), tuple(self._pairs(op)))
+                buffers += self.pending_checks
+                host, calls, self.pending_checks = index, [], []
+            buffers += self._inner(op, accessed)
+            yield ScheduleStep(tuple(sorted(needs)), tuple(dict.fromkeys(buffers)), tuple(self._pairs(op)))
 
-    def _needs(self, index: int, op: Operation, touched: list[SSAValue]) -> set[int]:
-        """The steps before that write what a step touches, or read what it writes."""
-        written = {root_of(value) for value in op.outputs} if isinstance(op, CallOp) else set(touched)
-        needs = {self._writers[root] for root in touched if root in self._writers}
-        for root in touched:
+    def _needs(self, index: int, op: Operation, accessed: list[SSAValue]) -> set[int]:
+        """Return the earlier steps that write what a step accesses, or read what it writes."""
+        written = {root_of(value) for value in op.outputs} if isinstance(op, CallOp) else set(accessed)
+        needs = {self._writers[root] for root in accessed if root in self._writers}
+        for root in accessed:
             if root in written:
                 needs.update(self._readers.pop(root, ()))
                 self._writers[root] = index
@@ -96,21 +97,26 @@ class _Graph:
                 self._readers.setdefault(root, []).append(index)
         return needs
 
-    def _inner(self, op: Operation, touched: list[SSAValue]) -> list[int]:
-        """A buffer as large as what is alive at once of those that are made inside of a branch or a loop."""
+    def _inner(self, op: Operation, accessed: list[SSAValue]) -> list[int]:
+        """
+        Return a pseudo-buffer for the buffers allocated inside of a branch or loop.
+
+        Its size is the peak of what is alive inside at once: outside, only that peak matters.
+        """
         if not isinstance(op, scf.IfOp | scf.WhileOp):
             return []
-        inside = [root for root in touched if root in self._numbers and op.is_ancestor(root.owner)]
+        inside = [root for root in accessed if root in self._numbers and op.is_ancestor(root.owner)]
         spans = [
-            Buffer(self._arena[root], self._alive[root].first, self._alive[root].last) for root in inside
+            BufferLifetime(self._arena[root], self._alive[root].first, self._alive[root].last)
+            for root in inside
         ]
-        self.sizes.append(live_set_bound(spans))
+        self.sizes.append(peak_live_bytes(spans))
         return [len(self.sizes) - 1]
 
     def _pairs(self, op: Operation) -> Iterator[tuple[int, int]]:
-        """The buffers that a call may write in place, with those that lie there."""
-        for target, source in replaceable(op, self._kernels) if isinstance(op, CallOp) else ():
-            written, read = (root_of(op.operands[place]) for place in (target, source))
+        """Yield pairs of a buffer that a call may write in place, and the buffer whose memory it takes."""
+        for target, source in in_place_candidates(op, self._kernels) if isinstance(op, CallOp) else ():
+            written, read = (root_of(op.operands[index]) for index in (target, source))
             if (
                 written in self._numbers
                 and read in self._numbers
@@ -120,25 +126,27 @@ class _Graph:
 
 
 def nominal_bytes(buffer: SSAValue) -> int:
-    """Bytes of a buffer of which only a run tells sizes, if dynamic dimensions of inputs were `NOMINAL`."""
+    """Return the size in bytes of a buffer of dynamic shape for inputs of nominal shape; else 0."""
     owner = buffer.owner
     if not isinstance(owner, memref.AllocOp) or not is_buffer(buffer.type) or not owner.dynamic_sizes:
         return 0
-    known: dict[SSAValue, int] = {}
+    sizes: dict[SSAValue, int] = {}
     count = 1
     for size in buffer.type.get_shape():
         count *= max(size, 1)
     for size in owner.dynamic_sizes:
-        count *= max(1, _nominal(size, known))
+        count *= max(1, _nominal(size, sizes))
     return aligned(count * numpy_dtype(buffer.type.element_type).itemsize)
 
 
-def _nominal(size: SSAValue, known: dict[SSAValue, int]) -> int:
-    """A size that a run computes, of such inputs."""
-    if size in known:
-        return known[size]
+def _nominal(size: SSAValue, sizes: dict[SSAValue, int]) -> int:
+    """Evaluate a dynamic dimension for inputs of nominal shape."""
+    if size in sizes:
+        return sizes[size]
     owner = size.owner
-    values = [_nominal(operand, known) for operand in owner.operands] if isinstance(owner, SIZED) else []
+    values = (
+        [_nominal(operand, sizes) for operand in owner.operands] if isinstance(owner, SIZE_ARITHMETIC) else []
+    )
     match owner:
         case arith.ConstantOp(value=IntegerAttr(value=number)):
             found = number.data
@@ -153,29 +161,29 @@ def _nominal(size: SSAValue, known: dict[SSAValue, int]) -> int:
         case arith.MaxSIOp():
             found = max(values)
         case _:
-            found = NOMINAL
-    known[size] = found
+            found = NOMINAL_DIMENSION
+    sizes[size] = found
     return found
 
 
-SIZED = (arith.AddiOp, arith.FloorDivSIOp, arith.MaxSIOp, arith.MinSIOp, arith.MuliOp)
+SIZE_ARITHMETIC = (arith.AddiOp, arith.FloorDivSIOp, arith.MaxSIOp, arith.MinSIOp, arith.MuliOp)
 
 
-def _move(block: Block, steps: list[Operation]) -> None:
+def _reorder(block: Block, steps: list[Operation]) -> None:
     """
-    Puts steps in an order, each after the buffers and views that it needs and that are not there yet.
+    Move steps into an order, each preceded by the allocations and views that it uses.
 
-    Sizes, on which all depend, stay first; what no step needs goes last.
+    Size arithmetic, which allocations depend on, stays first; operations that no step uses go last.
     """
     end = block.last_op
     assert end is not None
-    waiting = dict.fromkeys(op for op in block.ops if op is not end)
-    sizes = [op for op in waiting if isinstance(op, SIZE_OPS)]
+    remaining = dict.fromkeys(op for op in block.ops if op is not end)
+    sizes = [op for op in remaining if isinstance(op, SIZE_OPS)]
 
     def place(op: Operation) -> None:
-        if op not in waiting:
+        if op not in remaining:
             return
-        del waiting[op]
+        del remaining[op]
         for inner in op.walk():
             for operand in inner.operands:
                 if isinstance(operand.owner, Operation):
@@ -183,5 +191,5 @@ def _move(block: Block, steps: list[Operation]) -> None:
         op.detach()
         block.insert_op_before(op, end)
 
-    for op in (*sizes, *steps, *list(waiting)):
+    for op in (*sizes, *steps, *list(remaining)):
         place(op)

@@ -1,8 +1,8 @@
 """
-Which buffers the steps of a program touch, and from which step to which each is alive.
+Lifetime analysis: which buffers each step of a program accesses, and from which step to which each is live.
 
-A frame is what has an arena of its own: the function of a model, a function of data-dependent shapes, the
-body of an operator that the session runs.
+An allocation scope is a block with an arena of its own: the function of a model, a function that runs after a
+data-dependent shape is known, or the body of a control-flow operator that the session runs.
 """
 
 from __future__ import annotations
@@ -21,52 +21,52 @@ from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape
 from xonnc.formats.native.program import aligned
-from xonnc.lowering.native.read_program import ENDS, SIZE_OPS
+from xonnc.lowering.native.read_program import SIZE_OPS, TERMINATORS
 from xonnc.lowering.onnx_to_krnl.checks import CHECK
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.session_ops import is_session_op
 from xonnc.transforms.evaluation import captured
 
-# Sets of types, since each op is looked up often, and `isinstance` of classes of ops takes ten times as long.
-VIEWS = frozenset((UnrealizedConversionCastOp, ShapedOp, memref.LoadOp, memref.SubviewOp))
-"""What is another buffer, or a part of it, as something else."""
+# Sets of exact types: lookups are frequent, and `isinstance` with operation classes takes ten times as long.
+VIEW_OPS = frozenset((UnrealizedConversionCastOp, ShapedOp, memref.LoadOp, memref.SubviewOp))
+"""Operations whose result aliases their first operand."""
 
 NATIVE_STEPS = (CallOp, scf.IfOp, scf.WhileOp)
-"""What native code runs; everything else that computes ends a row of calls."""
+"""Operations in native code; every other operation that computes ends a sequence of calls."""
 
-SUPPORT = frozenset((*VIEWS, *SIZE_OPS, *ENDS, ConstantOp, GlobalOp, memref.AllocOp))
-"""What computes no tensor."""
+NON_COMPUTING_OPS = frozenset((*VIEW_OPS, *SIZE_OPS, *TERMINATORS, ConstantOp, GlobalOp, memref.AllocOp))
+"""Operations that compute no tensor elements."""
 
-NO_BUFFERS = SUPPORT.union(NATIVE_STEPS, [KeepOp]) - {memref.AllocOp}
-"""What makes no buffer in an arena."""
+OPS_WITHOUT_BUFFERS = NON_COMPUTING_OPS.union(NATIVE_STEPS, [KeepOp]) - {memref.AllocOp}
+"""Operations whose results take no memory of the arena."""
 
 
-def frames(module: ModuleOp) -> Iterator[tuple[FuncOp, Block]]:
-    """The frames of a module with the functions that they are in."""
+def allocation_scopes(module: ModuleOp) -> Iterator[tuple[FuncOp, Block]]:
+    """Yield the allocation scopes of a module with the function that each is in."""
     for function in module.ops:
         if isinstance(function, FuncOp) and function.body.blocks:
             if function.sym_visibility is None or is_outlined(function):
-                yield from ((function, block) for block in _frames(function.body.block))
+                yield from ((function, block) for block in _scopes_in(function.body.block))
 
 
-def _frames(block: Block) -> Iterator[Block]:
+def _scopes_in(block: Block) -> Iterator[Block]:
     yield block
     for op in block.ops:
         if is_session_op(op):
             for region in op.regions:
-                yield from _frames(region.block)
+                yield from _scopes_in(region.block)
 
 
 def root_of(value: SSAValue) -> SSAValue:
-    """The value whose memory a value is."""
-    while isinstance(owner := value.owner, Operation) and type(owner) in VIEWS:
+    """Return the value that owns the memory of a value, following views."""
+    while isinstance(owner := value.owner, Operation) and type(owner) in VIEW_OPS:
         value = owner.operands[0]
     return value
 
 
-def is_whole(value: SSAValue) -> bool:
-    """Whether a value is all of its root, not a part of it."""
-    while isinstance(owner := value.owner, Operation) and type(owner) in VIEWS:
+def is_full_view(value: SSAValue) -> bool:
+    """Whether a value covers all of its root, with no subview in between."""
+    while isinstance(owner := value.owner, Operation) and type(owner) in VIEW_OPS:
         if isinstance(owner, memref.SubviewOp):
             return False
         value = owner.operands[0]
@@ -74,17 +74,17 @@ def is_whole(value: SSAValue) -> bool:
 
 
 def is_dynamic(block: Block) -> bool:
-    """Whether a run computes sizes of a frame's buffers."""
-    return any(isinstance(op, SIZE_OPS) or _is_dynamic_buffer(op) for op in _own_ops(block))
+    """Whether buffers of a scope have dynamic shapes."""
+    return any(isinstance(op, SIZE_OPS) or _is_dynamic_buffer(op) for op in _scope_ops(block))
 
 
-def _own_ops(block: Block) -> Iterator[Operation]:
-    """The ops of a frame, those of branches and loops in native code too."""
+def _scope_ops(block: Block) -> Iterator[Operation]:
+    """Iterate over the operations of a scope, including those in branches and loops of native code."""
     for op in block.ops:
         yield op
         if isinstance(op, scf.IfOp | scf.WhileOp):
             for region in op.regions:
-                yield from _own_ops(region.block)
+                yield from _scope_ops(region.block)
 
 
 def _is_dynamic_buffer(op: Operation) -> bool:
@@ -94,24 +94,24 @@ def _is_dynamic_buffer(op: Operation) -> bool:
 
 def arena_buffers(block: Block) -> dict[SSAValue, int]:
     """
-    What lies in the arena of a frame, in order, with its bytes, as many as to the next buffer.
+    Return the buffers in the arena of a scope, in order, with their sizes rounded up to `ALIGNMENT`.
 
-    Results of the frame have memory of their own. The bytes of a buffer are 0 where only a run tells them.
+    Results of the scope are allocated separately. The size of a buffer of dynamic shape is 0.
     """
     end = block.last_op
     returned = set[SSAValue]() if end is None else {root_of(value) for value in end.operands}
     found: dict[SSAValue, int] = {}
-    for op in _own_ops(block):
+    for op in _scope_ops(block):
         for result in op.results:
-            size = _bytes(op, result)
+            size = _buffer_bytes(op, result)
             if size is not None and result not in returned:
                 found[result] = aligned(size)
     return found
 
 
-def _bytes(op: Operation, result: SSAValue) -> int | None:
-    """Bytes of a result in memory that the program has for it; `None` for others."""
-    if type(op) in NO_BUFFERS or result.type == NONE:
+def _buffer_bytes(op: Operation, result: SSAValue) -> int | None:
+    """Return the size of a result that the arena holds; `None` if it takes no memory there."""
+    if type(op) in OPS_WITHOUT_BUFFERS or result.type == NONE:
         return None
     if isinstance(op, memref.AllocOp | SeedOp):
         assert is_buffer(result.type)
@@ -130,8 +130,10 @@ def _volume(shape: Sequence[int]) -> int:
 
 
 def checked_buffers(block: Block) -> list[SSAValue]:
-    """The buffers of numbers that are looked at when a row of calls has run."""
-    return [op.memref for op in _own_ops(block) if isinstance(op, memref.AllocOp) and CHECK in op.attributes]
+    """Return the buffers of range checks, which are read after a sequence of calls."""
+    return [
+        op.memref for op in _scope_ops(block) if isinstance(op, memref.AllocOp) and CHECK in op.attributes
+    ]
 
 
 @dataclass(frozen=True)
@@ -141,96 +143,97 @@ class Lifetime:
     first: int
     last: int
 
-    def meets(self, other: Lifetime) -> bool:
-        """Whether both are alive in some step."""
+    def overlaps(self, other: Lifetime) -> bool:
+        """Whether both lifetimes have a step in common."""
         return self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """The steps of a frame in order, and when buffers are alive."""
+    """The steps of a scope in order, and the lifetimes of its buffers."""
 
     steps: Sequence[Operation]
-    """What runs in each; for the start and the end of a loop the loop itself."""
+    """The operation of each step; a loop is listed at its start and at its end."""
     of: dict[SSAValue, Lifetime]
 
 
 def lifetimes(block: Block) -> Lifetimes:
-    """When what the steps of a frame touch is alive."""
-    walk = _Walk([], [], [])
+    """Compute the lifetime of every buffer that a scope accesses."""
+    walk = _LifetimeWalk([], [], [])
     walk.block(block)
     end = block.last_op
     assert end is not None
-    walk.end_row(end)
+    walk.flush_checks(end)
     found: dict[SSAValue, Lifetime] = {}
-    for step, buffers in enumerate(walk.touched):
+    for step, buffers in enumerate(walk.accessed):
         for buffer in buffers:
             first = found[buffer].first if buffer in found else step
             found[buffer] = Lifetime(first, step)
     return Lifetimes(walk.steps, found)
 
 
-def touched_by(op: Operation) -> list[SSAValue]:
-    """The roots that a step reads or writes, those that native code inside of it does too."""
-    walk = _Walk([], [], [])
+def accessed_buffers(op: Operation) -> list[SSAValue]:
+    """Return the root buffers that a step accesses, including accesses in its regions."""
+    walk = _LifetimeWalk([], [], [])
     walk.step(op)
-    return list(dict.fromkeys(buffer for buffers in walk.touched for buffer in buffers))
+    return list(dict.fromkeys(buffer for buffers in walk.accessed for buffer in buffers))
 
 
 @dataclass
-class _Walk:
+class _LifetimeWalk:
     steps: list[Operation]
-    touched: list[list[SSAValue]]
-    """The roots that each step touches."""
+    accessed: list[list[SSAValue]]
+    """The root buffers that each step accesses."""
     checked: list[SSAValue]
-    """Buffers of numbers that are looked at when the row of calls has run."""
+    """Buffers of range checks since the last step that is not native."""
 
-    def touch(self, op: Operation, values: Sequence[SSAValue]) -> None:
+    def access(self, op: Operation, values: Sequence[SSAValue]) -> None:
         self.steps.append(op)
-        self.touched.append([root_of(value) for value in values if value.type != NONE])
+        self.accessed.append([root_of(value) for value in values if value.type != NONE])
 
     def block(self, block: Block) -> None:
         for op in block.ops:
             if isinstance(op, memref.AllocOp) and CHECK in op.attributes:
                 self.checked.append(op.memref)
-            if type(op) not in SUPPORT:
+            if type(op) not in NON_COMPUTING_OPS:
                 self.step(op)
 
-    def end_row(self, op: Operation) -> None:
-        """What is checked stays until the row has run."""
+    def flush_checks(self, op: Operation) -> None:
+        """Keep the buffers of range checks alive until the sequence of calls has run."""
         if self.checked:
-            self.touch(op, self.checked)
+            self.access(op, self.checked)
             self.checked = []
 
     def step(self, op: Operation) -> None:
         match op:
             case CallOp():
-                self.touch(op, [value for value in op.parameters if is_buffer(value.type)])
+                self.access(op, [value for value in op.parameters if is_buffer(value.type)])
             case scf.IfOp():
-                self.touch(op, [op.cond])
+                self.access(op, [op.cond])
                 for region in op.regions:
                     if region.blocks:
                         self.block(region.block)
             case scf.WhileOp():
                 self._loop(op)
             case _:
-                self.end_row(op)
-                self.touch(op, [*op.operands, *captured(op), *op.results])
+                self.flush_checks(op)
+                self.access(op, [*op.operands, *captured(op), *op.results])
 
     def _loop(self, op: scf.WhileOp) -> None:
         """
-        A loop: what is made before it and touched in it is alive from its start to its end.
+        Visit a loop: buffers defined before it and accessed in it are live from its start to its end.
 
-        What is made inside is written before it is read in each iteration.
+        Otherwise a later iteration would read memory that another buffer has taken in the meantime. Buffers
+        defined inside are written before they are read in each iteration, so they need no extension.
         """
-        start = len(self.touched)
-        self.touch(op, [])
+        start = len(self.accessed)
+        self.access(op, [])
         self.block(op.before_region.block)
         end = op.before_region.block.last_op
         assert isinstance(end, scf.ConditionOp)
-        self.touch(op, [end.condition])
+        self.access(op, [end.condition])
         self.block(op.after_region.block)
-        inside = dict.fromkeys(buffer for buffers in self.touched[start:] for buffer in buffers)
-        around = [buffer for buffer in inside if not op.is_ancestor(buffer.owner)]
-        self.touched[start] = around
-        self.touch(op, around)
+        inside = dict.fromkeys(buffer for buffers in self.accessed[start:] for buffer in buffers)
+        outer = [buffer for buffer in inside if not op.is_ancestor(buffer.owner)]
+        self.accessed[start] = outer
+        self.access(op, outer)

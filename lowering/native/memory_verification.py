@@ -1,4 +1,4 @@
-"""Checks a memory plan: two buffers that are alive at once never overlap, unless a call writes in place."""
+"""Verify a memory plan: buffers with overlapping lifetimes are disjoint, unless a call writes in place."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from xonnc.dialects.krnl.memory import CallOp
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import ALIGNMENT
-from xonnc.lowering.native.in_place import Kernels, replaceable
+from xonnc.lowering.native.in_place import Kernels, in_place_candidates
 from xonnc.lowering.native.lifetimes import Lifetime, arena_buffers, is_dynamic, lifetimes, root_of
 
 
 @dataclass(frozen=True)
-class Interval:
-    """When a buffer is alive, and where: `size` bytes from `offset`, or the whole block of that number."""
+class PlannedInterval:
+    """The lifetime and the bytes `[offset, offset + size)` of a buffer; its block if shapes are dynamic."""
 
     buffer: SSAValue
     alive: Lifetime
     offset: int
     size: int
 
-    def overlaps(self, other: Interval) -> bool:
-        """Whether both take a byte, or the same block."""
+    def overlaps(self, other: PlannedInterval) -> bool:
+        """Whether both use the same byte, or the same block."""
         return self.offset < other.offset + other.size and other.offset < self.offset + self.size
 
     @property
     def name(self) -> str:
-        """What messages call the buffer: the node that it was made for."""
+        """The node that the buffer is a result of, for messages."""
         assert isinstance(self.buffer.owner, Operation)
         return describe(self.buffer.owner)
 
 
-def intervals(block: Block) -> list[Interval]:
-    """The planned buffers of a frame that are alive in some step, the first first."""
+def planned_intervals(block: Block) -> list[PlannedInterval]:
+    """Return the planned buffers of a scope that are live in some step, by first step."""
     alive = lifetimes(block).of
     has_blocks = is_dynamic(block)
-    found: list[Interval] = []
+    found: list[PlannedInterval] = []
     for buffer, size in arena_buffers(block).items():
         if buffer in alive:
             place = location_of(buffer, BLOCKS if has_blocks else OFFSETS)
@@ -52,18 +52,18 @@ def intervals(block: Block) -> list[Interval]:
                 raise XonncError(
                     f"{describe(owner)}: a buffer lies at {place} in the arena; {ALIGNMENT} divides offsets"
                 )
-            found.append(Interval(buffer, alive[buffer], place, 1 if has_blocks else size))
+            found.append(PlannedInterval(buffer, alive[buffer], place, 1 if has_blocks else size))
     return sorted(found, key=lambda each: each.alive.first)
 
 
-def require_apart(block: Block, kernels: Kernels) -> None:
-    """Raises `XonncError` with two buffers of a frame that are alive at once and overlap."""
-    in_place = set(_written_in_place(block, kernels))
-    found: list[Interval] = []
-    for interval in intervals(block):
+def verify_no_overlap(block: Block, kernels: Kernels) -> None:
+    """Raise `XonncError` for two buffers of a scope that are live at the same time and overlap."""
+    in_place = set(_in_place_writes(block, kernels))
+    found: list[PlannedInterval] = []
+    for interval in planned_intervals(block):
         found = [each for each in found if each.alive.last >= interval.alive.first]
         for other in found:
-            if interval.overlaps(other) and not _is_replaced(other, interval, in_place):
+            if interval.overlaps(other) and not _reuses_in_place(other, interval, in_place):
                 raise XonncError(
                     f"{interval.name}: its buffer at {interval.offset} in the arena overlaps that of "
                     f"{other.name} at {other.offset}, and both are alive at once"
@@ -71,22 +71,24 @@ def require_apart(block: Block, kernels: Kernels) -> None:
         found.append(interval)
 
 
-def _is_replaced(host: Interval, own: Interval, in_place: set[tuple[SSAValue, SSAValue]]) -> bool:
-    """Whether one buffer begins where and when the other ends, as a call says."""
+def _reuses_in_place(
+    host: PlannedInterval, own: PlannedInterval, in_place: set[tuple[SSAValue, SSAValue]]
+) -> bool:
+    """Whether a call writes one buffer in place of the other at the step where that dies."""
     is_next = host.alive.last == own.alive.first and (host.offset, host.size) == (own.offset, own.size)
     return is_next and (own.buffer, host.buffer) in in_place
 
 
-def _written_in_place(block: Block, kernels: Kernels) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """The pairs of buffers of which calls write the first where the second lies."""
+def _in_place_writes(block: Block, kernels: Kernels) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """Yield pairs of buffers (written, read) of calls that are marked in-place; check that they may be."""
     for op in block.walk():
         if isinstance(op, CallOp) and op.in_place_pairs:
-            allowed = set(replaceable(op, kernels))
+            allowed = set(in_place_candidates(op, kernels))
             for pair in op.in_place_pairs:
                 if pair not in allowed:
                     raise XonncError(
                         f"{describe(op)}: the kernel '{op.func_name.data}' may not write parameter {pair[0]} "
                         f"where parameter {pair[1]} lies"
                     )
-                written, read = (root_of(op.parameters[place]) for place in pair)
+                written, read = (root_of(op.parameters[index]) for index in pair)
                 yield written, read

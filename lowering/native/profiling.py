@@ -1,26 +1,26 @@
-"""A program whose kernels are steps of their own, so that each is timed."""
+"""Split native steps into one step per kernel call, so that a session times each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xonnc.formats.native.program import HostStep, NativeStep, Program, SessionStep, Step
-from xonnc.lowering.native.read_program import KernelCall, Row, Steps, calls_of
+from xonnc.formats.native.program import HostStep, NativeStep, Program, ProgramStep, SessionStep
+from xonnc.lowering.native.read_program import CallSequence, KernelCall, StepFunctions, kernel_calls
 
 
-def one_by_one(program: Program, steps: Steps) -> Steps:
-    """Puts a step for each call of a kernel in the place of those of many; gives their functions."""
-    functions: list[tuple[str, Row]] = []
+def split_kernels(program: Program, steps: StepFunctions) -> StepFunctions:
+    """Replace each native step by one step per kernel call; return the functions of the new steps."""
+    functions: list[tuple[str, CallSequence]] = []
     _split(program, dict(steps), functions)
     return functions
 
 
 def _split(
     program: Program,
-    rows: Mapping[str, Row],
-    functions: list[tuple[str, Row]],
+    rows: Mapping[str, CallSequence],
+    functions: list[tuple[str, CallSequence]],
 ) -> None:
-    found: list[Step] = []
+    found: list[ProgramStep] = []
     for step in program.steps:
         match step:
             case NativeStep():
@@ -34,13 +34,15 @@ def _split(
     program.steps = found
 
 
-def _calls(step: NativeStep, row: Row, functions: list[tuple[str, Row]]) -> list[NativeStep]:
+def _calls(
+    step: NativeStep, row: CallSequence, functions: list[tuple[str, CallSequence]]
+) -> list[NativeStep]:
     made: list[NativeStep] = []
     for number, part in enumerate(row):
         name = f"{step.function}_{number}"
         functions.append((name, [part]))
         checks = step.checks if part is row[-1] else ()
-        calls = list(calls_of([part]))
+        calls = list(kernel_calls([part]))
         node = calls[0].node if isinstance(part, KernelCall) else ""
         made.append(NativeStep(name, [call.kernel for call in calls], checks, node))
     return made

@@ -1,4 +1,4 @@
-"""Reads a module of kernels and calls as a program: values with the memory planned for them, and steps."""
+"""Translate a module of kernels and calls into a program: values with their planned memory, and steps."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from xonnc.dialects.onnx.types import (
 )
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import (
-    Body,
-    Check,
-    Formula,
+    AttributeValue,
+    BodyProgram,
     HostStep,
     NativeStep,
-    Place,
-    Port,
     Program,
-    Requirement,
+    ProgramValue,
+    RangeCheck,
     SessionStep,
-    Setting,
-    Tensors,
-    Value,
+    SizeConstraint,
+    SizeExpr,
+    Storage,
+    TensorOrSequence,
+    TensorSpec,
     aligned,
 )
 from xonnc.formats.onnx.exporter import export_proto
@@ -65,187 +65,196 @@ from xonnc.transforms.rules.reference_faults import is_always_wrong
 
 @dataclass(frozen=True)
 class KernelCall:
-    """A kernel, the places of its buffers in the table, and its number of iterations (0: without a range)."""
+    """
+    A call of a kernel.
+
+    `buffers` are the indices of its buffers in the pointer table, `iterations` is the size of its parallel
+    range (0 if it takes none).
+    """
 
     kernel: str
-    places: Sequence[int]
+    buffers: Sequence[int]
     iterations: int
-    size: int
-    """Bytes of all its buffers."""
+    buffer_bytes: int
+    """Total size of its buffers."""
     node: str = ""
-    """The ONNX node whose work it does."""
-    sizes: Sequence[int] = ()
-    """The places of sizes that the kernel takes behind its buffers."""
+    """The ONNX node that it computes."""
+    size_values: Sequence[int] = ()
+    """Indices of the dimensions that the kernel takes as arguments after its buffers."""
     iterations_parameter: int | None = None
-    """The place of the number of iterations, where a run computes it."""
+    """Index of the value with the number of iterations, if that is dynamic."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """A function that runs kernels in order, threads sharing them out."""
+class KernelGroup:
+    """A function that runs consecutive kernel calls, each parallelised over the threads."""
 
     function: str
 
 
 @dataclass(frozen=True)
-class Branch:
-    """One of two rows, by the boolean that the buffer at a place of the table holds."""
+class Conditional:
+    """An `scf.if`: one of two call sequences, by the boolean in the buffer with index `condition`."""
 
     condition: int
-    then: Row
-    otherwise: Row
+    then: CallSequence
+    otherwise: CallSequence
 
 
 @dataclass(frozen=True)
-class Repeat:
-    """A row again and again, as long as the boolean holds that the buffer at a place of the table has."""
+class WhileLoop:
+    """An `scf.while`: repeat a call sequence while the boolean in the buffer `condition` is true."""
 
     condition: int
-    body: Row
+    body: CallSequence
 
 
-Row: TypeAlias = "Sequence[KernelCall | Part | Branch | Repeat]"
-"""What runs one after the other."""
+CallSequence: TypeAlias = "Sequence[KernelCall | KernelGroup | Conditional | WhileLoop]"
+"""Calls and control flow in order of execution."""
 
-Steps = Sequence[tuple[str, Row]]
-"""Functions by name with what each runs."""
+StepFunctions = Sequence[tuple[str, CallSequence]]
+"""The functions of the program's native steps: name and call sequence."""
 
 
-def calls_of(row: Row) -> Iterator[KernelCall]:
-    """All calls of kernels in a row, those of branches and loops too."""
-    for step in row:
+def kernel_calls(sequence: CallSequence) -> Iterator[KernelCall]:
+    """Iterate over the kernel calls of a sequence, including those in branches and loops."""
+    for step in sequence:
         match step:
             case KernelCall():
                 yield step
-            case Branch():
-                yield from calls_of(step.then)
-                yield from calls_of(step.otherwise)
-            case Repeat():
-                yield from calls_of(step.body)
-            case Part():
+            case Conditional():
+                yield from kernel_calls(step.then)
+                yield from kernel_calls(step.otherwise)
+            case WhileLoop():
+                yield from kernel_calls(step.body)
+            case KernelGroup():
                 pass
 
 
-def in_parts(name: str, row: Row, parts: list[tuple[str, Sequence[KernelCall]]]) -> Row:
-    """A row whose calls are functions of their own, which are added to `parts`."""
-    made: list[Part | Branch | Repeat] = []
+def split_kernel_groups(
+    name: str, sequence: CallSequence, groups: list[tuple[str, Sequence[KernelCall]]]
+) -> CallSequence:
+    """Move each run of consecutive calls into a function of its own, which is appended to `groups`."""
+    result: list[KernelGroup | Conditional | WhileLoop] = []
     calls: list[KernelCall] = []
 
     def end() -> None:
         if calls:
-            made.append(Part(f"{name}_part_{len(parts)}"))
-            parts.append((f"{name}_part_{len(parts)}", list(calls)))
+            result.append(KernelGroup(f"{name}_part_{len(groups)}"))
+            groups.append((f"{name}_part_{len(groups)}", list(calls)))
             calls.clear()
 
-    for step in row:
+    for step in sequence:
         if isinstance(step, KernelCall):
             calls.append(step)
             continue
         end()
         match step:
-            case Branch():
-                rows = [in_parts(name, each, parts) for each in (step.then, step.otherwise)]
-                made.append(Branch(step.condition, *rows))
-            case Repeat():
-                made.append(Repeat(step.condition, in_parts(name, step.body, parts)))
-            case Part():
-                made.append(step)
+            case Conditional():
+                branches = [split_kernel_groups(name, each, groups) for each in (step.then, step.otherwise)]
+                result.append(Conditional(step.condition, *branches))
+            case WhileLoop():
+                result.append(WhileLoop(step.condition, split_kernel_groups(name, step.body, groups)))
+            case KernelGroup():
+                result.append(step)
     end()
-    return made
+    return result
 
 
 @dataclass
-class _Reading:
+class _ProgramBuilder:
     program: Program = field(default_factory=Program)
-    places: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    functions: list[tuple[str, Row]] = field(default_factory=list[tuple[str, "Row"]])
-    row: list[KernelCall | Part | Branch | Repeat] = field(
-        default_factory=list["KernelCall | Part | Branch | Repeat"]
+    indices: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    functions: list[tuple[str, CallSequence]] = field(default_factory=list[tuple[str, "CallSequence"]])
+    sequence: list[KernelCall | KernelGroup | Conditional | WhileLoop] = field(
+        default_factory=list["KernelCall | KernelGroup | Conditional | WhileLoop"]
     )
-    """Kernels since the last step of another kind."""
-    checks: list[Check] = field(default_factory=list[Check])
-    """What must hold behind them."""
-    numbers: dict[int, int] = field(default_factory=dict[int, int])
-    """The places of sizes that are known."""
+    """Kernel calls since the last step that is not native."""
+    checks: list[RangeCheck] = field(default_factory=list[RangeCheck])
+    """The checks to run after these calls."""
+    constants: dict[int, int] = field(default_factory=dict[int, int])
+    """Indices of values for constant dimensions, by their size."""
 
-    def value(self, made: SSAValue, value: Value) -> int:
-        place = self.places[made] = len(self.program.values)
+    def add_value(self, result: SSAValue, value: ProgramValue) -> int:
+        index = self.indices[result] = len(self.program.values)
         self.program.values.append(value)
-        if value.place is Place.ARENA and value.same_as is None:
-            self._put_in_arena(made, place)
-        return place
+        if value.storage is Storage.ARENA and value.alias_of is None:
+            self._put_in_arena(result, index)
+        return index
 
-    def _put_in_arena(self, made: SSAValue, place: int) -> None:
-        """Gives a value the offset or the block that `plan-memory` has found for it."""
-        value, blocks = self.program.values[place], self.program.blocks
-        if (block := location_of(made, BLOCKS)) is not None:
+    def _put_in_arena(self, result: SSAValue, index: int) -> None:
+        """Set the arena offset, or the block, that `plan-memory` assigned to a value."""
+        value, blocks = self.program.values[index], self.program.blocks
+        if (block := location_of(result, BLOCKS)) is not None:
             blocks += [[] for _ in range(block + 1 - len(blocks))]
-            blocks[block].append(place)
-        if (offset := location_of(made, OFFSETS)) is not None:
+            blocks[block].append(index)
+        if (offset := location_of(result, OFFSETS)) is not None:
             value.offset = offset
             self.program.arena = max(self.program.arena, aligned(offset + value.size))
 
-    def size(self, made: SSAValue, operator: str, *operands: int) -> None:
-        """A number that a run computes."""
-        self.value(made, _size(operator, *operands))
+    def add_size(self, result: SSAValue, operator: str, *operands: int) -> None:
+        """Add a dimension that each run computes."""
+        self.add_value(result, _size(operator, *operands))
 
-    def number(self, number: int) -> int:
-        """The place of a size that is known."""
-        if number not in self.numbers:
-            self.program.values.append(_size("number", number))
-            self.numbers[number] = len(self.program.values) - 1
-        return self.numbers[number]
+    def constant(self, size: int) -> int:
+        """Return the index of the value for a constant dimension."""
+        if size not in self.constants:
+            self.program.values.append(_size("number", size))
+            self.constants[size] = len(self.program.values) - 1
+        return self.constants[size]
 
-    def root(self, place: int) -> int:
-        """The value whose memory a value is."""
-        while (same := self.program.values[place].same_as) is not None:
-            place = same
-        return place
+    def root(self, index: int) -> int:
+        """Return the value that owns the memory of a value."""
+        while (source := self.program.values[index].alias_of) is not None:
+            index = source
+        return index
 
-    def end_row(self) -> None:
-        """Makes a function of the kernels since the last."""
-        if self.row:
+    def end_sequence(self) -> None:
+        """Close the current call sequence: make a native step of it."""
+        if self.sequence:
             name = f"xonnc_run_{len(self.functions)}"
-            self.functions.append((name, self.row))
-            kernels = [call.kernel for call in calls_of(self.row)]
+            self.functions.append((name, self.sequence))
+            kernels = [call.kernel for call in kernel_calls(self.sequence)]
             self.program.steps.append(NativeStep(name, kernels, self.checks))
-            self.row, self.checks = [], []
+            self.sequence, self.checks = [], []
 
 
-def read_program(module: ModuleOp) -> tuple[Program, Steps]:
-    """The program that a module lowered to krnl is, and the functions that its native steps call."""
+def read_program(module: ModuleOp) -> tuple[Program, StepFunctions]:
+    """Return the program of a module lowered to krnl, and the functions that its native steps call."""
     function = next((op for op in module.ops if isinstance(op, FuncOp)), None)
     if function is None:
         raise XonncError("the module has no function")
-    reading = _Reading()
+    builder = _ProgramBuilder()
     for argument in function.body.block.args:
-        reading.value(argument, _value(Place.INPUT, argument.type))
-    reading.program.inputs = _ports(function.arg_attrs, function.body.block.args, reading)
+        builder.add_value(argument, _value(Storage.INPUT, argument.type))
+    builder.program.inputs = _tensor_specs(function.arg_attrs, function.body.block.args, builder)
     for op in function.body.block.ops:
-        _read(op, reading)
-    reading.end_row()
+        _read(op, builder)
+    builder.end_sequence()
     end = function.body.block.last_op
     assert end is not None
-    reading.program.outputs = _ports(function.res_attrs, end.operands, reading)
-    _place_outputs(reading)
-    return reading.program, reading.functions
+    builder.program.outputs = _tensor_specs(function.res_attrs, end.operands, builder)
+    _allocate_outputs(builder)
+    return builder.program, builder.functions
 
 
-def _size(operator: str, *operands: int) -> Value:
-    return Value(Place.SIZE, (), np.dtype(np.int64), formula=Formula(operator, operands))
+def _size(operator: str, *operands: int) -> ProgramValue:
+    return ProgramValue(Storage.SIZE, (), np.dtype(np.int64), size_expr=SizeExpr(operator, operands))
 
 
-def _value(place: Place, type_: Attribute) -> Value:
+def _value(index: Storage, type_: Attribute) -> ProgramValue:
     element = type_.element_type if is_buffer(type_) else element_type(type_)
     shape = type_.get_shape() if is_buffer(type_) else static_shape(type_)
     shape = None if shape is not None and DYNAMIC_INDEX in shape else shape
     dtype = None if element is None else ELEMENT_DTYPES.get(element)
-    return Value(place, shape, dtype)
+    return ProgramValue(index, shape, dtype)
 
 
-def _ports(attributes: Attribute | None, values: Sequence[SSAValue], reading: _Reading) -> list[Port]:
+def _tensor_specs(
+    attributes: Attribute | None, values: Sequence[SSAValue], builder: _ProgramBuilder
+) -> list[TensorSpec]:
     held = list(attributes) if isa(attributes, ArrayAttr[DictionaryAttr]) else []
-    ports: list[Port] = []
+    ports: list[TensorSpec] = []
     for number, value in enumerate(values):
         name = held[number].data.get("onnx.name") if number < len(held) else None
         shape = None
@@ -254,174 +263,180 @@ def _ports(attributes: Attribute | None, values: Sequence[SSAValue], reading: _R
         element = element_type(value.type)
         dtype = None if element is None else ELEMENT_DTYPES.get(element)
         text = name.data if isinstance(name, StringAttr) else f"{number}"
-        ports.append(Port(text, reading.places[value], shape, dtype))
+        ports.append(TensorSpec(text, builder.indices[value], shape, dtype))
     return ports
 
 
-def _read(op: Operation, reading: _Reading) -> None:
+def _read(op: Operation, builder: _ProgramBuilder) -> None:
     if isinstance(op, SIZE_OPS):
-        _read_size(op, reading)
+        _read_size(op, builder)
         return
     match op:
         case GlobalOp() | ConstantOp() if op.value is not None:
             array = elements_array(op.value)
             if array is None:
                 raise XonncError("a constant has no elements")
-            value = _value(Place.CONSTANT, op.results[0].type)
+            value = _value(Storage.CONSTANT, op.results[0].type)
             value.constant = np.ascontiguousarray(array)
-            reading.value(op.results[0], value)
+            builder.add_value(op.results[0], value)
         case memref.AllocOp() | memref.SubviewOp() | UnrealizedConversionCastOp() | ShapedOp():
-            _read_buffer(op, reading)
+            _read_buffer(op, builder)
         case CallOp():
-            _read_call(op, reading)
+            _read_call(op, builder)
         case memref.LoadOp() | scf.IfOp() | scf.WhileOp():
-            _read_control(op, reading)
-        case _ if isinstance(op, ENDS):
+            _read_control(op, builder)
+        case _ if isinstance(op, TERMINATORS):
             pass
         case KeepOp():
-            reading.end_row()
-            _read_keep(op, reading)
+            builder.end_sequence()
+            _read_keep(op, builder)
         case LaterOp():
-            reading.end_row()
-            _read_later(op, reading)
+            builder.end_sequence()
+            _read_later(op, builder)
         case SeedOp():
-            reading.end_row()
-            made = reading.value(op.result, _value(Place.ARENA, op.result.type))
-            reading.program.steps.append(SessionStep("Seed", node_name(op) or "", {}, [], [made]))
+            builder.end_sequence()
+            result = builder.add_value(op.result, _value(Storage.ARENA, op.result.type))
+            builder.program.steps.append(SessionStep("Seed", node_name(op) or "", {}, [], [result]))
         case _ if is_session_op(op):
-            reading.end_row()
-            _read_session(op, reading)
+            builder.end_sequence()
+            _read_session(op, builder)
         case _:
-            reading.end_row()
-            _read_host(op, reading)
+            builder.end_sequence()
+            _read_host(op, builder)
 
 
 def _read_buffer(
-    op: memref.AllocOp | memref.SubviewOp | UnrealizedConversionCastOp | ShapedOp, reading: _Reading
+    op: memref.AllocOp | memref.SubviewOp | UnrealizedConversionCastOp | ShapedOp, builder: _ProgramBuilder
 ) -> None:
-    """A buffer of its own, or another or a part of it as something else."""
-    value = _value(Place.ARENA, op.results[0].type)
+    """Read an allocation or a view (subview, cast, reshape) of a buffer."""
+    value = _value(Storage.ARENA, op.results[0].type)
     if not isinstance(op, memref.AllocOp):
-        value.same_as = reading.places[op.operands[0]]
+        value.alias_of = builder.indices[op.operands[0]]
     match op:
         case memref.AllocOp():
-            value.open_shape = _open_shape(op.results[0].type, op.dynamic_sizes, reading)
+            value.dynamic_shape = _dynamic_shape(op.results[0].type, op.dynamic_sizes, builder)
         case memref.SubviewOp():
-            value.shift = _shift(op)
+            value.alias_offset = _subview_offset(op)
         case ShapedOp():
-            value.open_shape = _open_shape(op.result.type, op.sizes, reading)
+            value.dynamic_shape = _dynamic_shape(op.result.type, op.sizes, builder)
         case UnrealizedConversionCastOp() if value.shape is None:
-            # A buffer may have a shape where the tensor's type has none: a product tells that an axis is 1.
-            source = reading.program.values[reading.places[op.operands[0]]]
-            value.open_shape, value.shape = source.open_shape, source.shape
+            # The buffer may have a static shape where the tensor has none: a kernel may imply an axis of 1.
+            source = builder.program.values[builder.indices[op.operands[0]]]
+            value.dynamic_shape, value.shape = source.dynamic_shape, source.shape
         case _:
             pass
-    place = reading.value(op.results[0], value)
-    if isinstance(op, memref.AllocOp) and (check := check_of(op, place)) is not None:
-        reading.checks.append(check)
+    index = builder.add_value(op.results[0], value)
+    if isinstance(op, memref.AllocOp) and (check := check_of(op, index)) is not None:
+        builder.checks.append(check)
 
 
-def _read_size(op: Operation, reading: _Reading) -> None:
+def _read_size(op: Operation, builder: _ProgramBuilder) -> None:
     match op:
         case arith.ConstantOp(value=IntegerAttr(value=number)):
-            reading.places[op.result] = reading.number(number.data)
+            builder.indices[op.result] = builder.constant(number.data)
         case tensor.DimOp():
-            axis = reading.program.values[reading.places[op.index]].formula
+            axis = builder.program.values[builder.indices[op.index]].size_expr
             assert axis is not None
-            reading.size(op.result, "dim", reading.places[op.source], *axis.operands)
+            builder.add_size(op.result, "dim", builder.indices[op.source], *axis.operands)
         case RequireOp():
-            pair = reading.places[op.found], reading.places[op.expected]
-            reading.program.requirements.append(Requirement(*pair, op.what.data))
+            pair = builder.indices[op.found], builder.indices[op.expected]
+            builder.program.constraints.append(SizeConstraint(*pair, op.what.data))
         case _:
-            operands = (reading.places[value] for value in op.operands)
-            reading.size(op.results[0], FORMULAS[type(op)], *operands)
+            operands = (builder.indices[value] for value in op.operands)
+            builder.add_size(op.results[0], SIZE_OPERATORS[type(op)], *operands)
 
 
-FORMULAS: dict[type[Operation], str] = {
+SIZE_OPERATORS: dict[type[Operation], str] = {
     arith.AddiOp: "add",
     arith.FloorDivSIOp: "floordiv",
     arith.MaxSIOp: "max",
     arith.MinSIOp: "min",
     arith.MuliOp: "mul",
 }
-"""What computes sizes from sizes."""
+"""Arithmetic on dimensions, by its `SizeExpr` operator."""
 
-SIZE_OPS = (arith.ConstantOp, tensor.DimOp, RequireOp, *FORMULAS)
-"""What is about sizes that only a run tells."""
+SIZE_OPS = (arith.ConstantOp, tensor.DimOp, RequireOp, *SIZE_OPERATORS)
+"""Operations on dynamic dimensions."""
 
 
-def _open_shape(type_: Attribute, sizes: Sequence[SSAValue], reading: _Reading) -> tuple[int, ...] | None:
-    """The places of all sizes of a buffer, if some are open."""
+def _dynamic_shape(
+    type_: Attribute, sizes: Sequence[SSAValue], builder: _ProgramBuilder
+) -> tuple[int, ...] | None:
+    """Return the values that are the dimensions of a buffer; `None` if its shape is static."""
     assert is_buffer(type_)
     if DYNAMIC_INDEX not in type_.get_shape():
         return None
-    given = iter([reading.places[size] for size in sizes])
-    return tuple(next(given) if size == DYNAMIC_INDEX else reading.number(size) for size in type_.get_shape())
+    given = iter([builder.indices[size] for size in sizes])
+    return tuple(
+        next(given) if size == DYNAMIC_INDEX else builder.constant(size) for size in type_.get_shape()
+    )
 
 
-UNTOLD = 1 << 40
-"""Bytes that are taken for those of a buffer whose size only a run tells."""
+ASSUMED_DYNAMIC_BYTES = 1 << 40
+"""Size assumed for a buffer of dynamic shape: large enough that its kernel is always parallelised."""
 
 
-def _read_call(op: CallOp, reading: _Reading) -> None:
-    values = reading.program.values
-    given = [reading.places[value] for value in op.parameters]
-    places = [place for place in given if values[place].place is not Place.SIZE]
-    sizes = [place for place in given if values[place].place is Place.SIZE]
+def _read_call(op: CallOp, builder: _ProgramBuilder) -> None:
+    values = builder.program.values
+    given = [builder.indices[value] for value in op.parameters]
+    places = [index for index in given if values[index].storage is not Storage.SIZE]
+    sizes = [index for index in given if values[index].storage is Storage.SIZE]
     iterations = 0 if op.iterations is None else op.iterations.value.data
     iterations_parameter = (
         None if op.iterations_parameter is None else given[op.iterations_parameter.value.data]
     )
-    size = sum(UNTOLD if values[place].shape is None else values[place].size for place in places)
-    reading.row.append(
+    size = sum(
+        ASSUMED_DYNAMIC_BYTES if values[index].shape is None else values[index].size for index in places
+    )
+    builder.sequence.append(
         KernelCall(op.func_name.data, places, iterations, size, node_name(op), sizes, iterations_parameter)
     )
 
 
-ENDS = (NoValueOp, ReturnOp, YieldOp, FuncReturnOp, scf.YieldOp, scf.ConditionOp)
-"""What nothing is to be done for: the ends of blocks, and values that are absent."""
+TERMINATORS = (NoValueOp, ReturnOp, YieldOp, FuncReturnOp, scf.YieldOp, scf.ConditionOp)
+"""Operations that need no code: terminators and absent optional values."""
 
 
-def _read_control(op: memref.LoadOp | scf.IfOp | scf.WhileOp, reading: _Reading) -> None:
-    """A branch or a loop, or the boolean in a buffer that one asks for."""
+def _read_control(op: memref.LoadOp | scf.IfOp | scf.WhileOp, builder: _ProgramBuilder) -> None:
+    """Read an `scf.if`, an `scf.while`, or the load of their condition."""
     match op:
         case memref.LoadOp():
-            reading.places[op.res] = reading.places[op.memref]
+            builder.indices[op.res] = builder.indices[op.memref]
         case scf.IfOp():
-            _read_branch(op, reading)
+            _read_if(op, builder)
         case scf.WhileOp():
-            _read_repeat(op, reading)
+            _read_while(op, builder)
 
 
-def _read_branch(op: scf.IfOp, reading: _Reading) -> None:
-    condition = reading.places[op.cond]
-    rows = [_read_row(region, reading) for region in (op.true_region, op.false_region)]
-    reading.row.append(Branch(condition, *rows))
+def _read_if(op: scf.IfOp, builder: _ProgramBuilder) -> None:
+    condition = builder.indices[op.cond]
+    branches = [_read_call_sequence(region, builder) for region in (op.true_region, op.false_region)]
+    builder.sequence.append(Conditional(condition, *branches))
 
 
-def _read_repeat(op: scf.WhileOp, reading: _Reading) -> None:
-    _read_row(op.before_region, reading)
+def _read_while(op: scf.WhileOp, builder: _ProgramBuilder) -> None:
+    _read_call_sequence(op.before_region, builder)
     end = op.before_region.block.last_op
     assert isinstance(end, scf.ConditionOp)
-    condition = reading.places[end.condition]
-    body = _read_row(op.after_region, reading)
-    reading.row.append(Repeat(condition, body))
+    condition = builder.indices[end.condition]
+    body = _read_call_sequence(op.after_region, builder)
+    builder.sequence.append(WhileLoop(condition, body))
 
 
-def _read_row(region: Region, reading: _Reading) -> Row:
-    """The kernels of a region, a row of their own."""
-    outside, reading.row = reading.row, []
-    steps = len(reading.program.steps)
+def _read_call_sequence(region: Region, builder: _ProgramBuilder) -> CallSequence:
+    """Read the calls of a region as a nested sequence."""
+    outside, builder.sequence = builder.sequence, []
+    steps = len(builder.program.steps)
     for op in region.ops:
-        _read(op, reading)
-    if len(reading.program.steps) != steps:
-        raise XonncError("control flow in native code holds kernels alone")
-    row, reading.row = reading.row, outside
-    return row
+        _read(op, builder)
+    if len(builder.program.steps) != steps:
+        raise XonncError("control flow in native code may contain kernel calls only")
+    sequence, builder.sequence = builder.sequence, outside
+    return sequence
 
 
-def _shift(op: memref.SubviewOp) -> int:
-    """Bytes from the start of a buffer to that of its part."""
+def _subview_offset(op: memref.SubviewOp) -> int:
+    """Return the byte offset of a subview in its buffer."""
     assert is_buffer(op.source.type)
     shape = op.source.type.get_shape()
     offsets = [int(offset) for offset in op.static_offsets.get_values()]
@@ -429,30 +444,31 @@ def _shift(op: memref.SubviewOp) -> int:
     return elements * ELEMENT_DTYPES[op.source.type.element_type].itemsize
 
 
-def _read_host(op: Operation, reading: _Reading) -> None:
-    # Constants that a body reads are copied into it: not every operator looks around itself.
-    around = [value for value in captured(op) if not isinstance(value.owner, ConstantOp)]
-    read = dict.fromkeys((*(value for value in op.operands if value.type != NONE), *around))
-    inputs = [value for value in read if value in reading.places]
+def _read_host(op: Operation, builder: _ProgramBuilder) -> None:
+    # Outer values that a body captures become inputs; constants are copied into the body instead, since the
+    # reference evaluator does not resolve captures for every operator.
+    captures = [value for value in captured(op) if not isinstance(value.owner, ConstantOp)]
+    read = dict.fromkeys((*(value for value in op.operands if value.type != NONE), *captures))
+    inputs = [value for value in read if value in builder.indices]
     reason = no_kernel(op)
-    run, model = later_program_of_op(op, inputs), _later_model_of_op(op, inputs)
+    run, model = later_program_of_op(op, inputs), _lazy_model_of_op(op, inputs)
     if is_always_wrong(op):
-        run, model = _refusing(reason), None
+        run, model = _raise_refusal(reason), None
     writes: list[int] = []
     for result in op.results:
         if result.type != NONE:
-            value = _value(Place.ARENA, result.type)
+            value = _value(Storage.ARENA, result.type)
             if value.shape is None or value.dtype is None or value.dtype.hasobject:
-                value.place = Place.HELD
-            writes.append(reading.value(result, value))
-    reads = [reading.places[value] for value in inputs]
-    reading.program.steps.append(
+                value.storage = Storage.OBJECT
+            writes.append(builder.add_value(result, value))
+    reads = [builder.indices[value] for value in inputs]
+    builder.program.steps.append(
         HostStep(op.name.removeprefix("onnx."), node_name(op) or "", reason, run, reads, writes, model)
     )
 
 
-def _later_model_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Callable[[], bytes]:
-    """An op as an ONNX model, made when it is asked for."""
+def _lazy_model_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Callable[[], bytes]:
+    """Return a function that serialises an operation as an ONNX model."""
 
     def model() -> bytes:
         return export_proto(module_of_op(op, inputs)).SerializeToString()
@@ -460,10 +476,10 @@ def _later_model_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Callable[[]
     return model
 
 
-def _refusing(reason: str) -> Callable[[Sequence[Tensors]], Sequence[Tensors]]:
-    """What stands in the place of a reference that is wrong."""
+def _raise_refusal(reason: str) -> Callable[[Sequence[TensorOrSequence]], Sequence[TensorOrSequence]]:
+    """Return a function that fails, for operators that the reference evaluator computes wrongly."""
 
-    def run(held: Sequence[Tensors]) -> Sequence[Tensors]:
+    def run(held: Sequence[TensorOrSequence]) -> Sequence[TensorOrSequence]:
         raise XonncError(
             f"there is no native code for it ({reason}), and the ONNX reference computes it wrongly"
         )
@@ -471,72 +487,72 @@ def _refusing(reason: str) -> Callable[[Sequence[Tensors]], Sequence[Tensors]]:
     return run
 
 
-def _read_session(op: Operation, reading: _Reading) -> None:
-    bodies = [_read_body(region.block, op, reading) for region in op.regions]
-    reads = [reading.places.get(value) for value in op.operands]
+def _read_session(op: Operation, builder: _ProgramBuilder) -> None:
+    bodies = [_read_body(region.block, op, builder) for region in op.regions]
+    reads = [builder.indices.get(value) for value in op.operands]
     writes: list[int | None] = []
     for result in op.results:
-        made = None
+        index = None
         if result.type != NONE:
-            value = _value(Place.ARENA, result.type)
+            value = _value(Storage.ARENA, result.type)
             if value.shape is None or value.dtype is None or value.dtype.hasobject:
-                value.place = Place.HELD
-            made = reading.value(result, value)
-        writes.append(made)
+                value.storage = Storage.OBJECT
+            index = builder.add_value(result, value)
+        writes.append(index)
     step = SessionStep(operator_of(op), node_name(op) or "", attributes_of(op), reads, writes, bodies)
-    reading.program.steps.append(step)
+    builder.program.steps.append(step)
 
 
-def _read_keep(op: KeepOp, reading: _Reading) -> None:
-    """A tensor cut to the size that a run has found."""
-    made = reading.value(op.result, _value(Place.HELD, op.result.type))
-    reads = [reading.places[op.source], reading.places[op.count]]
-    settings: dict[str, Setting] = {"axis": op.axis.value.data}
-    reading.program.steps.append(SessionStep("Keep", node_name(op) or "", settings, reads, [made]))
+def _read_keep(op: KeepOp, builder: _ProgramBuilder) -> None:
+    """Read `krnl.keep`: slice a tensor to a data-dependent size."""
+    result = builder.add_value(op.result, _value(Storage.OBJECT, op.result.type))
+    reads = [builder.indices[op.source], builder.indices[op.count]]
+    settings: dict[str, AttributeValue] = {"axis": op.axis.value.data}
+    builder.program.steps.append(SessionStep("Keep", node_name(op) or "", settings, reads, [result]))
 
 
-def _read_later(op: LaterOp, reading: _Reading) -> None:
-    """A function that is called with what has been found."""
+def _read_later(op: LaterOp, builder: _ProgramBuilder) -> None:
+    """Read `krnl.later`: call a function once its data-dependent inputs are computed."""
     function = SymbolTable.lookup_symbol(op, op.callee)
     assert isinstance(function, FuncOp)
-    body = _read_body(function.body.block, function, reading)
-    reads = [reading.places[value] for value in op.inputs]
+    body = _read_body(function.body.block, function, builder)
+    reads = [builder.indices[value] for value in op.inputs]
     writes: list[int] = []
     for result in op.outputs:
-        value = _value(Place.ARENA, result.type)
-        value.place = Place.HELD if value.shape is None else Place.ARENA
-        writes.append(reading.value(result, value))
-    reading.program.steps.append(SessionStep("Later", node_name(op) or "", {}, reads, writes, [body]))
+        value = _value(Storage.ARENA, result.type)
+        value.storage = Storage.OBJECT if value.shape is None else Storage.ARENA
+        writes.append(builder.add_value(result, value))
+    builder.program.steps.append(SessionStep("Later", node_name(op) or "", {}, reads, writes, [body]))
 
 
-def _read_body(block: Block, op: Operation, outside: _Reading) -> Body:
-    """A body as a program, whose inputs are its arguments and then what it reads from around."""
-    reading = _Reading(functions=outside.functions)
-    around = list(
+def _read_body(block: Block, op: Operation, outside: _ProgramBuilder) -> BodyProgram:
+    """Read a body as a program; its inputs are its arguments, then the values that it captures."""
+    builder = _ProgramBuilder(functions=outside.functions)
+    captures = list(
         dict.fromkeys(
             value
             for inner in block.walk()
             for value in inner.operands
-            if not op.is_ancestor(value.owner) and value in outside.places
+            if not op.is_ancestor(value.owner) and value in outside.indices
         )
     )
-    inputs = [*block.args, *around]
+    inputs = [*block.args, *captures]
     for value in inputs:
-        reading.value(value, _value(Place.INPUT, value.type))
-    reading.program.inputs = _ports(None, inputs, reading)
+        builder.add_value(value, _value(Storage.INPUT, value.type))
+    builder.program.inputs = _tensor_specs(None, inputs, builder)
     for inner in block.ops:
-        _read(inner, reading)
-    reading.end_row()
+        _read(inner, builder)
+    builder.end_sequence()
     end = block.last_op
     assert end is not None
-    reading.program.outputs = _ports(None, end.operands, reading)
-    _place_outputs(reading)
-    return Body(reading.program, [outside.places[value] for value in around])
+    builder.program.outputs = _tensor_specs(None, end.operands, builder)
+    _allocate_outputs(builder)
+    return BodyProgram(builder.program, [outside.indices[value] for value in captures])
 
 
-def _place_outputs(reading: _Reading) -> None:
-    """What is given to the caller lies in arrays of its own."""
-    for port in reading.program.outputs:
-        value = reading.program.values[reading.root(port.value)]
-        if value.place is Place.ARENA:
-            value.place = Place.OUTPUT
+def _allocate_outputs(builder: _ProgramBuilder) -> None:
+    """Store results of the program outside of the arena, in arrays that the caller owns."""
+    for port in builder.program.outputs:
+        value = builder.program.values[builder.root(port.value)]
+        if value.storage is Storage.ARENA:
+            value.storage = Storage.OUTPUT

@@ -1,4 +1,4 @@
-"""Sizes that no memory has: what an input asks for is refused before anything of that size is made."""
+"""Refuse tensors larger than the address space before anything of that size is allocated."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import MOST_BYTES
+from xonnc.formats.native.program import MAX_BYTES
 
 
-def require_sizes(module: ModuleOp) -> None:
-    """Raises `XonncError`, with the node, for a tensor with a size below 0 or of more bytes than can be."""
+def check_tensor_sizes(module: ModuleOp) -> None:
+    """Raise `XonncError` for a result with a negative dimension or more than `MAX_BYTES` bytes."""
     for op in module.walk():
         if isinstance(op, OnnxOp):
             for result in op.results:
@@ -29,6 +29,6 @@ def _problem(value: SSAValue) -> str | None:
         return None
     if min(shape, default=0) < 0:
         return f"a result of shape {list(shape)} is asked for, but sizes are not below 0"
-    if prod(shape) * numpy_dtype(element).itemsize > MOST_BYTES:
-        return f"a result of shape {list(shape)} is asked for, which takes more than {MOST_BYTES >> 40} TiB"
+    if prod(shape) * numpy_dtype(element).itemsize > MAX_BYTES:
+        return f"a result of shape {list(shape)} is asked for, which takes more than {MAX_BYTES >> 40} TiB"
     return None

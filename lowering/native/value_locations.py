@@ -1,4 +1,4 @@
-"""Where the values of a program lie, for code that runs without Python."""
+"""Where standalone code, which runs without Python, finds each value of a program."""
 
 from __future__ import annotations
 
@@ -8,96 +8,98 @@ from dataclasses import dataclass
 import numpy as np
 
 from xonnc.errors import RefusalError, XonncError
-from xonnc.formats.native.program import HostStep, NativeStep, Place, Port, Program, SessionStep
+from xonnc.formats.native.program import HostStep, NativeStep, Program, SessionStep, Storage, TensorSpec
 from xonnc.formats.native.weights import Weights
-from xonnc.lowering.native.shape_plan import Plan
+from xonnc.lowering.native.shape_plan import ShapePlan
 
 
 @dataclass(frozen=True)
-class Spot:
-    """Where a value lies: bytes into the `weights`, the `arena`, or one of the caller's arrays."""
+class ValueLocation:
+    """A location in memory: a byte offset into the `weights`, the `arena` or one of the caller's arrays."""
 
     base: str
-    """`weights`, `arena`, `inputs`, `outputs`, or `sizes` for a number that the run computes."""
+    """`weights`, `arena`, `inputs`, `outputs`, or `sizes` for a dynamic dimension."""
     offset: int
-    number: int = 0
-    """Which input or output, or which of the sizes."""
-    start: int | None = None
-    """Which of the sizes is where it begins, less the offset, if the run computes that."""
+    index: int = 0
+    """Index of the input or output, or of the slot in the array of sizes."""
+    dynamic_offset: int | None = None
+    """Slot of the arena offset that each run computes, to which `offset` is added; `None` if static."""
 
 
 @dataclass(frozen=True)
-class Copy:
-    """An output that is also something else, copied at the end."""
+class OutputCopy:
+    """An output that shares memory with another value, and so is copied at the end of a run."""
 
     output: int
-    source: Spot
+    source: ValueLocation
     size: int
-    """Bytes, or which of the sizes those are."""
-    is_open: bool = False
-    """Whether the run computes how many bytes."""
+    """Size in bytes, or the slot of the size if `is_dynamic`."""
+    is_dynamic: bool = False
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """Two numbers of 64 bits that must lie between `least` and `most` at the end, else `message` holds."""
+class BoundsCheck:
+    """A check at the end of a run: two 64-bit integers (minimum, maximum) must be in `[low, high]`."""
 
-    spot: Spot
-    least: int
-    most: int
+    location: ValueLocation
+    low: int
+    high: int
     message: str
 
 
-def _done_by_session(step: SessionStep) -> str:
+def _session_reason(step: SessionStep) -> str:
     match operator := step.operator:
         case "If" | "Loop" | "Scan":
-            return f"a body has no native code, or shapes that only a run tells, so that {operator} is run"
+            return f"a body has no native code, or dynamic shapes, so that {operator} is run"
         case "Keep":
-            return "the number of elements is for the run to find, and its result is cut"
+            return "the size of its result is data-dependent, and the result is sliced"
         case "Later":
-            return "what follows from a number of elements that the run finds is run"
+            return "what depends on a data-dependent shape is run"
         case "Seed":
-            return "draws other numbers in each run (a seed would say which), which are seeded"
+            return "without the attribute seed, the random generator is seeded anew in each run"
         case _ if "Sequence" in operator or "Optional" in operator:
-            return f"lists of tensors are Python's, so that {operator} is run"
+            return f"sequences of tensors are Python objects, so that {operator} is run"
         case _:
-            return f"strings and maps are Python's, so that {operator} is run"
+            return f"strings and maps are Python objects, so that {operator} is run"
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where everything lies."""
+class MemoryLayout:
+    """The locations of all values of a program."""
 
     weights: Weights
-    spots: Sequence[Spot]
-    """Of each value of the program."""
-    copies: Sequence[Copy]
-    bounds: Sequence[Bounds]
-    plan: Plan | None = None
-    """What a run computes first, of a program for any sizes."""
+    locations: Sequence[ValueLocation]
+    """By index of the value."""
+    copies: Sequence[OutputCopy]
+    bounds_checks: Sequence[BoundsCheck]
+    plan: ShapePlan | None = None
+    """The computation of shapes and offsets at the start of a run, for dynamic shapes."""
 
 
-def require_whole(program: Program, what: str) -> None:
-    """Raises `RefusalError` with every operator and input that code without Python cannot have."""
-    reasons = _not_plain("input", [port for port in program.inputs if not _is_open(port)])
-    if any(map(_is_open, program.inputs)) and not program.is_open:
+def require_standalone(program: Program, what: str) -> None:
+    """Raise `RefusalError` with every operator and input that standalone code does not support."""
+    reasons = _unsupported_tensors(
+        "input", [tensor for tensor in program.inputs if not _is_dynamic_tensor(tensor)]
+    )
+    if any(map(_is_dynamic_tensor, program.inputs)) and not program.is_dynamic:
         options = " ".join(
-            f"--input-shape {port.name}:{_sizes(port)}" for port in program.inputs if _is_open(port)
+            f"--input-shape {tensor.name}:{_shape_text(tensor)}"
+            for tensor in program.inputs
+            if _is_dynamic_tensor(tensor)
         )
         reasons.append(
-            f"{what}: not every operator has code for sizes that only a run tells; pass {options} with a "
-            "number for each ?"
+            f"{what}: not every operator has code for dynamic shapes; pass {options} with a number for each ?"
         )
     if reasons:
         raise RefusalError(reasons)
     reasons = [
         f"{step.node or step.operator}: {step.operator} has no native code here ({step.reason})"
-        for step in program.every_step()
+        for step in program.walk_steps()
         if isinstance(step, HostStep)
     ]
     reasons += [
-        f"{step.node or step.operator}: {_done_by_session(step)} by the session, which is Python"
-        for step in program.every_step()
+        f"{step.node or step.operator}: {_session_reason(step)} by the session, which is Python"
+        for step in program.walk_steps()
         if isinstance(step, SessionStep)
     ]
     if reasons:
@@ -105,90 +107,96 @@ def require_whole(program: Program, what: str) -> None:
             f"{what}: runs without Python, so every operator needs native code; `xonnc run --target cpu` "
             "computes these with the ONNX reference"
         )
-    told = [port for port in program.outputs if not program.is_open or not _is_open(port)]
-    reasons += _not_plain("output", told)
+    static = [
+        tensor for tensor in program.outputs if not program.is_dynamic or not _is_dynamic_tensor(tensor)
+    ]
+    reasons += _unsupported_tensors("output", static)
     if reasons:
         raise RefusalError(reasons)
 
 
-def _not_plain(kind: str, ports: Sequence[Port]) -> list[str]:
-    return [f"{kind} '{port.name}': {_described(port)}" for port in ports if not is_plain(port)]
+def _unsupported_tensors(kind: str, tensors: Sequence[TensorSpec]) -> list[str]:
+    return [
+        f"{kind} '{tensor.name}': {_unsupported_reason(tensor)}"
+        for tensor in tensors
+        if not is_static_tensor(tensor)
+    ]
 
 
-def _is_open(port: Port) -> bool:
-    """Whether it is a tensor of numbers of which the model leaves sizes open."""
-    is_numbers = port.dtype is not None and not port.dtype.hasobject
-    return is_numbers and port.shape is not None and None in port.shape
+def _is_dynamic_tensor(tensor: TensorSpec) -> bool:
+    """Whether it is a numeric tensor with dynamic dimensions."""
+    is_numbers = tensor.dtype is not None and not tensor.dtype.hasobject
+    return is_numbers and tensor.shape is not None and None in tensor.shape
 
 
-def _sizes(port: Port) -> str:
-    return ",".join("?" if size is None else str(size) for size in port.shape or ())
+def _shape_text(tensor: TensorSpec) -> str:
+    return ",".join("?" if size is None else str(size) for size in tensor.shape or ())
 
 
-def is_plain(port: Port) -> bool:
-    """Whether an input or output is a tensor of known size whose elements are bytes."""
-    is_known = port.shape is not None and None not in port.shape
-    return is_known and port.dtype is not None and not port.dtype.hasobject
+def is_static_tensor(tensor: TensorSpec) -> bool:
+    """Whether an input or output is a numeric tensor of static shape."""
+    is_known = tensor.shape is not None and None not in tensor.shape
+    return is_known and tensor.dtype is not None and not tensor.dtype.hasobject
 
 
-def _described(port: Port) -> str:
-    if port.dtype is None or port.dtype.hasobject:
-        return "not a tensor of numbers"
-    if port.shape is None:
-        return "how many axes it has is not known"
-    return f"a size of [{_sizes(port)}] is not known"
+def _unsupported_reason(tensor: TensorSpec) -> str:
+    if tensor.dtype is None or tensor.dtype.hasobject:
+        return "not a numeric tensor"
+    if tensor.shape is None:
+        return "its rank is not known"
+    return f"a size of [{_shape_text(tensor)}] is not known"
 
 
-def layout_of(program: Program) -> Layout:
-    """The layout of a program that is whole."""
+def memory_layout(program: Program) -> MemoryLayout:
+    """Return the locations of all values of a program that passed `require_standalone`."""
     values = program.values
     constants = [place for place, value in enumerate(values) if value.constant is not None]
     weights = Weights([constant for place in constants if (constant := values[place].constant) is not None])
     starts = dict(zip(constants, weights.offsets, strict=False))
-    inputs = {port.value: number for number, port in enumerate(program.inputs)}
+    inputs = {tensor.value: number for number, tensor in enumerate(program.inputs)}
     outputs: dict[int, int] = {}
-    for number, port in enumerate(program.outputs):
-        outputs.setdefault(program.root_of(port.value), number)
+    for number, tensor in enumerate(program.outputs):
+        outputs.setdefault(program.root_of(tensor.value), number)
 
-    plan = Plan(program) if program.is_open else None
+    plan = ShapePlan(program) if program.is_dynamic else None
 
-    def spot(place: int) -> Spot:
-        root, shift = program.root_of(place), program.shift_of(place)
+    def location(index: int) -> ValueLocation:
+        root, offset = program.root_of(index), program.alias_offset_of(index)
         if plan is not None and root in plan.slots:
-            return Spot("sizes", 0, plan.slots[root])
+            return ValueLocation("sizes", 0, plan.slots[root])
         if plan is not None and root in plan.starts:
-            return Spot("arena", shift, start=plan.starts[root])
-        match values[root].place:
-            case Place.CONSTANT:
-                return Spot("weights", starts[root] + shift)
-            case Place.INPUT:
-                return Spot("inputs", shift, inputs[root])
-            case Place.OUTPUT:
-                return Spot("outputs", shift, outputs[root])
-            case Place.ARENA:
-                return Spot("arena", values[root].offset + shift)
-            case Place.HELD | Place.SIZE:
-                raise XonncError("a value of a program without host calls is held by none")
+            return ValueLocation("arena", offset, dynamic_offset=plan.starts[root])
+        match values[root].storage:
+            case Storage.CONSTANT:
+                return ValueLocation("weights", starts[root] + offset)
+            case Storage.INPUT:
+                return ValueLocation("inputs", offset, inputs[root])
+            case Storage.OUTPUT:
+                return ValueLocation("outputs", offset, outputs[root])
+            case Storage.ARENA:
+                return ValueLocation("arena", values[root].offset + offset)
+            case Storage.OBJECT | Storage.SIZE:
+                raise XonncError("a program without host steps has a value that is a Python object")
 
-    spots = [spot(place) for place in range(len(values))]
+    locations = [location(index) for index in range(len(values))]
     copies = [
-        Copy(number, spots[port.value], size_of(port))
+        OutputCopy(number, locations[tensor.value], tensor_bytes(tensor))
         if plan is None
-        else Copy(number, spots[port.value], plan.output(number), is_open=True)
-        for number, port in enumerate(program.outputs)
-        if spots[port.value] != Spot("outputs", 0, number)
+        else OutputCopy(number, locations[tensor.value], plan.output(number), is_dynamic=True)
+        for number, tensor in enumerate(program.outputs)
+        if locations[tensor.value] != ValueLocation("outputs", 0, number)
     ]
     bounds = [
-        Bounds(spots[check.value], check.least, check.most, " ".join(check.message.format("").split()))
+        BoundsCheck(locations[check.value], check.low, check.high, " ".join(check.message.format("").split()))
         for step in program.steps
         if isinstance(step, NativeStep)
         for check in step.checks
     ]
-    return Layout(weights, spots, copies, bounds, plan)
+    return MemoryLayout(weights, locations, copies, bounds, plan)
 
 
-def size_of(port: Port) -> int:
-    """Bytes of an input or output; 0 if a run tells."""
-    assert port.shape is not None
-    assert port.dtype is not None
-    return int(np.prod([size or 0 for size in port.shape], dtype=np.int64)) * port.dtype.itemsize
+def tensor_bytes(tensor: TensorSpec) -> int:
+    """Return the size of an input or output in bytes; 0 if its shape is dynamic."""
+    assert tensor.shape is not None
+    assert tensor.dtype is not None
+    return int(np.prod([size or 0 for size in tensor.shape], dtype=np.int64)) * tensor.dtype.itemsize

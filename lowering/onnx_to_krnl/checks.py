@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, UnitA
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.locations import describe
-from xonnc.formats.native.program import Check
+from xonnc.formats.native.program import RangeCheck
 from xonnc.lowering.onnx_to_krnl.element_types import storage_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
@@ -58,7 +58,7 @@ def _check_buffer(
     return check_buffer
 
 
-def check_of(op: memref.AllocOp, place: int) -> Check | None:
+def check_of(op: memref.AllocOp, place: int) -> RangeCheck | None:
     """What must hold of a buffer."""
     held = op.attributes.get(CHECK)
     if not isinstance(held, DictionaryAttr):
@@ -67,7 +67,7 @@ def check_of(op: memref.AllocOp, place: int) -> Check | None:
     assert isinstance(least, IntegerAttr)
     assert isinstance(most, IntegerAttr)
     assert isinstance(message, StringAttr)
-    return Check(place, least.value.data, most.value.data, message.data, "declared" in held.data)
+    return RangeCheck(place, least.value.data, most.value.data, message.data, "declared" in held.data)
 
 
 def check_indices(

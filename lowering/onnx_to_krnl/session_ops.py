@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops import controlflow, ml, optional, sequence
 from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.dialects.onnx.types import ELEMENT_DTYPES, StringType, element_type
-from xonnc.formats.native.program import Setting
+from xonnc.formats.native.program import AttributeValue
 
 CONTROL = (controlflow.IfOp, controlflow.LoopOp, controlflow.ScanOp)
 """What runs bodies."""
@@ -80,10 +80,10 @@ def operator_of(op: Operation) -> str:
     return op.name.removeprefix("onnx.")
 
 
-def attributes_of(op: Operation) -> dict[str, Setting]:
+def attributes_of(op: Operation) -> dict[str, AttributeValue]:
     """The attributes of an op, and as `to` the type of what it makes."""
     held = op.attributes if isinstance(op, CustomOp) else op.properties
-    found: dict[str, Setting] = {}
+    found: dict[str, AttributeValue] = {}
     for name, value in held.items():
         setting = _attribute(value)
         if setting is not None:
@@ -94,7 +94,7 @@ def attributes_of(op: Operation) -> dict[str, Setting]:
     return found
 
 
-def _attribute(value: Attribute) -> Setting:
+def _attribute(value: Attribute) -> AttributeValue:
     match value:
         case IntegerAttr() | FloatAttr():
             return value.value.data

@@ -26,16 +26,22 @@ import numpy.typing as npt
 from xonnc import errors
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.formats.native.program import Run, Tensors
-from xonnc.formats.native.stored_program import Stored, read_stored, write_stored
-from xonnc.runtime.native.private_files import Distrusted, own_file, own_folder, require_own, warn
+from xonnc.formats.native.program import TensorFunction, TensorOrSequence
+from xonnc.formats.native.stored_program import StoredProgram, read_stored, write_stored
+from xonnc.runtime.native.private_files import (
+    UntrustedFileError,
+    private_file,
+    private_folder,
+    require_private,
+    warn,
+)
 
 Array = npt.NDArray[np.generic]
 
 DEFAULT_SIZE = 4_000_000_000
 SUFFIX, CONSTANTS = ".xonnc", ".constants"
 
-APART = 1 << 20
+MIN_EXTERNAL_BYTES = 1 << 20
 """Bytes of a constant from which on it is a file of its own, which programs for all shapes read."""
 
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
@@ -54,7 +60,7 @@ def cache_folder() -> Path | None:
         return None
 
 
-def most_bytes() -> int:
+def cache_limit() -> int:
     """How much may be kept."""
     asked = os.environ.get("XONNC_CACHE_SIZE")
     if asked is None:
@@ -66,7 +72,7 @@ def most_bytes() -> int:
 
 
 @dataclass
-class Constants:
+class ConstantFiles:
     """
     Constants in files of a folder, named by what is in them, which programs have in common.
 
@@ -83,7 +89,7 @@ class Constants:
 
     def write(self, array: Array) -> str | None:
         """Writes a constant if it is large and not there; the name of its file."""
-        if array.nbytes < APART:
+        if array.nbytes < MIN_EXTERNAL_BYTES:
             return None
         held = np.ascontiguousarray(array)
         key = held.ctypes.data, held.nbytes
@@ -93,7 +99,7 @@ class Constants:
             self._names[key] = held, sha256(content).hexdigest()
         name = self._names[key][1]
         path = self._path(name)
-        require_own(path)
+        require_private(path)
         if not path.is_file() or path.stat().st_size != held.nbytes:
             with atomic_write(path, sync=False, mode=0o600) as file:
                 file.write(held.reshape(-1).view(np.uint8).data)
@@ -104,7 +110,7 @@ class Constants:
         """The bytes of a file, which stay there; raises `XonncError` if it is damaged."""
         path = self._path(name)
         try:
-            with own_file(path) as file:
+            with private_file(path) as file:
                 held = np.memmap(file, np.uint8, mode="r")
                 state = name, os.fstat(file.fileno()).st_mtime_ns
         except (OSError, ValueError) as error:
@@ -121,11 +127,11 @@ class Constants:
         return self.folder / f"{name}{CONSTANTS}"
 
 
-def run_of_model(content: bytes) -> Run:
+def reference_function(content: bytes) -> TensorFunction:
     """What the reference evaluator computes of a model, which it reads when it is first asked."""
-    made: list[Run] = []
+    made: list[TensorFunction] = []
 
-    def run(held: Sequence[Tensors]) -> Sequence[Tensors]:
+    def run(held: Sequence[TensorOrSequence]) -> Sequence[TensorOrSequence]:
         if not made:
             # The evaluator is slow to import, and most programs need none.
             from xonnc.formats.onnx.reference_evaluator import program_of_model
@@ -144,26 +150,26 @@ class Cache:
     limit: int
 
     @cached_property
-    def constants(self) -> Constants:
+    def constants(self) -> ConstantFiles:
         """Those that are files of their own."""
-        return Constants(self.folder)
+        return ConstantFiles(self.folder)
 
-    def get(self, key: str) -> Stored | None:
+    def get(self, key: str) -> StoredProgram | None:
         """The program of a key; one that is damaged is removed."""
         path = self.folder / f"{key}{SUFFIX}"
         try:
-            with own_folder(self.folder), own_file(path) as file:
+            with private_folder(self.folder), private_file(path) as file:
                 found = self._read(path, file)
-        except Distrusted as reason:
+        except UntrustedFileError as reason:
             warn(str(reason))
             return None
         except OSError:
             return None
         return found
 
-    def _read(self, path: Path, file: BinaryIO) -> Stored | None:
+    def _read(self, path: Path, file: BinaryIO) -> StoredProgram | None:
         try:
-            found = read_stored(path, self.constants, file, run_of_model)
+            found = read_stored(path, self.constants, file, reference_function)
         except XonncError:
             path.unlink(missing_ok=True)
             return None
@@ -171,17 +177,17 @@ class Cache:
         os.utime(path)
         return found
 
-    def put(self, key: str, stored: Stored) -> None:
+    def put(self, key: str, stored: StoredProgram) -> None:
         """Keeps a program if there is room; a folder that is another's or cannot be written to keeps none."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with own_folder(self.folder):
+            with private_folder(self.folder):
                 path = self.folder / f"{key}{SUFFIX}"
                 self.constants.used.clear()
-                require_own(path)
+                require_private(path)
                 write_stored(path, stored, self.constants)
                 self._make_room({path, *self.constants.used})
-        except Distrusted as reason:
+        except UntrustedFileError as reason:
             warn(str(reason))
         except (OSError, XonncError):
             return
@@ -203,7 +209,7 @@ class Cache:
 def open_cache() -> Cache | None:
     """The cache that the environment says; `None` for none."""
     folder = cache_folder()
-    return None if folder is None else Cache(folder, most_bytes())
+    return None if folder is None else Cache(folder, cache_limit())
 
 
 @cache
@@ -219,7 +225,7 @@ def compiler_identity() -> str:
     return digest.hexdigest()
 
 
-def key_of(parts: Iterable[bytes | mmap]) -> str:
+def cache_key(parts: Iterable[bytes | mmap]) -> str:
     """A key of everything that a compilation depends on."""
     digest = sha256(compiler_identity().encode())
     for part in parts:

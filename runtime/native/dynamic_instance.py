@@ -10,28 +10,35 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import MOST_BYTES, Formula, Held, Place, Program, aligned
-from xonnc.runtime.native.instance import Array, Executable, Instance, Made, aligned_empty, seen_places
+from xonnc.formats.native.program import MAX_BYTES, Program, RuntimeValue, SizeExpr, Storage, aligned
+from xonnc.runtime.native.instance import (
+    Array,
+    Executable,
+    Instance,
+    NewArray,
+    accessed_values,
+    aligned_empty,
+)
 
 MAX_SPARE = 1 << 26
 """Bytes up to which an arena that must be larger becomes twice as large."""
 
-MAX_LAYOUTS = 128
+MAX_CACHED_LAYOUTS = 128
 """Sets of sizes whose layouts an instance keeps: the iterations of a loop have the same in each run."""
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _ShapeLayout:
     """What follows from the sizes of inputs: shapes, where things lie in an arena, and what is allocated."""
 
     shapes: Mapping[int, tuple[int, ...]]
     cells: npt.NDArray[np.int64]
     """What the table has for each size and each value in the arena."""
     views: Sequence[tuple[int, Array]]
-    made: Sequence[Made]
+    made: Sequence[NewArray]
 
 
-class OpenInstance(Instance):
+class DynamicInstance(Instance):
     """An executable for any sizes; what follows from sizes is computed when they are others than before."""
 
     def __init__(self, executable: Executable, make: Callable[[Executable], Instance] | None = None) -> None:
@@ -39,7 +46,9 @@ class OpenInstance(Instance):
         program = self.program
         numbers = {port.value: number for number, port in enumerate(program.inputs)}
         formulas = [
-            (place, value.formula) for place, value in enumerate(program.values) if value.formula is not None
+            (place, value.size_expr)
+            for place, value in enumerate(program.values)
+            if value.size_expr is not None
         ]
         self._dims = [
             (numbers[formula.operands[0]], formula.operands[1])
@@ -49,35 +58,35 @@ class OpenInstance(Instance):
         """The inputs and axes of which sizes are read."""
         self._formulas = formulas
         self._open = [
-            (place, value.open_shape)
+            (place, value.dynamic_shape)
             for place, value in enumerate(program.values)
-            if value.open_shape is not None
+            if value.dynamic_shape is not None
         ]
-        seen_by_steps = seen_places(program)
+        seen_by_steps = accessed_values(program)
         blocks = {place: number for number, block in enumerate(program.blocks) for place in block}
         self._blocks = [
             [(place, _dtype(program, place).itemsize) for place in block] for block in program.blocks
         ]
         self._parts = [
-            (place, blocks[root], program.shift_of(place), place in seen_by_steps)
+            (place, blocks[root], program.alias_offset_of(place), place in seen_by_steps)
             for place, root in enumerate(self._roots)
             if root in blocks and program.values[place].dtype is not None
         ]
         """What lies in the arena: the value, its block, where it begins in that, and whether steps see it."""
-        sizes = [place for place, value in enumerate(program.values) if value.place is Place.SIZE]
+        sizes = [place for place, value in enumerate(program.values) if value.storage is Storage.SIZE]
         self._size_places = sizes
         self._places = np.array([*sizes, *(part[0] for part in self._parts)], np.intp)
         self._signed = self._table.view(np.int64)
         self._seen: tuple[int, ...] | None = None
         self._shapes: Mapping[int, tuple[int, ...]] = {}
-        self._layouts: dict[tuple[int, ...], _Layout] = {}
+        self._layouts: dict[tuple[int, ...], _ShapeLayout] = {}
 
-    def run(self, fed: Sequence[Held]) -> list[Held]:
+    def run(self, fed: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         """The outputs for checked inputs, in their order."""
         self.settle(fed)
         return self.run_again(fed)
 
-    def settle(self, fed: Sequence[Held]) -> None:
+    def settle(self, fed: Sequence[RuntimeValue]) -> None:
         """
         Computes what follows from the sizes of checked inputs, for the next run.
 
@@ -99,7 +108,7 @@ class OpenInstance(Instance):
         layout = self._layouts.get(seen)
         if layout is None:
             layout = self._computed(seen)
-            if len(self._layouts) >= MAX_LAYOUTS:
+            if len(self._layouts) >= MAX_CACHED_LAYOUTS:
                 self._layouts.clear()
             self._layouts[seen] = layout
         self._shapes, self._made = layout.shapes, layout.made
@@ -107,17 +116,17 @@ class OpenInstance(Instance):
         for place, view in layout.views:
             self._held[place] = view
 
-    def _computed(self, seen: Sequence[int]) -> _Layout:
+    def _computed(self, seen: Sequence[int]) -> _ShapeLayout:
         """Computes sizes, and places what lives in the arena."""
-        numbers = _numbers(self._formulas, seen)
-        for requirement in self.program.requirements:
-            found, expected = numbers[requirement.found], numbers[requirement.expected]
+        numbers = _evaluate_sizes(self._formulas, seen)
+        for constraint in self.program.constraints:
+            found, expected = numbers[constraint.actual], numbers[constraint.expected]
             if found != expected:
-                raise XonncError(f"{requirement.what}: {found} was fed, the other sizes say {expected}")
+                raise XonncError(f"{constraint.description}: {found} was fed, the other sizes say {expected}")
         shapes = {place: tuple([numbers[size] for size in sizes]) for place, sizes in self._open}
         if any(min(shape, default=0) < 0 for shape in shapes.values()):
             raise XonncError("inputs of these sizes make a size below 0; feed larger ones")
-        if max(numbers.values(), default=0) > MOST_BYTES:
+        if max(numbers.values(), default=0) > MAX_BYTES:
             raise XonncError("inputs of these sizes make larger ones than there is memory; feed smaller ones")
         self._shapes = shapes
         begins = self._begins()
@@ -132,7 +141,7 @@ class OpenInstance(Instance):
                 shape, dtype = self.shape_of(place), _dtype(self.program, place)
                 part = self._arena[begin : begin + prod(shape) * dtype.itemsize]
                 views.append((place, part.view(dtype).reshape(shape)))
-        return _Layout(shapes, np.array(cells, np.int64), views, self._shapes_made())
+        return _ShapeLayout(shapes, np.array(cells, np.int64), views, self._shapes_made())
 
     def _begins(self) -> list[int]:
         """Where each block begins in the arena, which is made larger where it must be."""
@@ -141,7 +150,7 @@ class OpenInstance(Instance):
         for block in self._blocks:
             begins.append(total)
             total += aligned(max([prod(self.shape_of(place)) * itemsize for place, itemsize in block]))
-        if total > MOST_BYTES:
+        if total > MAX_BYTES:
             raise XonncError(f"inputs of these sizes take {total} bytes of memory; feed smaller ones")
         if total > self._arena.size:
             # Other layouts are of the old one. What grows, as tensors of a loop do, will do so again.
@@ -168,7 +177,7 @@ def _dtype(program: Program, place: int) -> np.dtype[np.generic]:
     return dtype
 
 
-def _numbers(formulas: Sequence[tuple[int, Formula]], seen: Sequence[int]) -> dict[int, int]:
+def _evaluate_sizes(formulas: Sequence[tuple[int, SizeExpr]], seen: Sequence[int]) -> dict[int, int]:
     """All sizes, by place, from those of the inputs in the order of their formulas."""
     given = iter(seen)
     numbers: dict[int, int] = {}

@@ -15,28 +15,28 @@ import numpy.typing as npt
 
 from xonnc.errors import DeclaredShapeError, XonncError
 from xonnc.formats.native.program import (
-    Body,
-    Check,
-    Held,
+    BodyProgram,
     HostStep,
     NativeStep,
-    Place,
-    Port,
     Program,
+    ProgramStep,
+    RangeCheck,
+    RuntimeValue,
     SessionStep,
-    Step,
-    Tensors,
+    Storage,
+    TensorOrSequence,
+    TensorSpec,
 )
 from xonnc.runtime.native.jit import Code, Entry
-from xonnc.runtime.native.operator_call import Call, Perform, Runner
+from xonnc.runtime.native.operator_call import BodyFunction, Implementation, OperatorCall
 from xonnc.runtime.native.session_operators import prepare_step
 
 Array = npt.NDArray[np.generic]
 
-IN_ROWS = 0x101
+CONTIGUOUS = 0x101
 """NumPy's flags of arrays that code can read where they lie: contiguous in C's order, and aligned."""
 
-Made: TypeAlias = "tuple[int, int, tuple[int, ...], np.dtype[np.generic]]"
+NewArray: TypeAlias = "tuple[int, int, tuple[int, ...], np.dtype[np.generic]]"
 """An array that is allocated for each run: the value that it is, the one as which it is seen, shape, type."""
 
 
@@ -56,7 +56,7 @@ class Executable:
     program: Program
     entries: Mapping[str, Entry]
     owner: object
-    steering: Sequence[str] = ()
+    shape_determining: Sequence[str] = ()
     """Inputs whose numbers say how much is computed, which code may be made for."""
     code: bytes = b""
     threads: int = 1
@@ -83,46 +83,47 @@ class Instance:
         self._table_at = self._table.ctypes.data
         self._cells = self._table.data
         """The table, faster to read and write one by one."""
-        self._held: list[Held] = [None] * len(program.values)
+        self._held: list[RuntimeValue] = [None] * len(program.values)
         self._roots = [program.root_of(place) for place in range(len(program.values))]
         self._inputs = [port.value for port in program.inputs]
         moving = [
             (place, root)
             for place, root in enumerate(self._roots)
-            if root != place and program.values[root].place in (Place.INPUT, Place.OUTPUT, Place.HELD)
+            if root != place
+            and program.values[root].storage in (Storage.INPUT, Storage.OUTPUT, Storage.OBJECT)
         ]
         """Values that lie where others do, which are not always in the same place."""
-        seen = seen_places(program)
-        self._pointers = [each for each in moving if each[0] not in seen and _is_memory(program, *each)]
+        seen = accessed_values(program)
+        self._pointers = [each for each in moving if each[0] not in seen and _is_io_tensor(program, *each)]
         """Those that native code alone reads and writes, so that no array is needed."""
         self._aliases = [each for each in moving if each not in self._pointers]
         self._followers: dict[int, list[int]] = {}
         """The other values that lie where a Python object does."""
         for place, root in moving:
-            if program.values[root].place is Place.HELD:
+            if program.values[root].storage is Storage.OBJECT:
                 self._followers.setdefault(root, []).append(place)
         self._allocated = self._new_arrays(seen)
-        self._made: Sequence[Made] = [] if program.is_open else self._shapes_made()
+        self._made: Sequence[NewArray] = [] if program.is_dynamic else self._shapes_made()
         self._given = self._whose()
         self.seconds = [0.0] * len(program.steps)
         """How long each step took in the last run."""
-        self.has_host_steps = any(isinstance(step, HostStep) for step in program.every_step())
+        self.has_host_steps = any(isinstance(step, HostStep) for step in program.walk_steps())
         self.bodies: dict[int, list[Instance]] = {}
         """By step, what the session runs inside of it."""
         for number, step in enumerate(program.steps):
             if isinstance(step, SessionStep):
                 # A plain instance knows no sizes of a run.
-                assert make is not None or not any(body.program.is_open for body in step.bodies)
+                assert make is not None or not any(body.program.is_dynamic for body in step.bodies)
                 self.bodies[number] = [
                     (make or Instance)(Executable(body.program, executable.entries, executable.owner))
                     for body in step.bodies
                 ]
         for place, value in enumerate(program.values):
             root = program.values[self._roots[place]]
-            if root.place is Place.ARENA:
-                if not program.is_open:
-                    self._place_in_arena(place, root.offset + program.shift_of(place))
-            elif root.place is Place.CONSTANT and root.constant is not None:
+            if root.storage is Storage.ARENA:
+                if not program.is_dynamic:
+                    self._place_in_arena(place, root.offset + program.alias_offset_of(place))
+            elif root.storage is Storage.CONSTANT and root.constant is not None:
                 shape = root.shape if value.shape is None else value.shape
                 self._set(place, root.constant.reshape(shape or ()))
         self._work = [self._work_of(number, step) for number, step in enumerate(program.steps)]
@@ -136,10 +137,10 @@ class Instance:
         values = self.program.values
         found: list[tuple[int, int]] = []
         for place, value in enumerate(values):
-            if value.place is not Place.OUTPUT or value.same_as is not None or value.dtype is None:
+            if value.storage is not Storage.OUTPUT or value.alias_of is not None or value.dtype is None:
                 continue
             aliases = [alias for alias, root in self._aliases if root == place]
-            is_one = len(aliases) == 1 and place not in seen and not self.program.shift_of(aliases[0])
+            is_one = len(aliases) == 1 and place not in seen and not self.program.alias_offset_of(aliases[0])
             if is_one and values[aliases[0]].dtype is not None:
                 self._aliases.remove((aliases[0], place))
                 self._pointers.append((aliases[0], place))
@@ -148,7 +149,7 @@ class Instance:
                 found.append((place, place))
         return found
 
-    def _shapes_made(self) -> list[Made]:
+    def _shapes_made(self) -> list[NewArray]:
         """The arrays that are allocated for each run."""
         return [
             (root, place, self.shape_of(place), dtype)
@@ -172,11 +173,11 @@ class Instance:
         self._held[place] = array
         self._table[place] = array.ctypes.data
 
-    def run(self, fed: Sequence[Held]) -> list[Held]:
+    def run(self, fed: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         """The outputs for checked inputs, in their order."""
         return self.run_again(fed)
 
-    def run_again(self, fed: Sequence[Held]) -> list[Held]:
+    def run_again(self, fed: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         """The outputs for checked inputs of the same shapes as in the last run."""
         held_by_place, cells = self._held, self._cells
         for place, held in zip(self._inputs, fed, strict=True):
@@ -198,7 +199,7 @@ class Instance:
             started = ended
         return self._outputs()
 
-    def _work_of(self, number: int, step: Step) -> Callable[[], None]:
+    def _work_of(self, number: int, step: ProgramStep) -> Callable[[], None]:
         """What a run does for a step, with all that is the same in each run found beforehand."""
         match step:
             case NativeStep():
@@ -209,20 +210,20 @@ class Instance:
             case HostStep():
                 return partial(self._host, step)
 
-    def _compute_checked(self, compute: Callable[[], None], checks: Sequence[Check]) -> None:
+    def _compute_checked(self, compute: Callable[[], None], checks: Sequence[RangeCheck]) -> None:
         compute()
         self._check(checks)
 
-    def _check(self, checks: Sequence[Check]) -> None:
+    def _check(self, checks: Sequence[RangeCheck]) -> None:
         for check in checks:
             held = self._held[check.value]
             assert isinstance(held, np.ndarray)
             least, most = held.astype(np.int64).tolist()
-            if least < check.least or most > check.most:
+            if least < check.low or most > check.high:
                 kind = DeclaredShapeError if check.is_declared else XonncError
-                raise kind(check.message.format(least if least < check.least else most))
+                raise kind(check.message.format(least if least < check.low else most))
 
-    def _give(self, place: int, held: Held) -> None:
+    def _give(self, place: int, held: RuntimeValue) -> None:
         self._held[place] = held
         if isinstance(held, np.ndarray) and not held.dtype.hasobject:
             self._cells[place] = address_of(held)
@@ -241,7 +242,7 @@ class Instance:
         self._give(place, held)
 
     def _host(self, step: HostStep) -> None:
-        held = [tensors for place in step.reads if is_tensors(tensors := self._held[place])]
+        held = [tensors for place in step.reads if is_tensor_value(tensors := self._held[place])]
         if len(held) != len(step.reads):
             raise XonncError(f"{step.node or step.operator}: the ONNX reference evaluator takes no maps")
         try:
@@ -251,33 +252,34 @@ class Instance:
         for place, result in zip(step.writes, results, strict=True):
             self._write(step, place, result)
 
-    def _own(self, number: int, step: SessionStep, perform: Perform) -> None:
+    def _own(self, number: int, step: SessionStep, perform: Implementation) -> None:
         """A step of the session's own: it is given what it reads, and functions that run its bodies."""
         held = [None if place is None else self._held[place] for place in step.reads]
         runners = [
             self._runner(step, body, instance)
             for body, instance in zip(step.bodies, self.bodies.get(number, ()), strict=True)
         ]
-        results = perform(Call(step, held, runners))
+        results = perform(OperatorCall(step, held, runners))
         for place, result in zip(step.writes, results, strict=True):
             if place is not None:
                 self._write(step, place, result)
 
-    def _runner(self, step: SessionStep, body: Body, instance: Instance) -> Runner:
+    def _runner(self, step: SessionStep, body: BodyProgram, instance: Instance) -> BodyFunction:
         count = len(body.program.inputs) - len(body.captured)
         own, outer = body.program.inputs[:count], body.program.inputs[count:]
         around = [
-            _fed(self._held[place], port, step) for place, port in zip(body.captured, outer, strict=True)
+            _body_input(self._held[place], port, step)
+            for place, port in zip(body.captured, outer, strict=True)
         ]
 
-        def run(inputs: Sequence[Held]) -> Sequence[Held]:
-            given = [_fed(held, port, step) for held, port in zip(inputs, own, strict=True)]
+        def run(inputs: Sequence[RuntimeValue]) -> Sequence[RuntimeValue]:
+            given = [_body_input(held, port, step) for held, port in zip(inputs, own, strict=True)]
             return instance.run(given + around)
 
         return run
 
-    def _write(self, step: HostStep | SessionStep, place: int, result: Held) -> None:
-        if self.program.values[place].place is Place.HELD:
+    def _write(self, step: HostStep | SessionStep, place: int, result: RuntimeValue) -> None:
+        if self.program.values[place].storage is Storage.OBJECT:
             self._held[place] = result
             for other in self._followers.get(place, ()):
                 self._alias(other, place)
@@ -298,28 +300,29 @@ class Instance:
         return [
             (
                 port.value,
-                self.program.values[root].place in (Place.OUTPUT, Place.HELD) and root not in roots[:number],
+                self.program.values[root].storage in (Storage.OUTPUT, Storage.OBJECT)
+                and root not in roots[:number],
             )
             for number, (port, root) in enumerate(zip(self.program.outputs, roots, strict=True))
         ]
 
-    def _outputs(self) -> list[Held]:
+    def _outputs(self) -> list[RuntimeValue]:
         """Arrays of the caller's own: what is a constant, an input or given twice is copied."""
-        found: list[Held] = []
+        found: list[RuntimeValue] = []
         for place, is_own in self._given:
             held = self._held[place]
             found.append(held if is_own or not isinstance(held, np.ndarray) else held.copy())
         return found
 
 
-def is_tensors(held: Held) -> TypeGuard[Tensors]:
+def is_tensor_value(held: RuntimeValue) -> TypeGuard[TensorOrSequence]:
     """Whether a value is a tensor, a sequence of tensors, or nothing."""
     if isinstance(held, tuple):
         return all(isinstance(each, np.ndarray) for each in held)
     return not isinstance(held, dict)
 
 
-def seen_places(program: Program) -> set[int]:
+def accessed_values(program: Program) -> set[int]:
     """The values that are given, or that other steps than native ones read or write."""
     seen: set[int | None] = {port.value for port in program.outputs}
     for step in program.steps:
@@ -332,25 +335,25 @@ def seen_places(program: Program) -> set[int]:
     return {place for place in seen if place is not None}
 
 
-def _is_memory(program: Program, place: int, root: int) -> bool:
+def _is_io_tensor(program: Program, place: int, root: int) -> bool:
     """Whether a value is a tensor of numbers that lies in an input or output."""
     dtype = program.values[place].dtype
-    is_array = program.values[root].place in (Place.INPUT, Place.OUTPUT)
+    is_array = program.values[root].storage in (Storage.INPUT, Storage.OUTPUT)
     return is_array and dtype is not None and not dtype.hasobject
 
 
-def _fed(held: Held, port: Port, step: SessionStep) -> Held:
+def _body_input(held: RuntimeValue, port: TensorSpec, step: SessionStep) -> RuntimeValue:
     """A value that a body is given, as its code can read it."""
     if not isinstance(held, np.ndarray) or port.dtype is None or port.dtype.hasobject:
         return held
     if port.shape == () and held.size == 1:
         held = held.reshape(())
-    if held.dtype != port.dtype or not port.takes(held.shape):
+    if held.dtype != port.dtype or not port.accepts(held.shape):
         raise DeclaredShapeError(
             f"{step.node or step.operator}: its body is given {held.dtype}{list(held.shape)}, "
             f"the model says {port.dtype}{list(port.shape or ())}"
         )
-    return held if held.flags.num & IN_ROWS == IN_ROWS else np.require(held, None, ["C", "A"])
+    return held if held.flags.num & CONTIGUOUS == CONTIGUOUS else np.require(held, None, ["C", "A"])
 
 
 def address_of(array: Array) -> int:

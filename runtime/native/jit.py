@@ -140,7 +140,7 @@ def _emitted(binding: _Binding, machine: _TargetMachine, text: str, level: int) 
     return machine.emit_object(module)
 
 
-def _machine_here(binding: _Binding, level: int = 2) -> _TargetMachine:
+def _host_machine(binding: _Binding, level: int = 2) -> _TargetMachine:
     return binding.Target.from_default_triple().create_target_machine(
         cpu=binding.get_host_cpu_name(),
         features=binding.get_host_cpu_features().flatten(),
@@ -163,7 +163,7 @@ def machine_code(text: str, level: int = 2) -> bytes:
     LLVM's middle end is left out below 3 (docs/internals/cpu-kernels.md §4).
     """
     binding = _binding()
-    return _emitted(binding, _machine_here(binding, level), text, level)
+    return _emitted(binding, _host_machine(binding, level), text, level)
 
 
 class Code:
@@ -177,7 +177,7 @@ class Code:
         `XonncError` if the system gives no threads.
         """
         binding = _binding()
-        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _machine_here(binding))
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _host_machine(binding))
         self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
         kind = CFUNCTYPE(None, c_void_p)
@@ -189,12 +189,12 @@ class Code:
             stop = CFUNCTYPE(None)(self._engine.get_function_address("pool_stop"))
             started = start()
             # The engine is an argument so that the code outlives its threads.
-            finalize(self, _end, stop, self._engine, os.getpid())
+            finalize(self, _stop_threads, stop, self._engine, os.getpid())
             if started != threads:
                 raise XonncError(f"threads: the system gives {started}, {threads} were asked for; use fewer")
 
 
-def _end(stop: Callable[[], None], engine: _Engine, process: int) -> None:
+def _stop_threads(stop: Callable[[], None], engine: _Engine, process: int) -> None:
     # A forked child has none of the threads, so that waiting for them would never end.
     if os.getpid() == process:
         stop()

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError, suggest
-from xonnc.formats.native.program import Port
-from xonnc.formats.native.shared_library import prefix_in
+from xonnc.formats.native.program import TensorSpec
+from xonnc.formats.native.shared_library import exported_prefix
 from xonnc.runtime.native.session import check_feeds
 
 Array = npt.NDArray[np.generic]
@@ -36,7 +36,7 @@ class Library:
         `XonncError` for a file that is no library of ours, or that this processor does not take.
         """
         place = Path(path).resolve()
-        self._prefix = prefix_in(place)
+        self._prefix = exported_prefix(place)
         try:
             self._library = CDLL(str(place))
         except OSError as error:
@@ -45,7 +45,7 @@ class Library:
         try:
             self.inputs, self.outputs = self._ports("input"), self._ports("output")
         except AttributeError as error:
-            raise XonncError(f"{path}: no library that xonnc has compiled: {error}") from None
+            raise XonncError(f"{path}: not a library compiled by xonnc: {error}") from None
         self._model = c_void_p()
         beside = place.with_name(f"{place.name}.weight")
         file = weights or (beside if beside.is_file() else None)
@@ -79,8 +79,8 @@ class Library:
         )
         return made
 
-    def _ports(self, kind: str) -> list[Port]:
-        ports: list[Port] = []
+    def _ports(self, kind: str) -> list[TensorSpec]:
+        ports: list[TensorSpec] = []
         for number in range(self._call(f"{kind}_count", c_int32)):
             name, type_ = (
                 self._call(f"{kind}_{what}", c_char_p, number).decode() for what in ("name", "type")
@@ -88,7 +88,7 @@ class Library:
             sizes = self._call(f"{kind}_shape", POINTER(c_int64), number)
             rank = self._call(f"{kind}_rank", c_int32, number)
             shape = tuple(None if sizes[axis] < 0 else int(sizes[axis]) for axis in range(rank))
-            ports.append(Port(name, number, shape, np.dtype(getattr(ml_dtypes, type_, type_))))
+            ports.append(TensorSpec(name, number, shape, np.dtype(getattr(ml_dtypes, type_, type_))))
         return ports
 
     def _do(self, name: str, *arguments: object) -> None:

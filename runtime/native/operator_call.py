@@ -1,4 +1,4 @@
-"""What a step of the session's own is given: its operands, attributes and bodies."""
+"""Operands, attributes and bodies of an operator that the session runs in Python."""
 
 from __future__ import annotations
 
@@ -9,89 +9,91 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import Held, SessionStep
+from xonnc.formats.native.program import RuntimeValue, SessionStep
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
-Runner: TypeAlias = Callable[[Sequence[Held]], Sequence[Held]]
-"""Runs a body on its inputs; gives its results in arrays of their own."""
+BodyFunction: TypeAlias = Callable[[Sequence[RuntimeValue]], Sequence[RuntimeValue]]
+"""Run a body on its inputs; the results are new arrays."""
 
-Perform: TypeAlias = Callable[["Call"], Sequence[Held]]
-"""What the session does for an operator: the results of a call, one for each that it may have."""
+Implementation: TypeAlias = Callable[["OperatorCall"], Sequence[RuntimeValue]]
+"""Compute an operator: one result for each output that it may have."""
 
-Prepare: TypeAlias = Callable[["Settings"], Perform]
-"""Finds what follows from the attributes of an operator alone, once for all its calls."""
+PrepareImplementation: TypeAlias = Callable[["OperatorAttributes"], Implementation]
+"""Prepare what depends on the attributes of an operator alone, once for all its calls."""
 
 
-class Settings:
-    """The attributes of a step."""
+class OperatorAttributes:
+    """The attributes of an operator, with defaults."""
 
     def __init__(self, step: SessionStep) -> None:
         self.step = step
 
     def fail(self, message: str) -> XonncError:
-        """An error that names the node."""
+        """Return an error that names the node."""
         return XonncError(f"{self.step.node or self.step.operator}: {message}")
 
-    def setting(self, name: str, default: int = 0) -> int:
-        """An attribute that is an integer."""
-        value = self.step.settings.get(name, default)
+    def int_attribute(self, name: str, default: int = 0) -> int:
+        """Return an integer attribute."""
+        value = self.step.attributes.get(name, default)
         return value if isinstance(value, int) else default
 
-    def settings(self, name: str, count: int) -> list[int]:
-        """An attribute of many integers; zeros where it is not given."""
-        found = self.listed(name)
+    def int_list_attribute(self, name: str, count: int) -> list[int]:
+        """Return an attribute of `count` integers; zeros if it is absent."""
+        found = self.list_attribute(name)
         return [0] * count if found is None else [int(each) for each in found]
 
-    def listed(self, name: str) -> Sequence[int | float | str] | None:
-        """An attribute that is a list; `None` if it is absent."""
-        value = self.step.settings.get(name)
+    def list_attribute(self, name: str) -> Sequence[int | float | str] | None:
+        """Return a list attribute; `None` if it is absent."""
+        value = self.step.attributes.get(name)
         return None if value is None or isinstance(value, int | float | str) else value
 
-    def text(self, name: str, default: str = "") -> str:
-        """An attribute that is a string."""
-        value = self.step.settings.get(name)
+    def string_attribute(self, name: str, default: str = "") -> str:
+        """Return a string attribute."""
+        value = self.step.attributes.get(name)
         return value if isinstance(value, str) else default
 
 
-class Call(Settings):
-    """A step with what it reads."""
+class OperatorCall(OperatorAttributes):
+    """An operator with the values of its operands."""
 
-    def __init__(self, step: SessionStep, held: Sequence[Held], runners: Sequence[Runner]) -> None:
+    def __init__(
+        self, step: SessionStep, held: Sequence[RuntimeValue], runners: Sequence[BodyFunction]
+    ) -> None:
         super().__init__(step)
-        self.held, self.runners = held, runners
+        self.operands, self.bodies = held, runners
 
-    def is_there(self, number: int) -> bool:
-        """Whether an operand was given."""
+    def has_operand(self, number: int) -> bool:
+        """Whether an optional operand is present."""
         return number < len(self.step.reads) and self.step.reads[number] is not None
 
     def array(self, number: int) -> Array:
-        """An operand that is a tensor."""
-        held = self.held[number]
+        """Return a tensor operand."""
+        held = self.operands[number]
         if not isinstance(held, np.ndarray):
-            raise self.fail(f"operand {number} is no tensor")
+            raise self.fail(f"operand {number} is not a tensor")
         return held
 
     def arrays(self) -> list[Array]:
-        """All operands, which are tensors."""
-        return [self.array(number) for number in range(len(self.held))]
+        """Return all operands, which must be tensors."""
+        return [self.array(number) for number in range(len(self.operands))]
 
     def tensors(self) -> tuple[Array, ...]:
-        """The first operand, a sequence."""
-        held = self.held[0]
+        """Return the tensors of operand 0, a sequence."""
+        held = self.operands[0]
         if not isinstance(held, tuple):
-            raise self.fail("operand 0 is no sequence")
+            raise self.fail("operand 0 is not a sequence")
         found = [each for each in held if isinstance(each, np.ndarray)]
         if len(found) != len(held):
-            raise self.fail("operand 0 is no sequence of tensors")
+            raise self.fail("operand 0 is not a sequence of tensors")
         return tuple(found)
 
-    def texts(self, number: int) -> npt.NDArray[np.object_]:
-        """An operand that is a tensor of strings; bytes are UTF-8."""
-        return text_array(self.strings(number), self.array(number).shape)
+    def string_array(self, number: int) -> npt.NDArray[np.object_]:
+        """Return a string tensor operand; byte strings are decoded as UTF-8."""
+        return string_tensor(self.strings(number), self.array(number).shape)
 
     def strings(self, number: int) -> list[str]:
-        """The elements of an operand that is a tensor of strings, row by row; bytes are UTF-8."""
+        """Return the elements of a string tensor operand in row-major order, decoded as UTF-8."""
         flat: list[object] = self.array(number).reshape(-1).tolist()
         try:
             return [
@@ -102,37 +104,37 @@ class Call(Settings):
             raise self.fail(f"the string {error.object[:40]!r} is not UTF-8 text") from error
 
     def integer(self, number: int, default: int) -> int:
-        """An operand that is one integer."""
-        return int(self.array(number).reshape(-1)[0]) if self.is_there(number) else default
+        """Return a scalar integer operand."""
+        return int(self.array(number).reshape(-1)[0]) if self.has_operand(number) else default
 
     def integers(self, number: int) -> list[int] | None:
-        """An operand that is a row of integers; `None` if it is absent."""
-        return [int(each) for each in self.array(number).reshape(-1)] if self.is_there(number) else None
+        """Return an operand that is a vector of integers; `None` if it is absent."""
+        return [int(each) for each in self.array(number).reshape(-1)] if self.has_operand(number) else None
 
     def axis(self, rank: int, default: int = 0) -> int:
-        """The attribute `axis` counted from the start; only a run may know how many axes there are."""
-        return self.axis_of(self.setting("axis", default), rank)
+        """Return the attribute `axis`, normalised to 0 … rank - 1; the rank may be known only at run time."""
+        return self.normalize_axis(self.int_attribute("axis", default), rank)
 
     def optional_axis(self, rank: int) -> int | None:
-        """The attribute `axis` counted from the start; `None` if it is absent."""
-        return self.axis(rank) if "axis" in self.step.settings else None
+        """Return the attribute `axis`, normalised; `None` if it is absent."""
+        return self.axis(rank) if "axis" in self.step.attributes else None
 
-    def axis_of(self, axis: int, rank: int) -> int:
-        """An axis counted from the start."""
+    def normalize_axis(self, axis: int, rank: int) -> int:
+        """Normalise an axis to 0 … rank - 1."""
         if not -rank <= axis < rank:
-            raise self.fail(f"axis {axis} is not one of {rank}")
+            raise self.fail(f"axis {axis}: a tensor of rank {rank} takes {-rank} to {rank - 1}")
         return axis % rank
 
-    def place(self, position: int, count: int) -> int:
-        """A position from the start, or below 0 from the end."""
+    def sequence_index(self, position: int, count: int) -> int:
+        """Normalise an index into a sequence of `count` tensors; negative ones count from the end."""
         found = position + count if position < 0 else position
         if not 0 <= found < count:
             raise self.fail(f"position {position} is not among {count} tensors")
         return found
 
 
-def text_array(texts: Sequence[str], shape: Sequence[int]) -> npt.NDArray[np.object_]:
-    """Strings as a tensor."""
+def string_tensor(texts: Sequence[str], shape: Sequence[int]) -> npt.NDArray[np.object_]:
+    """Return strings as a tensor of a shape."""
     array = np.empty(len(texts), np.object_)
     array[:] = texts
     return array.reshape(tuple(shape))

@@ -17,36 +17,36 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-class Distrusted(Exception):
+class UntrustedFileError(Exception):
     """A folder or file that others may have written to, or that cannot be read."""
 
 
 @contextmanager
-def _own(path: Path, kind: int) -> Generator[int]:
-    """A descriptor of a file or folder that is this user's alone; `Distrusted` for any other."""
+def _open_private(path: Path, kind: int) -> Generator[int]:
+    """A descriptor of a file or folder that is this user's alone; `UntrustedFileError` for any other."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | _FOLLOW[kind])
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise Distrusted(f"{path}: {error.strerror}") from error
+        raise UntrustedFileError(f"{path}: {error.strerror}") from error
     try:
         status = os.fstat(descriptor)
         if stat.S_IFMT(status.st_mode) != kind:
-            raise Distrusted(f"{path}: neither a file nor a folder of programs")
+            raise UntrustedFileError(f"{path}: neither a file nor a folder of programs")
         if status.st_uid != os.geteuid():
-            raise Distrusted(f"{path}: belongs to another user")
+            raise UntrustedFileError(f"{path}: belongs to another user")
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise Distrusted(f"{path}: others may write to it")
+            raise UntrustedFileError(f"{path}: others may write to it")
         yield descriptor
     finally:
         os.close(descriptor)
 
 
 @contextmanager
-def own_folder(path: Path) -> Generator[None]:
-    """Makes sure that a folder is this user's alone; `Distrusted` for any other."""
-    with _own(path, stat.S_IFDIR):
+def private_folder(path: Path) -> Generator[None]:
+    """Makes sure that a folder is this user's alone; `UntrustedFileError` for any other."""
+    with _open_private(path, stat.S_IFDIR):
         yield
 
 
@@ -55,15 +55,15 @@ _FOLLOW = {stat.S_IFDIR: os.O_DIRECTORY, stat.S_IFREG: os.O_NOFOLLOW}
 
 
 @contextmanager
-def own_file(path: Path) -> Generator[BinaryIO]:
+def private_file(path: Path) -> Generator[BinaryIO]:
     """A file that is this user's alone, open for reading."""
-    with _own(path, stat.S_IFREG) as descriptor, os.fdopen(os.dup(descriptor), "rb") as file:
+    with _open_private(path, stat.S_IFREG) as descriptor, os.fdopen(os.dup(descriptor), "rb") as file:
         yield file
 
 
-def require_own(path: Path) -> None:
-    """Raises `Distrusted` if something is at `path` that is no file of this user's alone."""
-    with suppress(FileNotFoundError), own_file(path):
+def require_private(path: Path) -> None:
+    """Raises `UntrustedFileError` if something is at `path` that is no file of this user's alone."""
+    with suppress(FileNotFoundError), private_file(path):
         pass
 
 

@@ -17,29 +17,29 @@ import numpy as np
 
 from xonnc.errors import DeclaredShapeError, XonncError, suggest
 from xonnc.formats.native.program import (
-    Dictionary,
-    Held,
     HostStep,
     NativeStep,
-    Port,
+    OnnxMap,
+    RuntimeValue,
     SessionStep,
+    TensorSpec,
 )
-from xonnc.formats.native.saved_program import Saved, write_saved
-from xonnc.runtime.native.dynamic_instance import OpenInstance
-from xonnc.runtime.native.instance import IN_ROWS, Array, Executable, Instance, reloaded
+from xonnc.formats.native.saved_program import SavedProgram, write_saved
+from xonnc.runtime.native.dynamic_instance import DynamicInstance
+from xonnc.runtime.native.instance import CONTIGUOUS, Array, Executable, Instance, reloaded
 from xonnc.runtime.native.jit import host_identity
 
-Shapes = Mapping[str, tuple[int, ...]]
-Values = Mapping[str, Array]
+InputShapes = Mapping[str, tuple[int, ...]]
+InputValues = Mapping[str, Array]
 
-KEPT_PROGRAMS = 16
+MAX_CACHED_PROGRAMS = 16
 """Programs of a model with dynamic sizes that are kept, one for each set of sizes."""
 
-MOST_STEERED = 8
+MAX_VALUE_SPECIALIZATIONS = 8
 """Sets of numbers in a row that a model is compiled for; one that is fed ever new ones runs as it is."""
 
 
-Compile = Callable[[Shapes, Values], Executable]
+Compile = Callable[[InputShapes, InputValues], Executable]
 """
 Compiles the model for shapes of its inputs by name, and for the numbers that steering ones are.
 
@@ -50,10 +50,10 @@ _Key = tuple[tuple[tuple[str, tuple[int, ...]], ...], tuple[tuple[str, bytes], .
 
 
 def _instance_of(executable: Executable) -> Instance:
-    return (OpenInstance if executable.program.is_open else Instance)(executable, _instance_of)
+    return (DynamicInstance if executable.program.is_dynamic else Instance)(executable, _instance_of)
 
 
-class _Unfit(Instance):
+class _FallbackInstance(Instance):
     """
     A model as it is, run on sizes for which it could not be compiled.
 
@@ -64,7 +64,7 @@ class _Unfit(Instance):
         super().__init__(executable, _instance_of)
         self._error = error
 
-    def run_again(self, fed: Sequence[Held]) -> list[Held]:
+    def run_again(self, fed: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         """The outputs for checked inputs of the same shapes as in the last run."""
         try:
             return super().run_again(fed)
@@ -88,7 +88,7 @@ class ReportLine:
     """Of the last run."""
 
 
-def _lines(instance: Instance) -> list[ReportLine]:
+def _report_lines(instance: Instance) -> list[ReportLine]:
     lines: list[ReportLine] = []
     for number, (step, seconds) in enumerate(zip(instance.program.steps, instance.seconds, strict=True)):
         match step:
@@ -99,7 +99,7 @@ def _lines(instance: Instance) -> list[ReportLine]:
             case SessionStep():
                 lines.append(ReportLine("session", step.operator, step.node, "", seconds))
                 for body in instance.bodies[number]:
-                    lines += _lines(body)
+                    lines += _report_lines(body)
     return lines
 
 
@@ -176,26 +176,26 @@ class Session:
         self._bound = None
 
     @property
-    def inputs(self) -> Sequence[Port]:
+    def inputs(self) -> Sequence[TensorSpec]:
         """What must be fed, in the model's order."""
         return self._template.program.inputs
 
     @property
-    def outputs(self) -> Sequence[Port]:
+    def outputs(self) -> Sequence[TensorSpec]:
         """What is given, in the model's order."""
         return self._template.program.outputs
 
     @property
-    def steering(self) -> Sequence[str]:
+    def shape_determining(self) -> Sequence[str]:
         """Inputs whose numbers say how much is computed, which code may be made for."""
-        return self._template.executable.steering
+        return self._template.executable.shape_determining
 
     @property
     def compiled(self) -> int:
         """How many programs there are: one, if that is for any sizes, and one for each set of sizes."""
         return 1 + len(self._instances)
 
-    def run(self, names: Sequence[str] | None, feeds: Mapping[str, object]) -> list[Held]:
+    def run(self, names: Sequence[str] | None, feeds: Mapping[str, object]) -> list[RuntimeValue]:
         """
         The outputs called `names` (`None`: all) for inputs by name.
 
@@ -215,7 +215,7 @@ class Session:
         by_name = {port.name: result for port, result in zip(self.outputs, results, strict=True)}
         return [by_name[name] for name in names]
 
-    def _checked_results(self, feeds: Mapping[str, object]) -> list[Held]:
+    def _checked_results(self, feeds: Mapping[str, object]) -> list[RuntimeValue]:
         """The results, whatever the model declares of their shapes."""
         if self._corrected is None:
             try:
@@ -229,7 +229,7 @@ class Session:
         self._last = self._corrected._last
         return results
 
-    def _results(self, feeds: Mapping[str, object]) -> list[Held]:
+    def _results(self, feeds: Mapping[str, object]) -> list[RuntimeValue]:
         if self._is_forked:
             self._reload()
         if (arrays := self._arrays_as_bound(feeds)) is not None:
@@ -247,7 +247,7 @@ class Session:
             self._bind(fed)
         return results
 
-    def _bind(self, fed: Sequence[Held]) -> None:
+    def _bind(self, fed: Sequence[RuntimeValue]) -> None:
         """Remembers what was fed: inputs of the same types and shapes need not be looked at again."""
         arrays = [held for held in fed if isinstance(held, np.ndarray)]
         if len(arrays) == len(fed):
@@ -256,16 +256,16 @@ class Session:
                 for port, array in zip(self.inputs, arrays, strict=True)
             ]
 
-    def _arrays_as_bound(self, feeds: Mapping[str, object]) -> list[Held] | None:
+    def _arrays_as_bound(self, feeds: Mapping[str, object]) -> list[RuntimeValue] | None:
         """The inputs in their order if they are arrays in rows, of the types and shapes of the last run."""
         if self._bound is None or not isinstance(feeds, dict) or len(feeds) != len(self._bound):
             return None
-        arrays: list[Held] = []
+        arrays: list[RuntimeValue] = []
         for name, dtype, shape, is_of_strings in self._bound:
             array = feeds.get(name)
             if type(array) is not np.ndarray or array.dtype != dtype or array.shape != shape:
                 return None
-            if array.flags.num & IN_ROWS != IN_ROWS:
+            if array.flags.num & CONTIGUOUS != CONTIGUOUS:
                 return None
             # Strings are read as Python's own objects, which stay whatever becomes of the array.
             arrays.append(array.copy() if is_of_strings else array)
@@ -292,7 +292,7 @@ class Session:
             self._overriding[more] = self._with_inputs(more)
         return self._overriding[more]
 
-    def _instance(self, fed: Sequence[Held]) -> Instance:
+    def _instance(self, fed: Sequence[RuntimeValue]) -> Instance:
         inputs = self.inputs
         shapes: dict[str, tuple[int, ...]] = {}
         for number in self._open:
@@ -301,23 +301,25 @@ class Session:
                 shapes[inputs[number].name] = held.shape
         base = self._for(shapes, {}) if shapes and not self._fits(fed) else self._template
         # What runs natively whatever its numbers are needs no code for them.
-        names = base.executable.steering if base.has_host_steps else ()
+        names = base.executable.shape_determining if base.has_host_steps else ()
         self._is_steered = bool(names)
         values = {
             port.name: held
             for port, held in zip(inputs, fed, strict=True)
             if port.name in names and isinstance(held, np.ndarray)
         }
-        self._last = self._for(shapes, values) if values and self._steered < MOST_STEERED else base
+        self._last = (
+            self._for(shapes, values) if values and self._steered < MAX_VALUE_SPECIALIZATIONS else base
+        )
         return self._last
 
-    def _fits(self, fed: Sequence[Held]) -> bool:
+    def _fits(self, fed: Sequence[RuntimeValue]) -> bool:
         """
         Whether one program is for all sizes, and takes these.
 
         A program for these sizes alone may take them, or says best why they do not fit.
         """
-        if not isinstance(self._template, OpenInstance):
+        if not isinstance(self._template, DynamicInstance):
             return False
         try:
             self._template.settle(fed)
@@ -325,31 +327,31 @@ class Session:
             return False
         return True
 
-    def _for(self, shapes: Shapes, values: Values) -> Instance:
+    def _for(self, shapes: InputShapes, values: InputValues) -> Instance:
         numbers = tuple((name, held.tobytes()) for name, held in sorted(values.items()))
         key = tuple(sorted(shapes.items())), numbers
         if key not in self._instances:
             self._steered += bool(values)
             self._instances[key] = self._made(shapes, values)
-            if len(self._instances) > KEPT_PROGRAMS:
+            if len(self._instances) > MAX_CACHED_PROGRAMS:
                 self._instances.popitem(last=False)
         elif values:
             self._steered = 0
         self._instances.move_to_end(key)
         return self._instances[key]
 
-    def _made(self, shapes: Shapes, values: Values) -> Instance:
+    def _made(self, shapes: InputShapes, values: InputValues) -> Instance:
         try:
             return _instance_of(self._compile(shapes, values))
         except XonncError as error:
             steps = self._template.program.steps
             if values or not any(isinstance(step, SessionStep) and step.bodies for step in steps):
                 raise
-            return _Unfit(self._template.executable, error)
+            return _FallbackInstance(self._template.executable, error)
 
     def report(self) -> list[ReportLine]:
         """The steps of the program of the last run, or of the model as it is before any."""
-        return _lines(self._last)
+        return _report_lines(self._last)
 
     def profile(self) -> list[ProfileLine]:
         """
@@ -371,7 +373,7 @@ class Session:
         like this one. Raises `XonncError` for a model of which not all is native code.
         """
         ran = self._last.executable
-        return write_saved(Path(folder), Saved(ran.program, ran.code, host_identity(), ran.threads))
+        return write_saved(Path(folder), SavedProgram(ran.program, ran.code, host_identity(), ran.threads))
 
     def host_calls(self) -> list[str]:
         """The operators that the last run gave to the reference evaluator."""
@@ -398,9 +400,9 @@ def _check_mapping(feeds: object) -> None:
         raise XonncError(f"inputs are a dictionary of arrays by name, found {type(feeds).__name__}")
 
 
-def check_feeds(ports: Sequence[Port], feeds: Mapping[str, object]) -> list[Held]:
+def check_feeds(ports: Sequence[TensorSpec], feeds: Mapping[str, object]) -> list[RuntimeValue]:
     """Inputs in their order, as code can read them; `XonncError` for what does not fit."""
-    checked: list[Held] = []
+    checked: list[RuntimeValue] = []
     for port in ports:
         if port.name not in feeds:
             break
@@ -417,7 +419,7 @@ def check_feeds(ports: Sequence[Port], feeds: Mapping[str, object]) -> list[Held
     raise XonncError(f"input '{missing[0]}' is missing; {len(known)} must be fed")
 
 
-def _checked(port: Port, given: object) -> Held:
+def _checked(port: TensorSpec, given: object) -> RuntimeValue:
     if port.dtype is None:
         return _untyped(port, given)
     array = _array(given)
@@ -427,26 +429,26 @@ def _checked(port: Port, given: object) -> Held:
         return array.astype(np.object_)
     if array.dtype != port.dtype:
         raise XonncError(f"input '{port.name}': {array.dtype} was fed, the model takes {port.dtype}")
-    if not port.takes(array.shape):
+    if not port.accepts(array.shape):
         shape = ", ".join("?" if size is None else str(size) for size in port.shape or ())
         raise XonncError(
             f"input '{port.name}': the shape {list(array.shape)} was fed, the model takes [{shape}]"
         )
-    return array if array.flags.num & IN_ROWS == IN_ROWS else np.require(array, None, ["C", "A"])
+    return array if array.flags.num & CONTIGUOUS == CONTIGUOUS else np.require(array, None, ["C", "A"])
 
 
-def _untyped(port: Port, given: object) -> Held:
+def _untyped(port: TensorSpec, given: object) -> RuntimeValue:
     """What is no tensor of numbers of one type: a sequence, a map, a sequence of maps, an optional."""
     if _is_map(given):
-        return _map_of(port, given)
+        return _checked_map(port, given)
     if _is_list(given):
-        return tuple(_map_of(port, each) if _is_map(each) else np.asarray(each) for each in given)
+        return tuple(_checked_map(port, each) if _is_map(each) else np.asarray(each) for each in given)
     return _array(given)
 
 
-def _map_of(port: Port, given: Mapping[object, object]) -> Dictionary:
+def _checked_map(port: TensorSpec, given: Mapping[object, object]) -> OnnxMap:
     """A map of Python's own strings and numbers, as numpy may have them too."""
-    found: Dictionary = {}
+    found: OnnxMap = {}
     for key, value in given.items():
         items = [
             each if isinstance(each, str) else np.asarray(each).reshape(-1).tolist() for each in (key, value)

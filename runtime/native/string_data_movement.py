@@ -8,44 +8,44 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.formats.native.program import Held
-from xonnc.runtime.native.operator_call import Array, Call
+from xonnc.formats.native.program import RuntimeValue
+from xonnc.runtime.native.operator_call import Array, OperatorCall
 
 Integers = npt.NDArray[np.int64]
 
 
-def _identity(call: Call) -> Sequence[Held]:
+def _identity(call: OperatorCall) -> Sequence[RuntimeValue]:
     return [call.array(0).copy()]
 
 
-def _reshape(call: Call) -> Sequence[Held]:
+def _reshape(call: OperatorCall) -> Sequence[RuntimeValue]:
     x, wanted = call.array(0), call.integers(1) or []
-    keeps = not call.setting("allowzero")
+    keeps = not call.int_attribute("allowzero")
     shape = [x.shape[axis] if not size and keeps else size for axis, size in enumerate(wanted)]
     return [_shaped(call, x, shape)]
 
 
-def _shaped(call: Call, x: Array, shape: Sequence[int]) -> Array:
+def _shaped(call: OperatorCall, x: Array, shape: Sequence[int]) -> Array:
     try:
         return x.reshape(tuple(shape)).copy()
     except ValueError as error:
         raise call.fail(str(error)) from error
 
 
-def _flatten(call: Call) -> Sequence[Held]:
+def _flatten(call: OperatorCall) -> Sequence[RuntimeValue]:
     x = call.array(0)
     # The end of the last axis is a place for the cut too.
-    axis = call.axis(x.ndim + 1, 1) if call.setting("axis", 1) >= 0 else call.axis(x.ndim)
+    axis = call.axis(x.ndim + 1, 1) if call.int_attribute("axis", 1) >= 0 else call.axis(x.ndim)
     return [_shaped(call, x, [prod(x.shape[:axis]), prod(x.shape[axis:])])]
 
 
-def _axes(call: Call) -> list[int] | None:
+def _axes(call: OperatorCall) -> list[int] | None:
     """Axes as an operand, or as an attribute in older forms."""
-    found = call.listed("axes")
+    found = call.list_attribute("axes")
     return call.integers(1) if found is None else [int(each) for each in found]
 
 
-def _squeeze(call: Call) -> Sequence[Held]:
+def _squeeze(call: OperatorCall) -> Sequence[RuntimeValue]:
     axes = _axes(call)
     try:
         return [np.squeeze(call.array(0), None if axes is None else tuple(axes)).copy()]
@@ -53,19 +53,19 @@ def _squeeze(call: Call) -> Sequence[Held]:
         raise call.fail(str(error)) from error
 
 
-def _unsqueeze(call: Call) -> Sequence[Held]:
+def _unsqueeze(call: OperatorCall) -> Sequence[RuntimeValue]:
     try:
         return [np.expand_dims(call.array(0), tuple(_axes(call) or ())).copy()]
     except ValueError as error:
         raise call.fail(str(error)) from error
 
 
-def _transpose(call: Call) -> Sequence[Held]:
-    perm = call.listed("perm")
+def _transpose(call: OperatorCall) -> Sequence[RuntimeValue]:
+    perm = call.list_attribute("perm")
     return [np.transpose(call.array(0), None if perm is None else [int(each) for each in perm]).copy()]
 
 
-def _concat(call: Call) -> Sequence[Held]:
+def _concat(call: OperatorCall) -> Sequence[RuntimeValue]:
     arrays = call.arrays()
     axis = call.axis(arrays[0].ndim)
     try:
@@ -74,7 +74,7 @@ def _concat(call: Call) -> Sequence[Held]:
         raise call.fail(str(error)) from error
 
 
-def _indices(call: Call, number: int, sizes: Sequence[int]) -> Integers:
+def _indices(call: OperatorCall, number: int, sizes: Sequence[int]) -> Integers:
     """Indices into axes of these sizes, one for each along the last axis if there are many."""
     found = call.array(number).astype(np.int64)
     if len(sizes) == 1 and found.size and found.min() >= 0 and found.max() < sizes[0]:
@@ -86,20 +86,20 @@ def _indices(call: Call, number: int, sizes: Sequence[int]) -> Integers:
     return np.where(found < 0, found + most, found)
 
 
-def _gather(call: Call) -> Sequence[Held]:
+def _gather(call: OperatorCall) -> Sequence[RuntimeValue]:
     x = call.array(0)
     axis = call.axis(x.ndim)
     return [x.take(_indices(call, 1, [x.shape[axis]]), axis)]
 
 
-def _gather_elements(call: Call) -> Sequence[Held]:
+def _gather_elements(call: OperatorCall) -> Sequence[RuntimeValue]:
     x = call.array(0)
     axis = call.axis(x.ndim)
     return [np.take_along_axis(x, _indices(call, 1, [x.shape[axis]]), axis)]
 
 
-def _gather_nd(call: Call) -> Sequence[Held]:
-    x, batch = call.array(0), call.setting("batch_dims")
+def _gather_nd(call: OperatorCall) -> Sequence[RuntimeValue]:
+    x, batch = call.array(0), call.int_attribute("batch_dims")
     depth = call.array(1).shape[-1]
     indices = _indices(call, 1, x.shape[batch : batch + depth])
     lead = x.shape[:batch]
@@ -110,20 +110,20 @@ def _gather_nd(call: Call) -> Sequence[Held]:
     return [np.array(found, np.object_).reshape(shape)]
 
 
-def _extract_features(call: Call) -> Sequence[Held]:
+def _extract_features(call: OperatorCall) -> Sequence[RuntimeValue]:
     x = call.array(0)
     rows = x.reshape(1, -1) if x.ndim < 2 else x
     return [rows.take(_indices(call, 1, [rows.shape[-1]]).reshape(-1), -1)]
 
 
-def _scatter(call: Call) -> Sequence[Held]:
+def _scatter(call: OperatorCall) -> Sequence[RuntimeValue]:
     made = call.array(0).copy()
     axis = call.axis(made.ndim)
     np.put_along_axis(made, _indices(call, 1, [made.shape[axis]]), call.array(2), axis)
     return [made]
 
 
-def _scatter_nd(call: Call) -> Sequence[Held]:
+def _scatter_nd(call: OperatorCall) -> Sequence[RuntimeValue]:
     made = call.array(0).copy()
     depth = call.array(1).shape[-1]
     indices = _indices(call, 1, made.shape[:depth])
@@ -134,7 +134,7 @@ def _scatter_nd(call: Call) -> Sequence[Held]:
     return [made]
 
 
-def _slice(call: Call) -> Sequence[Held]:
+def _slice(call: OperatorCall) -> Sequence[RuntimeValue]:
     x = call.array(0)
     starts, ends = (call.integers(number) or [] for number in (1, 2))
     axes = call.integers(3) or list(range(len(starts)))
@@ -148,7 +148,7 @@ def _slice(call: Call) -> Sequence[Held]:
     return [x[tuple(parts)].copy()]
 
 
-def _split(call: Call) -> Sequence[Held]:
+def _split(call: OperatorCall) -> Sequence[RuntimeValue]:
     x = call.array(0)
     axis = call.axis(x.ndim)
     sizes = call.integers(1)
@@ -161,7 +161,7 @@ def _split(call: Call) -> Sequence[Held]:
     return [part.copy() for part in np.split(x, np.cumsum(sizes)[:-1], axis)]
 
 
-def _expand(call: Call) -> Sequence[Held]:
+def _expand(call: OperatorCall) -> Sequence[RuntimeValue]:
     x, shape = call.array(0), call.integers(1) or []
     try:
         return [np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(shape))).copy()]
@@ -169,27 +169,27 @@ def _expand(call: Call) -> Sequence[Held]:
         raise call.fail(str(error)) from error
 
 
-def _tile(call: Call) -> Sequence[Held]:
+def _tile(call: OperatorCall) -> Sequence[RuntimeValue]:
     return [np.tile(call.array(0), call.integers(1) or [])]
 
 
-def _where(call: Call) -> Sequence[Held]:
+def _where(call: OperatorCall) -> Sequence[RuntimeValue]:
     try:
         return [np.where(call.array(0).astype(np.bool_), call.array(1), call.array(2))]
     except ValueError as error:
         raise call.fail(str(error)) from error
 
 
-def _equal(call: Call) -> Sequence[Held]:
+def _equal(call: OperatorCall) -> Sequence[RuntimeValue]:
     try:
-        x, y = np.broadcast_arrays(call.texts(0), call.texts(1))
+        x, y = np.broadcast_arrays(call.string_array(0), call.string_array(1))
     except ValueError as error:
         raise call.fail(str(error)) from error
     same = [a == b for a, b in zip(x.reshape(-1), y.reshape(-1), strict=True)]
     return [np.array(same, np.bool_).reshape(x.shape)]
 
 
-def _compress(call: Call) -> Sequence[Held]:
+def _compress(call: OperatorCall) -> Sequence[RuntimeValue]:
     x, holds = call.array(0), call.array(1).astype(np.bool_)
     along = call.optional_axis(x.ndim)
     if len(holds) > (x.size if along is None else x.shape[along]):
@@ -197,15 +197,15 @@ def _compress(call: Call) -> Sequence[Held]:
     return [np.compress(holds, x, along)]
 
 
-def _pad(call: Call) -> Sequence[Held]:
+def _pad(call: OperatorCall) -> Sequence[RuntimeValue]:
     x, pads = call.array(0), call.integers(1) or []
     axes = call.integers(3) or list(range(x.ndim))
     before, behind = pads[: len(axes)], pads[len(axes) :]
-    value = call.array(2).reshape(-1)[0] if call.is_there(2) else ""
+    value = call.array(2).reshape(-1)[0] if call.has_operand(2) else ""
     widths = [(0, 0)] * x.ndim
     for axis, low, high in zip(axes, before, behind, strict=True):
         widths[axis] = (max(low, 0), max(high, 0))
-    mode = call.text("mode", "constant")
+    mode = call.string_attribute("mode", "constant")
     match mode:
         case "constant":
             made = np.pad(x, widths, constant_values=value)
@@ -220,9 +220,9 @@ def _pad(call: Call) -> Sequence[Held]:
     return [made]
 
 
-def _reverse_sequence(call: Call) -> Sequence[Held]:
+def _reverse_sequence(call: OperatorCall) -> Sequence[RuntimeValue]:
     x, lengths = call.array(0), call.integers(1) or []
-    batch, time = call.setting("batch_axis", 1), call.setting("time_axis")
+    batch, time = call.int_attribute("batch_axis", 1), call.int_attribute("time_axis")
     made = np.moveaxis(x, (batch, time), (0, 1)).copy()
     for row, length in zip(made, lengths, strict=True):
         if not 0 <= length <= len(row):
@@ -231,9 +231,9 @@ def _reverse_sequence(call: Call) -> Sequence[Held]:
     return [np.moveaxis(made, (0, 1), (batch, time))]
 
 
-def _unique(call: Call) -> Sequence[Held]:
+def _unique(call: OperatorCall) -> Sequence[RuntimeValue]:
     """The distinct strings, or parts of an axis; where each is first, which it is, and how often."""
-    x = call.texts(0)
+    x = call.string_array(0)
     along = call.optional_axis(x.ndim)
     parts = (
         list(x.reshape(-1))
@@ -244,7 +244,7 @@ def _unique(call: Call) -> Sequence[Held]:
     for place, part in enumerate(parts):
         first.setdefault(part, place)
     order = list(first.values())
-    if call.setting("sorted", 1):
+    if call.int_attribute("sorted", 1):
         order.sort(key=lambda place: parts[place])
     numbers = {parts[place]: number for number, place in enumerate(order)}
     which = np.array([numbers[part] for part in parts], np.int64)
@@ -253,17 +253,17 @@ def _unique(call: Call) -> Sequence[Held]:
     return [found, np.array(order, np.int64), which, counts]
 
 
-def _shape(call: Call) -> Sequence[Held]:
+def _shape(call: OperatorCall) -> Sequence[RuntimeValue]:
     x = call.array(0)
-    end = call.step.settings.get("end")
-    return [np.array(x.shape[call.setting("start") : end if isinstance(end, int) else None], np.int64)]
+    end = call.step.attributes.get("end")
+    return [np.array(x.shape[call.int_attribute("start") : end if isinstance(end, int) else None], np.int64)]
 
 
-def _size(call: Call) -> Sequence[Held]:
+def _size(call: OperatorCall) -> Sequence[RuntimeValue]:
     return [np.array(call.array(0).size, np.int64)]
 
 
-STEPS: Mapping[str, Callable[[Call], Sequence[Held]]] = {
+IMPLEMENTATIONS: Mapping[str, Callable[[OperatorCall], Sequence[RuntimeValue]]] = {
     "ArrayFeatureExtractor": _extract_features,
     "Compress": _compress,
     "Concat": _concat,

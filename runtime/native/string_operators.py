@@ -15,20 +15,27 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.formats.native.program import Dictionary, Held
-from xonnc.runtime.native.operator_call import Array, Call, Perform, Prepare, Settings, text_array
+from xonnc.formats.native.program import OnnxMap, RuntimeValue
+from xonnc.runtime.native.operator_call import (
+    Array,
+    Implementation,
+    OperatorAttributes,
+    OperatorCall,
+    PrepareImplementation,
+    string_tensor,
+)
 
 Numbers = npt.NDArray[np.generic]
 
 
-def _cast(call: Call) -> Sequence[Held]:
+def _cast(call: OperatorCall) -> Sequence[RuntimeValue]:
     """Numbers as Python writes them; strings as the numbers that they are."""
     x = call.array(0)
-    to = call.text("to")
+    to = call.string_attribute("to")
     if to == "object":
         return [_written(x)]
     try:
-        return [_parsed(call.texts(0).reshape(-1).tolist(), _dtype(to)).reshape(x.shape)]
+        return [_parsed(call.string_array(0).reshape(-1).tolist(), _dtype(to)).reshape(x.shape)]
     except (ValueError, OverflowError) as error:
         raise call.fail(f"a string is no {to}: {error}") from error
 
@@ -42,7 +49,7 @@ def _written(x: Array) -> Array:
         return x
     if x.dtype.kind not in "biuf":
         x = x.astype(np.float32)
-    return text_array([str(each) for each in x.astype(np.str_).reshape(-1)], x.shape)
+    return string_tensor([str(each) for each in x.astype(np.str_).reshape(-1)], x.shape)
 
 
 def _parsed(texts: Sequence[str], dtype: np.dtype[np.generic]) -> Array:
@@ -54,50 +61,50 @@ def _parsed(texts: Sequence[str], dtype: np.dtype[np.generic]) -> Array:
     return (numbers != 0 if dtype.kind == "b" else numbers).astype(dtype)
 
 
-def _concat_texts(call: Call) -> Sequence[Held]:
+def _concat_texts(call: OperatorCall) -> Sequence[RuntimeValue]:
     """Both strings, one after the other."""
     try:
-        x, y = np.broadcast_arrays(call.texts(0), call.texts(1))
+        x, y = np.broadcast_arrays(call.string_array(0), call.string_array(1))
     except ValueError as error:
         raise call.fail(str(error)) from error
     joined = [str(a) + str(b) for a, b in zip(x.reshape(-1).tolist(), y.reshape(-1).tolist(), strict=True)]
-    return [text_array(joined, x.shape)]
+    return [string_tensor(joined, x.shape)]
 
 
-def _normalize(settings: Settings) -> Perform:
+def _normalize(settings: OperatorAttributes) -> Implementation:
     """Elements without those that are stop words, in lower or upper case."""
-    action = settings.text("case_change_action", "NONE")
+    action = settings.string_attribute("case_change_action", "NONE")
     change = {"LOWER": str.lower, "UPPER": str.upper}.get(action, str)
     # Without regard to case words are compared in lower case, whatever becomes of them.
-    compared = str if settings.setting("is_case_sensitive") else str.lower
-    stops = {compared(str(word)) for word in settings.listed("stopwords") or ()}
+    compared = str if settings.int_attribute("is_case_sensitive") else str.lower
+    stops = {compared(str(word)) for word in settings.list_attribute("stopwords") or ()}
 
-    def perform(call: Call) -> Sequence[Held]:
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         shape = call.array(0).shape
         if len(shape) not in (1, 2) or (len(shape) == 2 and shape[0] != 1):
             raise call.fail(f"it takes one row of strings, found shape {list(shape)}")
         kept = [change(text) for text in call.strings(0) if not stops or compared(text) not in stops]
         kept = kept or [""]
-        return [text_array(kept, [1, len(kept)] if len(shape) == 2 else [len(kept)])]
+        return [string_tensor(kept, [1, len(kept)] if len(shape) == 2 else [len(kept)])]
 
     return perform
 
 
-def _split(call: Call) -> Sequence[Held]:
+def _split(call: OperatorCall) -> Sequence[RuntimeValue]:
     """The parts of each string, filled up with empty ones, and how many there are."""
     shape = call.array(0).shape
-    most = call.setting("maxsplit", -1)
-    delimiter = call.text("delimiter") or None
+    most = call.int_attribute("maxsplit", -1)
+    delimiter = call.string_attribute("delimiter") or None
     parts = [text.split(delimiter, most) for text in call.strings(0)]
     width = max(map(len, parts), default=0)
     filled = [part for row in parts for part in [*row, *[""] * (width - len(row))]]
     counts = np.array([len(row) for row in parts], np.int64).reshape(shape)
-    return [text_array(filled, [*shape, width]), counts]
+    return [string_tensor(filled, [*shape, width]), counts]
 
 
-def _matches(call: Call) -> Sequence[Held]:
+def _matches(call: OperatorCall) -> Sequence[RuntimeValue]:
     """Whether all of a string fits a regular expression."""
-    pattern = _regex(call, call.text("pattern"))
+    pattern = _regex(call, call.string_attribute("pattern"))
     found = [pattern.fullmatch(text) is not None for text in call.strings(0)]
     return [np.array(found, np.bool_).reshape(call.array(0).shape)]
 
@@ -107,56 +114,56 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _regex(call: Settings, pattern: str) -> re.Pattern[str]:
+def _regex(call: OperatorAttributes, pattern: str) -> re.Pattern[str]:
     try:
         return _compiled(pattern)
     except re.error as error:
         raise call.fail(f"'{pattern}' is no regular expression: {error}") from error
 
 
-def _tokenize(settings: Settings) -> Perform:
+def _tokenize(settings: OperatorAttributes) -> Implementation:
     """`com.microsoft.Tokenizer`: the tokens of each string, rows filled up with a pad."""
     least, marks, pad = (
-        settings.setting("mincharnum", 1),
-        settings.setting("mark"),
-        settings.text("pad_value"),
+        settings.int_attribute("mincharnum", 1),
+        settings.int_attribute("mark"),
+        settings.string_attribute("pad_value"),
     )
     tokens = _tokens_of(settings)
 
-    def perform(call: Call) -> Sequence[Held]:
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         rows = [[token for token in tokens(text) if len(token) >= least] for text in call.strings(0)]
         if marks:
             rows = [["\x02", *row, "\x03"] for row in rows]
         width = max(map(len, rows), default=0)
         filled = [token for row in rows for token in [*row, *[pad] * (width - len(row))]]
-        return [text_array(filled, [*call.array(0).shape, width])]
+        return [string_tensor(filled, [*call.array(0).shape, width])]
 
     return perform
 
 
-def _tokens_of(settings: Settings) -> Callable[[str], Iterable[str]]:
+def _tokens_of(settings: OperatorAttributes) -> Callable[[str], Iterable[str]]:
     """Finds the tokens of a string."""
-    expression = settings.text("tokenexp")
+    expression = settings.string_attribute("tokenexp")
     if expression:
         finder = _regex(settings, expression)
         return lambda text: [token for found in finder.finditer(text) if (token := found.group())]
-    separators = [str(each) for each in settings.listed("separators") or ()]
+    separators = [str(each) for each in settings.list_attribute("separators") or ()]
     if separators in ([""], []):
         return list
     splitter = _regex(settings, "|".join(separators))
     return lambda text: [part for part in splitter.split(text) if part]
 
 
-def _tf_idf(settings: Settings) -> Perform:
+def _tf_idf(settings: OperatorAttributes) -> Implementation:
     """How often each n-gram of the pool is in a row, or whether it is, or that times a weight."""
-    targets = [int(each) for each in settings.listed("ngram_indexes") or ()]
+    targets = [int(each) for each in settings.list_attribute("ngram_indexes") or ()]
     size = max(targets, default=-1) + 1
     known = _known_grams(settings, targets)
-    mode = settings.text("mode")
-    given = settings.listed("weights")
+    mode = settings.string_attribute("mode")
+    given = settings.list_attribute("weights")
     weights = np.array(given, np.float32) if given and mode != "TF" else None
 
-    def perform(call: Call) -> Sequence[Held]:
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         shape = call.array(0).shape
         texts = call.strings(0)
         rows, length = shape if len(shape) == 2 else (1, len(texts))
@@ -177,10 +184,10 @@ def _tf_idf(settings: Settings) -> Perform:
     return perform
 
 
-def _known_grams(call: Settings, targets: Sequence[int]) -> Mapping[tuple[str, ...], int]:
+def _known_grams(call: OperatorAttributes, targets: Sequence[int]) -> Mapping[tuple[str, ...], int]:
     """The place in the result of each n-gram."""
-    pool = [str(each) for each in call.listed("pool_strings") or ()]
-    begins = [*(int(each) for each in call.listed("ngram_counts") or ()), len(pool)]
+    pool = [str(each) for each in call.list_attribute("pool_strings") or ()]
+    begins = [*(int(each) for each in call.list_attribute("ngram_counts") or ()), len(pool)]
     found: dict[tuple[str, ...], int] = {}
     places = iter(targets)
     for length, (begin, end) in enumerate(pairwise(begins), 1):
@@ -192,10 +199,10 @@ def _known_grams(call: Settings, targets: Sequence[int]) -> Mapping[tuple[str, .
     return found
 
 
-def _grams(call: Call, texts: Sequence[str], known: Mapping[tuple[str, ...], int]) -> Iterator[int]:
+def _grams(call: OperatorCall, texts: Sequence[str], known: Mapping[tuple[str, ...], int]) -> Iterator[int]:
     """The places of all n-grams in a row."""
-    least, most = call.setting("min_gram_length", 1), call.setting("max_gram_length", 1)
-    for apart in range(1, call.setting("max_skip_count") + 2):
+    least, most = call.int_attribute("min_gram_length", 1), call.int_attribute("max_gram_length", 1)
+    for apart in range(1, call.int_attribute("max_skip_count") + 2):
         # How far apart they are says nothing of single strings, which are counted once.
         for length in range(max(least, min(apart, 2)), most + 1):
             parts = [texts[place * apart :] for place in range(length)]
@@ -205,7 +212,7 @@ def _grams(call: Call, texts: Sequence[str], known: Mapping[tuple[str, ...], int
                     yield known[gram]
 
 
-def _label_encoder(settings: Settings) -> Perform:
+def _label_encoder(settings: OperatorAttributes) -> Implementation:
     """The value of the key that an element is, else a default."""
     keys = _first(settings, "keys_tensor", "keys_strings", "keys_int64s", "keys_floats")
     values = _first(settings, "values_tensor", "values_strings", "values_int64s", "values_floats")
@@ -215,7 +222,7 @@ def _label_encoder(settings: Settings) -> Perform:
     default = _default(settings)
     make = _maker(settings)
 
-    def perform(call: Call) -> Sequence[Held]:
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         x = call.array(0)
         elements = call.strings(0) if x.dtype.hasobject else x.reshape(-1).tolist()
         return [make([table.get(_key(each), default) for each in elements], x.shape)]
@@ -232,54 +239,57 @@ NAN = object()
 """The key that NaN is, which does not equal itself."""
 
 
-def _first(settings: Settings, *names: str) -> Sequence[int | float | str] | None:
-    return next((found for name in names if (found := settings.listed(name)) is not None), None)
+def _first(settings: OperatorAttributes, *names: str) -> Sequence[int | float | str] | None:
+    return next((found for name in names if (found := settings.list_attribute(name)) is not None), None)
 
 
-def _default(settings: Settings) -> int | float | str:
-    held = settings.listed("default_tensor")
+def _default(settings: OperatorAttributes) -> int | float | str:
+    held = settings.list_attribute("default_tensor")
     if held:
         return held[0]
-    name = "default_" + {"object": "string", "float32": "float"}.get(settings.text("to"), "int64")
-    value = settings.step.settings.get(name)
+    name = "default_" + {"object": "string", "float32": "float"}.get(settings.string_attribute("to"), "int64")
+    value = settings.step.attributes.get(name)
     return value if isinstance(value, int | float | str) else ""
 
 
-def _maker(settings: Settings) -> Callable[[Sequence[int | float | str], Sequence[int]], Array]:
+def _maker(settings: OperatorAttributes) -> Callable[[Sequence[int | float | str], Sequence[int]], Array]:
     """Makes tensors of the type that the model says, of elements and a shape."""
-    to = settings.text("to")
+    to = settings.string_attribute("to")
     if to == "object":
-        return lambda found, shape: text_array([str(each) for each in found], shape)
+        return lambda found, shape: string_tensor([str(each) for each in found], shape)
     dtype = _dtype(to)
     return lambda found, shape: np.array(found, dtype).reshape(tuple(shape))
 
 
-def _category_mapper(settings: Settings) -> Perform:
+def _category_mapper(settings: OperatorAttributes) -> Implementation:
     """The integer of a string, or the string of an integer."""
-    numbers, texts = (settings.listed(name) or () for name in ("cats_int64s", "cats_strings"))
+    numbers, texts = (settings.list_attribute(name) or () for name in ("cats_int64s", "cats_strings"))
     to_number = dict(zip(texts, numbers, strict=True))
     to_text = dict(zip(numbers, map(str, texts), strict=True))
-    number, text = settings.setting("default_int64", -1), settings.text("default_string", "_Unused")
+    number, text = (
+        settings.int_attribute("default_int64", -1),
+        settings.string_attribute("default_string", "_Unused"),
+    )
 
-    def perform(call: Call) -> Sequence[Held]:
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         x = call.array(0)
         if x.dtype.hasobject:
             found = [to_number.get(each, number) for each in call.strings(0)]
             return [np.array(found, np.int64).reshape(x.shape)]
-        return [text_array([to_text.get(each, text) for each in x.reshape(-1).tolist()], x.shape)]
+        return [string_tensor([to_text.get(each, text) for each in x.reshape(-1).tolist()], x.shape)]
 
     return perform
 
 
-def _one_hot_encoder(settings: Settings) -> Perform:
+def _one_hot_encoder(settings: OperatorAttributes) -> Implementation:
     """1 at the place of the category that a string is, else 0."""
-    categories = [str(category) for category in settings.listed("cats_strings") or ()]
+    categories = [str(category) for category in settings.list_attribute("cats_strings") or ()]
     rows = np.eye(len(categories) + 1, len(categories), dtype=np.float32)
     """The result of each category, then of what is of none."""
     places = {category: place for place, category in enumerate(categories)}
-    takes_others = settings.setting("zeros", 1)
+    takes_others = settings.int_attribute("zeros", 1)
 
-    def perform(call: Call) -> Sequence[Held]:
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         found = [places.get(text, len(categories)) for text in call.strings(0)]
         if not takes_others and (unknown := found.count(len(categories))):
             raise call.fail(f"{unknown} elements are of no category, and zeros is 0")
@@ -289,29 +299,29 @@ def _one_hot_encoder(settings: Settings) -> Perform:
     return perform
 
 
-def _zip_map(settings: Settings) -> Perform:
+def _zip_map(settings: OperatorAttributes) -> Implementation:
     """A dictionary of classes and scores for each row."""
     keys = _keys(_first(settings, "classlabels_strings", "classlabels_int64s"))
 
-    def perform(call: Call) -> Sequence[Held]:
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         scores = call.array(0)
         rows = scores if scores.ndim > 1 else scores.reshape(1, -1)
         if rows.shape[-1] != len(keys):
             raise call.fail(f"{rows.shape[-1]} scores in a row for {len(keys)} classes")
-        dictionaries: list[Dictionary] = [dict(zip(keys, row, strict=True)) for row in rows.tolist()]
+        dictionaries: list[OnnxMap] = [dict(zip(keys, row, strict=True)) for row in rows.tolist()]
         return [tuple(dictionaries)]
 
     return perform
 
 
-def _dict_vectorizer(call: Call) -> Sequence[Held]:
+def _dict_vectorizer(call: OperatorCall) -> Sequence[RuntimeValue]:
     """The values of a dictionary in the order of the vocabulary, 0 for keys that it has not."""
     given = _dictionary(call)
     keys = _keys(_first(call, "string_vocabulary", "int64_vocabulary"))
     unknown = [key for key in given if key not in keys]
     if unknown:
         raise call.fail(f"key {unknown[0]!r} is not in the vocabulary")
-    missing: int | str = "" if call.text("to") == "object" else 0
+    missing: int | str = "" if call.string_attribute("to") == "object" else 0
     return [_maker(call)([given.get(key, missing) for key in keys], [1, len(keys)])]
 
 
@@ -320,14 +330,14 @@ def _keys(found: Sequence[int | float | str] | None) -> list[int | str]:
     return [key if isinstance(key, str) else int(key) for key in found or ()]
 
 
-def _cast_map(call: Call) -> Sequence[Held]:
+def _cast_map(call: OperatorCall) -> Sequence[RuntimeValue]:
     """The values of a dictionary in the order of its keys, or each at the place that its key says."""
     given = _dictionary(call)
     pairs = sorted((int(key), value) for key, value in given.items())
     values: list[int | float | str] = [value for _, value in pairs]
-    to = call.text("to")
-    if call.text("map_form") == "SPARSE":
-        size = call.setting("max_map", 1)
+    to = call.string_attribute("to")
+    if call.string_attribute("map_form") == "SPARSE":
+        size = call.int_attribute("max_map", 1)
         if pairs and not 0 <= pairs[0][0] <= pairs[-1][0] < size:
             raise call.fail(f"keys {pairs[0][0]} to {pairs[-1][0]} of a map of {size}")
         known = dict(pairs)
@@ -338,14 +348,14 @@ def _cast_map(call: Call) -> Sequence[Held]:
     return [_maker(call)(values, [1, len(values)])]
 
 
-def _dictionary(call: Call) -> Dictionary:
-    held = call.held[0]
+def _dictionary(call: OperatorCall) -> OnnxMap:
+    held = call.operands[0]
     if not isinstance(held, dict):
         raise call.fail("operand 0 is no dictionary")
     return held
 
 
-STEPS: Mapping[str, Perform] = {
+IMPLEMENTATIONS: Mapping[str, Implementation] = {
     "Cast": _cast,
     "CastLike": _cast,
     "CastMap": _cast_map,
@@ -356,7 +366,7 @@ STEPS: Mapping[str, Perform] = {
 }
 """What each operator does."""
 
-PREPARED: Mapping[str, Prepare] = {
+PREPARED_IMPLEMENTATIONS: Mapping[str, PrepareImplementation] = {
     "CategoryMapper": _category_mapper,
     "LabelEncoder": _label_encoder,
     "OneHotEncoder": _one_hot_encoder,

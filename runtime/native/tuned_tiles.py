@@ -16,7 +16,13 @@ from typing import Any
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.runtime.native.cache import cache_folder
-from xonnc.runtime.native.private_files import Distrusted, own_file, own_folder, require_own, warn
+from xonnc.runtime.native.private_files import (
+    UntrustedFileError,
+    private_file,
+    private_folder,
+    require_private,
+    warn,
+)
 from xonnc.targets.cores import RANGES
 from xonnc.targets.cpu import CpuTarget
 
@@ -24,7 +30,7 @@ Tile = tuple[int, int]
 
 NAME = "tiles.json"
 
-MAX_SIZE = 4096
+MAX_TILE_EXTENT = 4096
 """Of a tile, on each side: more is a damaged file."""
 
 
@@ -40,13 +46,13 @@ def read_tiles(processor: CpuTarget) -> Mapping[str, Tile]:
     if path is None:
         return {}
     try:
-        return _tiles(_read(path).get(key_of(processor), {}))
-    except (Distrusted, ValueError) as reason:
+        return _tiles(_read(path).get(tuning_key(processor), {}))
+    except (UntrustedFileError, ValueError) as reason:
         warn(f"{path}: {reason}" if isinstance(reason, ValueError) else str(reason))
         return {}
 
 
-def keep_tiles(processor: CpuTarget, tiles: Mapping[str, Tile | None]) -> Path:
+def save_tiles(processor: CpuTarget, tiles: Mapping[str, Tile | None]) -> Path:
     """
     Adds measured tiles to the file; `None` forgets that of a kernel. Gives the file.
 
@@ -59,24 +65,24 @@ def keep_tiles(processor: CpuTarget, tiles: Mapping[str, Tile | None]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             held = _read(path)
-            known = dict(_tiles(held.get(key_of(processor), {})))
+            known = dict(_tiles(held.get(tuning_key(processor), {})))
         except ValueError:
             held, known = {}, {}
         known |= {name: tile for name, tile in tiles.items() if tile is not None}
         kept = {name: list(tile) for name, tile in sorted(known.items()) if tiles.get(name, tile) is not None}
-        text = json.dumps({**held, key_of(processor): kept}, indent=1)
-        with own_folder(path.parent):
-            require_own(path)
+        text = json.dumps({**held, tuning_key(processor): kept}, indent=1)
+        with private_folder(path.parent):
+            require_private(path)
             with atomic_write(path, mode=0o600) as file:
                 file.write(text.encode())
-    except Distrusted as reason:
+    except UntrustedFileError as reason:
         raise XonncError(f"{reason}; XONNC_CACHE names another folder") from None
     except OSError as error:
         raise XonncError(f"{path}: cannot be written: {error.strerror}") from None
     return path
 
 
-def key_of(processor: CpuTarget) -> str:
+def tuning_key(processor: CpuTarget) -> str:
     """What tiles of a processor are valid for."""
     numbers = (str(getattr(processor.core, name)) for name in RANGES)
     return " ".join([version("xonnc"), processor.name, processor.core.name, *numbers])
@@ -84,7 +90,7 @@ def key_of(processor: CpuTarget) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with own_folder(path.parent), own_file(path) as file:
+        with private_folder(path.parent), private_file(path) as file:
             held = json.loads(file.read())
     except FileNotFoundError:
         return {}
@@ -101,10 +107,12 @@ def _tiles(table: Any) -> Mapping[str, Tile]:
         case {**items}:
             for name, tile in items.items():
                 match tile:
-                    case [int(rows), int(columns)] if 0 < rows <= MAX_SIZE and 0 < columns <= MAX_SIZE:
+                    case [int(rows), int(columns)] if (
+                        0 < rows <= MAX_TILE_EXTENT and 0 < columns <= MAX_TILE_EXTENT
+                    ):
                         found[str(name)] = rows, columns
                     case _:
-                        raise ValueError(f"the tile of '{name}' is two numbers from 1 to {MAX_SIZE}")
+                        raise ValueError(f"the tile of '{name}' is two numbers from 1 to {MAX_TILE_EXTENT}")
         case _:
             raise ValueError("it is no table of tiles")
     return found

@@ -29,11 +29,11 @@ from xonnc.formats.onnx.model_summary import ModelSummary, summarize
 from xonnc.lowering.krnl_to_llvm.entry_point import entry_text, weights_text
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_text
 from xonnc.lowering.llvm_to_c.c_source import c_source
-from xonnc.lowering.native.api_tables import Tables, tables_as_c, tables_as_llvm, tables_of
+from xonnc.lowering.native.api_tables import ApiTables, tables_as_c, tables_as_llvm, tables_of
 from xonnc.lowering.native.c_api import api_as_c, api_as_llvm
 from xonnc.lowering.native.c_header import c_header
-from xonnc.lowering.native.read_program import calls_of
-from xonnc.lowering.native.value_locations import layout_of, require_whole
+from xonnc.lowering.native.read_program import kernel_calls
+from xonnc.lowering.native.value_locations import memory_layout, require_standalone
 from xonnc.native import (
     CompileOptions,
     lower_to_program,
@@ -149,11 +149,11 @@ def compile_artifact(
     simplified = summarize(module)
     program, rows, kernels = lower_to_program(module, options, context, on_stage)
     _require_native(program, path.name, options)
-    if no_malloc and program.is_open:
+    if no_malloc and program.is_dynamic:
         raise XonncError(
             f"{path}: memory in static arrays is for sizes that are known; --input-shape says them"
         )
-    layout = layout_of(program)
+    layout = memory_layout(program)
     files = _Files(path, prefix)
     can_hold = path.suffix in (".so", ".o") and not is_foreign(processor.triple)
     inside = can_hold and layout.weights.size <= MAX_EMBEDDED_BYTES
@@ -175,7 +175,7 @@ def compile_artifact(
         if not inside:
             files.write(written, files.weights, *layout.weights.file_pieces())
         files.write(written, files.header, c_header(program, prefix, name).encode())
-    calls = sum(1 for _, row in rows for _ in calls_of(row))
+    calls = sum(1 for _, row in rows for _ in kernel_calls(row))
     return Artifact(
         files.sizes, program, processor.name, layout.weights.size, len(kernels), calls, simplified
     )
@@ -184,7 +184,7 @@ def compile_artifact(
 def _require_native(program: Program, name: str, options: CompileOptions) -> None:
     """Refuses what has no native code; it may have some where more constants are known."""
     try:
-        require_whole(program, name)
+        require_standalone(program, name)
     except RefusalError as refused:
         if ConstProp.name in options.passes:
             raise
@@ -284,7 +284,7 @@ class _Files:
         output.adopt(library, self.path)
 
 
-def _llvm_api(tables: Tables, prefix: str, text: str, inside: Weights | None, folder: Path) -> str:
+def _llvm_api(tables: ApiTables, prefix: str, text: str, inside: Weights | None, folder: Path) -> str:
     """
     The tables and exported functions in LLVM IR, for a module that `text` begins.
 
@@ -300,7 +300,7 @@ def _llvm_api(tables: Tables, prefix: str, text: str, inside: Weights | None, fo
     return made + api_as_llvm(prefix, text + made)
 
 
-def _c_api(tables: Tables, prefix: str, static: Program | None) -> str:
+def _c_api(tables: ApiTables, prefix: str, static: Program | None) -> str:
     """The tables and exported functions in C; memory in static arrays is for the program `static`."""
     parts = [tables_as_c(tables), api_as_c(prefix)]
     if static is not None:

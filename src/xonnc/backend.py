@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import onnx
 
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import Held
+from xonnc.formats.native.program import RuntimeValue
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session
 
@@ -22,7 +22,9 @@ class PreparedModel:
     def __init__(self, session: Session) -> None:
         self.session = session
 
-    def run(self, inputs: Sequence[object] | Mapping[str, object]) -> tuple[Held | list[Held], ...]:
+    def run(
+        self, inputs: Sequence[object] | Mapping[str, object]
+    ) -> tuple[RuntimeValue | list[RuntimeValue], ...]:
         """The outputs in order; inputs by name, or in the model's order."""
         ports = self.session.inputs
         if isinstance(inputs, Mapping):
@@ -54,6 +56,6 @@ def prepare(model: onnx.ModelProto, device: str = "CPU") -> PreparedModel:
 
 def run_model(
     model: onnx.ModelProto, inputs: Sequence[object] | Mapping[str, object], device: str = "CPU"
-) -> tuple[Held | list[Held], ...]:
+) -> tuple[RuntimeValue | list[RuntimeValue], ...]:
     """Compiles and runs a model once."""
     return prepare(model, device).run(inputs)

@@ -27,29 +27,29 @@ from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.formats.native.program import HostStep, NativeStep, Program
-from xonnc.formats.native.program_json import can_describe
+from xonnc.formats.native.program_json import is_serializable
 from xonnc.formats.native.saved_program import read_saved
-from xonnc.formats.native.stored_program import Stored
+from xonnc.formats.native.stored_program import StoredProgram
 from xonnc.formats.onnx.importer import overridable_inputs
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.load_model import load
 from xonnc.formats.onnx.payload_extraction import PayloadMarkers, without_payloads
 from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
-from xonnc.lowering.native.profiling import one_by_one
-from xonnc.lowering.native.read_program import Steps, read_program
-from xonnc.lowering.native.tensor_size_limit import require_sizes
+from xonnc.lowering.native.profiling import split_kernels
+from xonnc.lowering.native.read_program import StepFunctions, read_program
+from xonnc.lowering.native.tensor_size_limit import check_tensor_sizes
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attach_core
 from xonnc.lowering.onnx_to_krnl.shape_inputs import shape_determining_inputs
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles
 from xonnc.passes import plugins_identity
-from xonnc.runtime.native.cache import Cache, key_of, open_cache
+from xonnc.runtime.native.cache import Cache, cache_key, open_cache
 from xonnc.runtime.native.host_processor import host_core
 from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
-from xonnc.runtime.native.session import Session, Shapes, Values
+from xonnc.runtime.native.session import InputShapes, InputValues, Session
 from xonnc.runtime.native.tuned_tiles import read_tiles
 from xonnc.simplifier import simplify, specialize_shapes
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
@@ -225,7 +225,7 @@ class _Compiler:
         self._digest = None if cache is None else _digest(model)
         self._fingerprint = _fingerprint(model)
 
-    def __call__(self, shapes: Shapes, values: Values) -> Executable:
+    def __call__(self, shapes: InputShapes, values: InputValues) -> Executable:
         threads = self._options.threads
         if self._cache is None or self._digest is None:
             return _load_executable(self._compiled(shapes, values), threads)
@@ -237,13 +237,13 @@ class _Compiler:
             found = self._compiled(shapes, values)
             # A file that has changed since is another model.
             if (
-                can_describe(found.program, takes_models=True)
+                is_serializable(found.program, allow_models=True)
                 and _fingerprint(self._model) == self._fingerprint
             ):
                 self._cache.put(key, found)
         return _load_executable(found, threads)
 
-    def _compiled(self, shapes: Shapes, values: Values) -> Stored:
+    def _compiled(self, shapes: InputShapes, values: InputValues) -> StoredProgram:
         module = self._simplified
         if values:
             # Before shapes: a branch that is not taken need not fit them.
@@ -271,7 +271,7 @@ class _Compiler:
         return module
 
 
-def _specialize_values(module: ModuleOp, values: Values, passes: Passes, corrects: bool) -> ModuleOp:
+def _specialize_values(module: ModuleOp, values: InputValues, passes: Passes, corrects: bool) -> ModuleOp:
     """A copy of a module, simplified for the values of inputs."""
     context, copy = new_context(), module.clone()
     set_input_values(copy, values, DisposablePool.of(context))
@@ -281,12 +281,12 @@ def _specialize_values(module: ModuleOp, values: Values, passes: Passes, correct
     return copy
 
 
-def _key(digest: str, shapes: Shapes, values: Values, options: str) -> str:
+def _key(digest: str, shapes: InputShapes, values: InputValues, options: str) -> str:
     """What a compilation depends on."""
     numbers = repr({name: (str(value.dtype), value.tobytes()) for name, value in values.items()})
     compiler = f"{version('xonnc')} {plugins_identity()}"
     parts = (compiler, host_identity(), options, repr(sorted(shapes.items())), numbers, digest)
-    return key_of(part.encode() for part in parts)
+    return cache_key(part.encode() for part in parts)
 
 
 def _digest(model: str | Path | onnx.ModelProto) -> str | None:
@@ -350,25 +350,25 @@ def measured_tiles(target: str, tuning: bool) -> Mapping[str, Tile]:
 def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> None:
     """Prepare a simplified module for the pipeline: dense constants, functions without kernels inlined."""
     make_dense(module, DisposablePool.of(context))
-    require_sizes(module)
+    check_tensor_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op), passes)
 
 
-def _compiled(module: ModuleOp, options: CompileOptions, context: Context) -> Stored:
+def _compiled(module: ModuleOp, options: CompileOptions, context: Context) -> StoredProgram:
     prepare_for_lowering(module, context, options.passes)
     steering = shape_determining_inputs(module)
     processor, threads = options.processor, options.threads
     options.attach(module)
     program, steps, kernels = lower_to_program(module, options, context)
     if options.profile:
-        steps = one_by_one(program, steps)
+        steps = split_kernels(program, steps)
     text = ""
     if steps:
         with without_cycle_collection():
             text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
-    if not any(isinstance(step, HostStep) for step in program.every_step()):
+    if not any(isinstance(step, HostStep) for step in program.walk_steps()):
         _release_constants(module, *kernels)
-    return Stored(program, machine_code(text, options.level) if steps else b"", steering)
+    return StoredProgram(program, machine_code(text, options.level) if steps else b"", steering)
 
 
 def _release_constants(*ops: Operation) -> None:
@@ -395,25 +395,25 @@ def load_native(folder: str | Path) -> Session:
             f"{folder}: code for a {saved.processor.split()[0]} processor and its features, which is not "
             "this one; compile the model here"
         )
-    loaded = _load_executable(Stored(saved.program, saved.code, ()), saved.threads)
+    loaded = _load_executable(StoredProgram(saved.program, saved.code, ()), saved.threads)
 
-    def compile_for(shapes: Shapes, values: Values) -> Executable:
+    def compile_for(shapes: InputShapes, values: InputValues) -> Executable:
         return loaded
 
     return Session(compile_for)
 
 
-def _load_executable(stored: Stored, threads: int) -> Executable:
+def _load_executable(stored: StoredProgram, threads: int) -> Executable:
     if not stored.code:
-        return Executable(stored.program, {}, None, stored.steering, threads=threads)
-    names = {step.function: step for step in stored.program.every_step() if isinstance(step, NativeStep)}
+        return Executable(stored.program, {}, None, stored.shape_determining, threads=threads)
+    names = {step.function: step for step in stored.program.walk_steps() if isinstance(step, NativeStep)}
     code = Code(stored.code, names, threads)
-    return Executable(stored.program, code.entries, code, stored.steering, stored.code, threads)
+    return Executable(stored.program, code.entries, code, stored.shape_determining, stored.code, threads)
 
 
 def lower_to_program(
     module: ModuleOp, options: CompileOptions, context: Context, on_stage: StageCallback = ignore_stage
-) -> tuple[Program, Steps, Sequence[FuncOp]]:
+) -> tuple[Program, StepFunctions, Sequence[FuncOp]]:
     """
     Lower a simplified module: the program, the functions of its native steps, and the kernels.
 

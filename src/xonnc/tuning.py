@@ -31,13 +31,13 @@ from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.dialects.onnx.elements import drop_attributes
 from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
-from xonnc.lowering.native.read_program import KernelCall, calls_of
+from xonnc.lowering.native.read_program import KernelCall, kernel_calls
 from xonnc.lowering.onnx_to_krnl.tile_keys import key_of
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles, tiles_for
 from xonnc.native import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
 from xonnc.runtime.native.instance import aligned_empty
 from xonnc.runtime.native.jit import Code, machine_code
-from xonnc.runtime.native.tuned_tiles import keep_tiles
+from xonnc.runtime.native.tuned_tiles import save_tiles
 from xonnc.simplifier import simplify, specialize_shapes
 
 TileOp: TypeAlias = GemmOp | ConvOp | ByteConvOp
@@ -116,7 +116,7 @@ def tune(
         raise XonncError(f"seconds: {seconds:g}; it is above 0")
     end = time.monotonic() + seconds
     options = CompileOptions(resolve_processor(target))
-    keep_tiles(options.processor, {})
+    save_tiles(options.processor, {})
     module = simplify(model, inline_functions=True, fold_overridable=True, declared="checked").module
     if input_shapes:
         module = specialize_shapes(module, input_shapes)
@@ -136,8 +136,8 @@ def tune(
         found = _fastest(name, candidates, options, left / (len(kernels) - number))
         measured.append(found)
         kept = found.fastest if found.fastest != found.computed else None
-        file = keep_tiles(options.processor, {name: kept})
-    file = keep_tiles(options.processor, {})
+        file = save_tiles(options.processor, {name: kept})
+    file = save_tiles(options.processor, {})
     return Tuning(measured, list(kernels)[len(measured) :], file)
 
 
@@ -182,7 +182,7 @@ def _lowered(module: ModuleOp, options: CompileOptions, tiles: Mapping[str, Tile
     _, steps, functions = lower_to_program(copy, options, new_context())
     nodes: dict[str, list[str]] = {}
     for _, row in steps:
-        for call in calls_of(row):
+        for call in kernel_calls(row):
             nodes.setdefault(call.kernel, []).append(call.node)
     found: dict[str, _Kernel] = {}
     for function in functions:

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import RefusalError, XonncError
-from xonnc.formats.native.program import Held
+from xonnc.formats.native.program import RuntimeValue
 from xonnc.native import compile_native
 from xonnc.runtime.native import linker
 from xonnc.tools.driver import main
@@ -233,7 +233,7 @@ def test_runs_from_c(tmp_path: Path, suffix: str, make: Callable[[], onnx.ModelP
     assert_same(run_c(tmp_path, [f"./net.{suffix}"], x.tobytes()), session.run(None, {"x": x}))
 
 
-def assert_same(found: bytes, expected: Sequence[Held]) -> None:
+def assert_same(found: bytes, expected: Sequence[RuntimeValue]) -> None:
     for wanted in expected:
         assert isinstance(wanted, np.ndarray)
         given = np.frombuffer(found[: wanted.nbytes], wanted.dtype).reshape(wanted.shape)
@@ -363,9 +363,9 @@ def test_what_needs_python_is_refused_at_once(tmp_path: Path) -> None:
         helper.make_node("RandomUniformLike", ["x"], ["r"], name="third"),
     ]
     said = (
-        r"first: strings and maps are Python's, so that Cast is run by the session(.|\n)*"
-        r"second: the number of elements is for the run to find, and its result is cut by the session(.|\n)*"
-        r"third: draws other numbers in each run \(a seed would say which\)(.|\n)*xonnc run"
+        r"first: strings and maps are Python objects, so that Cast is run by the session(.|\n)*"
+        r"second: the size of its result is data-dependent, and the result is sliced by the session(.|\n)*"
+        r"third: without the attribute seed, the random generator is seeded anew(.|\n)*xonnc run"
     )
     with pytest.raises(RefusalError, match=said):
         compile_artifact(model_of(nodes, [4], {}, ["u", "z", "r"]), tmp_path / "net.so")
@@ -387,9 +387,7 @@ def test_what_the_session_runs_is_refused_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = onnx.parser.parse_model(BRANCHES)
-    said = (
-        "choice: a body has no native code, or shapes that only a run tells, so that If is run by the session"
-    )
+    said = "choice: a body has no native code, or dynamic shapes, so that If is run by the session"
     with pytest.raises(RefusalError, match=said):
         compile_artifact(model, tmp_path / "net.so")
     (tmp_path / "net.onnx").write_bytes(model.SerializeToString())

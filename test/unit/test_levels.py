@@ -15,7 +15,7 @@ from onnx import numpy_helper, parser
 from xonnc import Session, compile_artifact, simplify
 from xonnc import compile as compile_session
 from xonnc.errors import RefusalError, UnknownNameError, XonncError
-from xonnc.formats.native.program import Held
+from xonnc.formats.native.program import RuntimeValue
 from xonnc.tools.driver import main
 from xonnc.transforms.optimization_levels import LEVELED_PASSES, LEVELS, NAMES
 
@@ -137,7 +137,7 @@ def floats(*shape: int) -> Array:
     return found
 
 
-def assert_close(found: Held, wanted: Held, what: str) -> None:
+def assert_close(found: RuntimeValue, wanted: RuntimeValue, what: str) -> None:
     one, other = (np.asarray(held, np.float64) for held in (found, wanted))
     np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6, err_msg=what)
 

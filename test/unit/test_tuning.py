@@ -15,7 +15,7 @@ from xonnc import tuning
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import XonncError
 from xonnc.native import compile_native, measured_tiles, resolve_processor
-from xonnc.runtime.native.tuned_tiles import keep_tiles, read_tiles
+from xonnc.runtime.native.tuned_tiles import read_tiles, save_tiles
 from xonnc.tools.driver import main
 from xonnc.tuning import tune
 
@@ -79,7 +79,7 @@ def test_a_kernel_for_which_no_time_is_left_is_told(tmp_path: Path):
 
 
 def test_a_tile_that_is_no_longer_faster_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    keep_tiles(resolve_processor("cpu"), {GEMM: (2, 16)})
+    save_tiles(resolve_processor("cpu"), {GEMM: (2, 16)})
     monkeypatch.setattr(tuning, "MIN_GAIN", 1.0)
     tune(model(tmp_path), seconds=30)
     assert read_tiles(resolve_processor("cpu")) == {}
@@ -123,14 +123,14 @@ def test_answers_are_the_same_with_measured_tiles(tmp_path: Path, tiles: dict[st
         "a": rng.standard_normal((40, 64)).astype(np.float32),
     }
     expected = compile_native(path, tuning=False).run(None, feeds)
-    keep_tiles(resolve_processor("cpu"), tiles)
+    save_tiles(resolve_processor("cpu"), tiles)
     for got, want in zip(compile_native(path).run(None, feeds), expected, strict=True):
         np.testing.assert_allclose(np.asarray(got, np.float32), np.asarray(want), rtol=1e-4, atol=1e-4)
 
 
 def test_measured_tiles_are_in_the_code_of_cpu_alone(tmp_path: Path):
     path = model(tmp_path)
-    keep_tiles(resolve_processor("cpu"), {GEMM: (3, 16)})
+    save_tiles(resolve_processor("cpu"), {GEMM: (3, 16)})
     assert measured_tiles("cpu", tuning=True) == {GEMM: (3, 16)}
     assert measured_tiles("cpu", tuning=False) == measured_tiles("portable", tuning=True) == {}
     texts: dict[str, str] = {}
@@ -162,7 +162,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], cache: 
 
 def test_no_tuning_is_for_native_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = model(tmp_path)
-    keep_tiles(resolve_processor("cpu"), {GEMM: (3, 16)})
+    save_tiles(resolve_processor("cpu"), {GEMM: (3, 16)})
     for option, is_tuned in (((), True), (("--no-tuning",), False)):
         out = tmp_path / "m.mlir"
         given = ["--target", "cpu", "--stop-after", "krnl", *option, "-o", str(out)]

@@ -160,7 +160,7 @@ def _report(model: Path, artifact: Artifact) -> None:
         f"{artifact.target}"
     )
     program = artifact.program
-    held = "as the sizes of a run need" if program.is_open else size(program.arena)
+    held = "as the sizes of a run need" if program.is_dynamic else size(program.arena)
     row("memory", f"weights {size(artifact.weight_bytes)}, activations {held}")
     for path, count in artifact.files.items():
         print(f"wrote           {path} ({size(count)})")
@@ -174,7 +174,7 @@ def _as_json(model: Path, artifact: Artifact) -> dict[str, object]:
         "calls": artifact.calls,
         "operators": artifact.simplified.operators,
         "weight_bytes": artifact.weight_bytes,
-        "arena_bytes": None if artifact.program.is_open else artifact.program.arena,
-        "takes_any_sizes": artifact.program.is_open,
+        "arena_bytes": None if artifact.program.is_dynamic else artifact.program.arena,
+        "takes_any_sizes": artifact.program.is_dynamic,
         "files": {str(path): count for path, count in artifact.files.items()},
     }

@@ -334,7 +334,7 @@ func.func @checked(%x: tensor<17xf32>) -> tensor<17xf32> {
 
 // -----
 
-// Where only a run tells sizes, buffers that are alive one after the other share a block, equally large ones first.
+// With dynamic shapes, buffers with disjoint lifetimes share a block, preferably one of equally large buffers.
 // CHECK-LABEL: func.func @dynamic
 // CHECK-SAME:    krnl.arena = {blocks = 3 : i64}
 // CHECK:         memref.alloc(%[[N:.*]]) {krnl.blocks = array<i64: 0>} : memref<?x4xf32>

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from xonnc.lowering.memory_planning.memory_map import MemoryMap, Placed
+from xonnc.lowering.memory_planning.memory_map import MemoryMap, PlacedBuffer
 
 MAP = MemoryMap(
     ("a", "b", "c"),
-    (Placed("x", 0, 1, 0, 64), Placed("y", 1, 2, 0, 64), Placed("z", 1, 1, 64, 128)),
+    (PlacedBuffer("x", 0, 1, 0, 64), PlacedBuffer("y", 1, 2, 0, 64), PlacedBuffer("z", 1, 1, 64, 128)),
     192,
     192,
     128,
@@ -31,7 +31,7 @@ def test_a_drawing_has_a_letter_for_each_buffer():
 
 def test_steps_and_bytes_beyond_a_screen_share_columns_and_rows():
     steps = tuple(map(str, range(200)))
-    wide = MemoryMap(steps, (Placed("x", 0, 199, 0, 10_000),), 10_000, 10_000, 10_000)
+    wide = MemoryMap(steps, (PlacedBuffer("x", 0, 199, 0, 10_000),), 10_000, 10_000, 10_000)
     assert {len(line.split()[1]) for line in wide.drawing()} == {67}
     assert len(list(wide.drawing())) == 24
     assert list(MemoryMap((), (), 0, 0, 0).drawing()) == []

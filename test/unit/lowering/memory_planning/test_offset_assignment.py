@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import random
 
-from xonnc.lowering.memory_planning.offset_assignment import Buffer, MemoryPlan, live_set_bound, plan_memory
+from xonnc.lowering.memory_planning.offset_assignment import (
+    BufferLifetime,
+    OffsetAssignment,
+    assign_offsets,
+    peak_live_bytes,
+)
 
 
-def overlaps(buffers: list[Buffer], plan: MemoryPlan) -> list[tuple[int, int]]:
+def overlaps(buffers: list[BufferLifetime], plan: OffsetAssignment) -> list[tuple[int, int]]:
     places = [(offset, offset + buffer.size) for offset, buffer in zip(plan.offsets, buffers, strict=True)]
     return [
         (i, j)
@@ -19,22 +24,27 @@ def overlaps(buffers: list[Buffer], plan: MemoryPlan) -> list[tuple[int, int]]:
 
 
 def test_a_chain_needs_two_buffers():
-    buffers = [Buffer(100, step, step + 1) for step in range(8)]
-    plan = plan_memory(buffers)
+    buffers = [BufferLifetime(100, step, step + 1) for step in range(8)]
+    plan = assign_offsets(buffers)
     assert plan.size == plan.peak == 200
     assert overlaps(buffers, plan) == []
 
 
 def test_a_residual_stays_until_its_last_reader():
-    buffers = [Buffer(100, 0, 3), Buffer(50, 1, 2), Buffer(50, 2, 3), Buffer(100, 3, 4)]
-    assert live_set_bound(buffers) == 250
-    plan = plan_memory(buffers)
+    buffers = [
+        BufferLifetime(100, 0, 3),
+        BufferLifetime(50, 1, 2),
+        BufferLifetime(50, 2, 3),
+        BufferLifetime(100, 3, 4),
+    ]
+    assert peak_live_bytes(buffers) == 250
+    plan = assign_offsets(buffers)
     assert plan.size == 250
     assert overlaps(buffers, plan) == []
 
 
 def test_no_buffers_take_no_memory():
-    assert plan_memory([]) == MemoryPlan((), 0, 0)
+    assert assign_offsets([]) == OffsetAssignment((), 0, 0)
 
 
 def test_random_lifetimes_stay_apart_and_near_the_bound():
@@ -43,9 +53,10 @@ def test_random_lifetimes_stay_apart_and_near_the_bound():
     for _ in range(20):
         firsts = [generator.randrange(30) for _ in range(40)]
         buffers = [
-            Buffer(32 * generator.randint(1, 50), first, first + generator.randrange(6)) for first in firsts
+            BufferLifetime(32 * generator.randint(1, 50), first, first + generator.randrange(6))
+            for first in firsts
         ]
-        plan = plan_memory(buffers)
+        plan = assign_offsets(buffers)
         assert overlaps(buffers, plan) == []
         assert plan.peak <= plan.size
         excess.append(plan.size / plan.peak)
@@ -54,5 +65,7 @@ def test_random_lifetimes_stay_apart_and_near_the_bound():
 
 def test_the_same_buffers_give_the_same_plan():
     generator = random.Random(3)
-    buffers = [Buffer(generator.randint(1, 99), step, step + generator.randrange(9)) for step in range(30)]
-    assert plan_memory(buffers) == plan_memory(buffers)
+    buffers = [
+        BufferLifetime(generator.randint(1, 99), step, step + generator.randrange(9)) for step in range(30)
+    ]
+    assert assign_offsets(buffers) == assign_offsets(buffers)

@@ -5,78 +5,80 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from xonnc.lowering.memory_planning.scheduling import Order, Step, best_order, peak
+from xonnc.lowering.memory_planning.scheduling import Schedule, ScheduleStep, min_peak_schedule, schedule_peak
 
 
 def test_one_branch_is_finished_before_the_next_begins():
     # Two branches, each a wide middle (100) between narrow ends (1): interleaved they need both middles.
     steps = [
-        Step((), (0, 1)),
-        Step((), (0, 2)),
-        Step((0,), (1, 3)),
-        Step((1,), (2, 4)),
-        Step((2, 3), (3, 4, 5)),
+        ScheduleStep((), (0, 1)),
+        ScheduleStep((), (0, 2)),
+        ScheduleStep((0,), (1, 3)),
+        ScheduleStep((1,), (2, 4)),
+        ScheduleStep((2, 3), (3, 4, 5)),
     ]
     sizes = [1, 100, 100, 1, 1, 1]
-    order = best_order(steps, sizes, frozenset()).steps
-    assert peak(steps, range(5), sizes, frozenset()) == 201
-    assert peak(steps, order, sizes, frozenset()) == 102
+    order = min_peak_schedule(steps, sizes, frozenset()).steps
+    assert schedule_peak(steps, range(5), sizes, frozenset()) == 201
+    assert schedule_peak(steps, order, sizes, frozenset()) == 102
 
 
 def test_every_step_comes_after_what_it_needs():
     steps = [
-        Step((), (0,)),
-        Step((0,), (0, 1)),
-        Step((0,), (0, 2)),
-        Step((1, 2), (1, 2, 3)),
-        Step((3,), (3, 4)),
+        ScheduleStep((), (0,)),
+        ScheduleStep((0,), (0, 1)),
+        ScheduleStep((0,), (0, 2)),
+        ScheduleStep((1, 2), (1, 2, 3)),
+        ScheduleStep((3,), (3, 4)),
     ]
-    order = best_order(steps, [5, 1, 9, 2, 7], frozenset()).steps
+    order = min_peak_schedule(steps, [5, 1, 9, 2, 7], frozenset()).steps
     assert sorted(order) == list(range(5))
     for index, step in enumerate(steps):
         assert all(order.index(need) < order.index(index) for need in step.needs)
 
 
 def test_kept_buffers_count_to_the_end():
-    steps = [Step((), (0,)), Step((0,), (0, 1)), Step((1,), (1, 2))]
-    assert peak(steps, range(3), [10, 10, 10], frozenset()) == 20
-    assert peak(steps, range(3), [10, 10, 10], frozenset({0})) == 30
+    steps = [ScheduleStep((), (0,)), ScheduleStep((0,), (0, 1)), ScheduleStep((1,), (1, 2))]
+    assert schedule_peak(steps, range(3), [10, 10, 10], frozenset()) == 20
+    assert schedule_peak(steps, range(3), [10, 10, 10], frozenset({0})) == 30
 
 
 def test_the_given_order_stays_on_a_tie():
-    steps = [Step((), (0,)), Step((), (1,)), Step((0, 1), (0, 1, 2))]
-    assert best_order(steps, [4, 4, 4], frozenset()) == Order((0, 1, 2), 12, 12)
+    steps = [ScheduleStep((), (0,)), ScheduleStep((), (1,)), ScheduleStep((0, 1), (0, 1, 2))]
+    assert min_peak_schedule(steps, [4, 4, 4], frozenset()) == Schedule((0, 1, 2), 12, 12)
 
 
-def eight_summed_branches() -> tuple[list[Step], list[int]]:
+def eight_summed_branches() -> tuple[list[ScheduleStep], list[int]]:
     """Eight branches of two steps, all first steps given before all second ones, summed one by one."""
-    made = [Step((), (index,)) for index in range(8)]
-    made += [Step((index,), (index, 8 + index)) for index in range(8)]
-    made.append(Step((8, 9), (8, 9, 16)))
-    made += [Step((14 + index, 8 + index), (8 + index, 14 + index, 15 + index)) for index in range(2, 8)]
+    made = [ScheduleStep((), (index,)) for index in range(8)]
+    made += [ScheduleStep((index,), (index, 8 + index)) for index in range(8)]
+    made.append(ScheduleStep((8, 9), (8, 9, 16)))
+    made += [
+        ScheduleStep((14 + index, 8 + index), (8 + index, 14 + index, 15 + index)) for index in range(2, 8)
+    ]
     return made, [1] * 23
 
 
 def test_branches_are_summed_one_by_one():
     steps, sizes = eight_summed_branches()
-    assert peak(steps, range(len(steps)), sizes, frozenset()) == 9
-    found = best_order(steps, sizes, frozenset())
+    assert schedule_peak(steps, range(len(steps)), sizes, frozenset()) == 9
+    found = min_peak_schedule(steps, sizes, frozenset())
     assert (found.peak, found.lower_bound) == (3, 3)
 
 
 def test_the_search_finds_an_order_that_no_rule_does():
     # Neither as given, nor by the least growth, nor depth first: 15 bytes; one order in between takes 14.
     steps = [
-        Step((), (0,)),
-        Step((0,), (0, 1)),
-        Step((), (2,)),
-        Step((0, 1), (0, 1, 3)),
-        Step((2, 3), (2, 3, 4)),
+        ScheduleStep((), (0,)),
+        ScheduleStep((0,), (0, 1)),
+        ScheduleStep((), (2,)),
+        ScheduleStep((0, 1), (0, 1, 3)),
+        ScheduleStep((2, 3), (2, 3, 4)),
     ]
-    assert best_order(steps, [6, 4, 1, 4, 0], frozenset()) == Order((0, 1, 3, 2, 4), 14, 14)
+    assert min_peak_schedule(steps, [6, 4, 1, 4, 0], frozenset()) == Schedule((0, 1, 3, 2, 4), 14, 14)
 
 
-def orders(steps: Sequence[Step], begun: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+def orders(steps: Sequence[ScheduleStep], begun: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
     """All legal orders."""
     if len(begun) == len(steps):
         yield begun
@@ -85,15 +87,15 @@ def orders(steps: Sequence[Step], begun: tuple[int, ...] = ()) -> Iterator[tuple
             yield from orders(steps, (*begun, index))
 
 
-def random_steps(generator: random.Random) -> tuple[list[Step], list[int]]:
+def random_steps(generator: random.Random) -> tuple[list[ScheduleStep], list[int]]:
     """Steps that write a buffer each and read those of steps before, some of them in its place."""
     sizes = [generator.choice([1, 4, 4, 4, 9]) for _ in range(7)]
-    steps: list[Step] = []
+    steps: list[ScheduleStep] = []
     for index in range(7):
         needs = tuple(sorted(generator.sample(range(index), min(index, generator.randrange(3)))))
         hosts = [need for need in needs if sizes[need] == sizes[index]]
         pairs = ((index, hosts[0]),) if hosts and generator.random() < 0.5 else ()
-        steps.append(Step(needs, (*needs, index), pairs))
+        steps.append(ScheduleStep(needs, (*needs, index), pairs))
     return steps, sizes
 
 
@@ -102,9 +104,9 @@ def test_the_search_finds_the_least_peak_of_all_orders():
     for _ in range(60):
         steps, sizes = random_steps(generator)
         kept = frozenset(generator.sample(range(7), generator.randrange(3)))
-        least = min(peak(steps, order, sizes, kept) for order in orders(steps))
-        found = best_order(steps, sizes, kept)
-        assert peak(steps, found.steps, sizes, kept) == found.peak == least
+        least = min(schedule_peak(steps, order, sizes, kept) for order in orders(steps))
+        found = min_peak_schedule(steps, sizes, kept)
+        assert schedule_peak(steps, found.steps, sizes, kept) == found.peak == least
         assert found.lower_bound == least
 
 
@@ -113,12 +115,16 @@ def test_a_search_that_is_cut_short_has_a_bound_that_holds():
     for tried in (0, 3, 10):
         for _ in range(20):
             steps, sizes = random_steps(generator)
-            least = min(peak(steps, order, sizes, frozenset()) for order in orders(steps))
-            found = best_order(steps, sizes, frozenset(), tried)
+            least = min(schedule_peak(steps, order, sizes, frozenset()) for order in orders(steps))
+            found = min_peak_schedule(steps, sizes, frozenset(), tried)
             assert found.lower_bound <= least <= found.peak
 
 
 def test_a_result_takes_the_place_of_what_dies():
-    steps = [Step((), (0,)), Step((0,), (0, 1), ((1, 0),)), Step((1,), (1, 2), ((2, 1),))]
-    assert best_order(steps, [4, 4, 4], frozenset()) == Order((0, 1, 2), 4, 4)
-    assert best_order(steps, [4, 4, 4], frozenset({0})) == Order((0, 1, 2), 8, 8)
+    steps = [
+        ScheduleStep((), (0,)),
+        ScheduleStep((0,), (0, 1), ((1, 0),)),
+        ScheduleStep((1,), (1, 2), ((2, 1),)),
+    ]
+    assert min_peak_schedule(steps, [4, 4, 4], frozenset()) == Schedule((0, 1, 2), 4, 4)
+    assert min_peak_schedule(steps, [4, 4, 4], frozenset({0})) == Schedule((0, 1, 2), 8, 8)

@@ -11,7 +11,7 @@ import pytest
 from native_nodes import Node, check
 
 from xonnc.native import compile_native
-from xonnc.runtime.native.session import MOST_STEERED
+from xonnc.runtime.native.session import MAX_VALUE_SPECIALIZATIONS
 
 Array = npt.NDArray[np.generic]
 
@@ -158,7 +158,7 @@ def test_a_model_that_is_fed_ever_new_axes_is_compiled_no_more():
     dynamic = Node("Pad", [x, whole(0, 0, 0, 0)], expected=[x]).model()
     dynamic.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "n"
     session = compile_native(dynamic)
-    for begin in range(MOST_STEERED + 2):
+    for begin in range(MAX_VALUE_SPECIALIZATIONS + 2):
         made = np.asarray(session.run(None, {"x0": x, "x1": whole(begin, 0, 0, 0)})[0])
         assert made.shape == (3 + begin, 3)
     assert session.host_calls() == ["Pad"]

@@ -15,11 +15,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from xonnc import native
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import Body, HostStep, Place, Program, SessionStep, Value
-from xonnc.formats.native.program_json import can_describe
-from xonnc.formats.native.stored_program import Stored, read_stored, write_stored
+from xonnc.formats.native.program import BodyProgram, HostStep, Program, ProgramValue, SessionStep, Storage
+from xonnc.formats.native.program_json import is_serializable
+from xonnc.formats.native.stored_program import StoredProgram, read_stored, write_stored
 from xonnc.runtime.native import cache as cache_module
-from xonnc.runtime.native.cache import Cache, cache_folder, most_bytes, open_cache
+from xonnc.runtime.native.cache import Cache, cache_folder, cache_limit, open_cache
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 
@@ -121,13 +121,13 @@ def test_a_damaged_program_is_compiled_again(folder: Path, damage: Callable[[byt
 
 def test_what_is_pythons_is_not_kept() -> None:
     host = Program(steps=[HostStep("Unique", "u", "", list, [], [])])
-    assert not can_describe(host)
-    assert not can_describe(host, takes_models=True)
-    assert not can_describe(Program(steps=[SessionStep("If", "i", {}, [], [], [Body(host, [])])]))
+    assert not is_serializable(host)
+    assert not is_serializable(host, allow_models=True)
+    assert not is_serializable(Program(steps=[SessionStep("If", "i", {}, [], [], [BodyProgram(host, [])])]))
     known = Program(steps=[HostStep("Unique", "u", "", list, [], [], lambda: b"")])
-    assert can_describe(known, takes_models=True)
-    assert not can_describe(known)
-    assert can_describe(Program(values=[Value(Place.INPUT, (1,), np.dtype(np.float32))]))
+    assert is_serializable(known, allow_models=True)
+    assert not is_serializable(known)
+    assert is_serializable(Program(values=[ProgramValue(Storage.INPUT, (1,), np.dtype(np.float32))]))
 
 
 STRINGS = """
@@ -265,7 +265,7 @@ def test_files_that_are_no_models_are_told_as_without_a_cache(folder: Path, tmp_
 
 
 def test_the_oldest_go(tmp_path: Path) -> None:
-    stored = Stored(Program(), b"x" * 900, [])
+    stored = StoredProgram(Program(), b"x" * 900, [])
     cache = Cache(tmp_path, 2500)
     for key in "abc":
         cache.put(key, stored)
@@ -279,7 +279,7 @@ def test_the_oldest_go(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = Cache(tmp_path / "file" / "cache", 1000)
-    cache.put("a", Stored(Program(), b"", []))
+    cache.put("a", StoredProgram(Program(), b"", []))
     assert cache.get("a") is None
 
 
@@ -344,14 +344,14 @@ def test_a_file_that_changes_meanwhile_is_not_kept(folder: Path, tmp_path: Path)
 def test_small_floats_are_stored(tmp_path: Path) -> None:
     bfloat16 = np.dtype("bfloat16")
     array = np.array([1.5, -2], bfloat16)
-    program = Program(values=[Value(Place.CONSTANT, (2,), bfloat16, constant=array)])
-    write_stored(tmp_path / "p", Stored(program, b"", ["k"]))
+    program = Program(values=[ProgramValue(Storage.CONSTANT, (2,), bfloat16, constant=array)])
+    write_stored(tmp_path / "p", StoredProgram(program, b"", ["k"]))
     found = read_stored(tmp_path / "p")
     constant = found.program.values[0].constant
     assert constant is not None
     assert constant.dtype == bfloat16
     assert np.array_equal(constant, array)
-    assert found.steering == ["k"]
+    assert found.shape_determining == ["k"]
 
 
 def test_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,13 +371,13 @@ def test_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_how_much(monkeypatch: pytest.MonkeyPatch, text: str, wanted: int) -> None:
     monkeypatch.setenv("XONNC_CACHE_SIZE", text)
-    assert most_bytes() == wanted
+    assert cache_limit() == wanted
 
 
 def test_how_much_of_what(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XONNC_CACHE_SIZE", "lots")
     with pytest.raises(XonncError, match="XONNC_CACHE_SIZE=lots: a number of bytes, as 500M or 4G"):
-        most_bytes()
+        cache_limit()
 
 
 def distrusted(model: onnx.ModelProto, monkeypatch: pytest.MonkeyPatch, folder: Path, reason: str) -> None:
@@ -435,7 +435,7 @@ def test_files_that_others_may_have_written_are_not_run(
         file.rename(tmp_path / "elsewhere")
         file.symlink_to(tmp_path / "elsewhere") if damage == "link" else os.mkfifo(file)
 
-    def refuse(*_: object) -> Stored:
+    def refuse(*_: object) -> StoredProgram:
         raise AssertionError("read")
 
     monkeypatch.setattr(cache_module, "read_stored", refuse)
@@ -457,7 +457,7 @@ def test_a_folder_that_cannot_be_read_is_left_alone(folder: Path, monkeypatch: p
 
 
 def test_large_constants_of_others_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_module, "APART", 16)
+    monkeypatch.setattr(cache_module, "MIN_EXTERNAL_BYTES", 16)
     result(model_of())
     (constants,) = folder.glob("*.constants")
     constants.chmod(0o666)
@@ -469,7 +469,7 @@ def test_large_constants_of_others_are_not_read(folder: Path, monkeypatch: pytes
 def test_files_are_private_whatever_the_mask_is(
     folder: Path, monkeypatch: pytest.MonkeyPatch, mask: int
 ) -> None:
-    monkeypatch.setattr(cache_module, "APART", 16)
+    monkeypatch.setattr(cache_module, "MIN_EXTERNAL_BYTES", 16)
     before = os.umask(mask)
     try:
         result(model_of())

@@ -13,9 +13,9 @@ from onnx import parser
 
 import xonnc
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import Formula, Place, Port, Program, Requirement, Value
+from xonnc.formats.native.program import Program, ProgramValue, SizeConstraint, SizeExpr, Storage, TensorSpec
 from xonnc.runtime.native import dynamic_instance
-from xonnc.runtime.native.dynamic_instance import OpenInstance
+from xonnc.runtime.native.dynamic_instance import DynamicInstance
 from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.session import Session
 
@@ -76,44 +76,48 @@ def test_a_saved_session_takes_any_sizes(tmp_path: Path):
         loaded.run(None, {"x": np.ones((3, 4), np.float32), "z": np.ones((2, 4), np.float32)})
 
 
-def program(*formulas: Formula) -> Program:
+def program(*formulas: SizeExpr) -> Program:
     """An input of one open size, and the sizes that follow from it; the last is that of an arena's value."""
-    values = [Value(Place.INPUT, None, INTEGERS)]
-    values += [Value(Place.SIZE, (), INTEGERS, formula=formula) for formula in formulas]
-    values.append(Value(Place.ARENA, None, INTEGERS, open_shape=(len(formulas),)))
+    values = [ProgramValue(Storage.INPUT, None, INTEGERS)]
+    values += [ProgramValue(Storage.SIZE, (), INTEGERS, size_expr=formula) for formula in formulas]
+    values.append(ProgramValue(Storage.ARENA, None, INTEGERS, dynamic_shape=(len(formulas),)))
     made = Program(values=values, blocks=[[len(formulas) + 1]])
-    made.inputs = [Port("x", 0, (None,), INTEGERS)]
+    made.inputs = [TensorSpec("x", 0, (None,), INTEGERS)]
     return made
 
 
 def settled(made: Program) -> Callable[[int], None]:
-    instance = OpenInstance(Executable(made, {}, None))
+    instance = DynamicInstance(Executable(made, {}, None))
     return lambda size: instance.settle([np.zeros(size, np.int64)])
 
 
 def test_a_size_below_0_is_told():
-    settle = settled(program(Formula("dim", (0, 0)), Formula("number", (-4,)), Formula("add", (1, 2))))
+    settle = settled(program(SizeExpr("dim", (0, 0)), SizeExpr("number", (-4,)), SizeExpr("add", (1, 2))))
     settle(5)
     with pytest.raises(XonncError, match="make a size below 0; feed larger ones"):
         settle(3)
 
 
 def test_a_size_beyond_memory_is_told():
-    settle = settled(program(Formula("dim", (0, 0)), Formula("number", (1 << 46,)), Formula("mul", (1, 2))))
+    settle = settled(
+        program(SizeExpr("dim", (0, 0)), SizeExpr("number", (1 << 46,)), SizeExpr("mul", (1, 2)))
+    )
     settle(0)
     with pytest.raises(XonncError, match="larger ones than there is memory; feed smaller ones"):
         settle(1 << 10)
 
 
 def test_memory_that_no_processor_has_is_told():
-    settle = settled(program(Formula("dim", (0, 0)), Formula("number", (1 << 40,)), Formula("mul", (1, 2))))
+    settle = settled(
+        program(SizeExpr("dim", (0, 0)), SizeExpr("number", (1 << 40,)), SizeExpr("mul", (1, 2)))
+    )
     with pytest.raises(XonncError, match="bytes of memory; feed smaller ones"):
         settle(100)
 
 
 def test_sizes_that_have_to_be_equal_are_told():
-    made = program(Formula("dim", (0, 0)), Formula("number", (4,)))
-    made.requirements = [Requirement(1, 2, "axis 0 of input 'x'")]
+    made = program(SizeExpr("dim", (0, 0)), SizeExpr("number", (4,)))
+    made.constraints = [SizeConstraint(1, 2, "axis 0 of input 'x'")]
     settle = settled(made)
     settle(4)
     with pytest.raises(XonncError, match="axis 0 of input 'x': 5 was fed, the other sizes say 4"):
@@ -122,14 +126,14 @@ def test_sizes_that_have_to_be_equal_are_told():
 
 @pytest.mark.parametrize(("operator", "wanted"), [("floordiv", 3), ("min", 2), ("max", 7), ("mul", 14)])
 def test_formulas(operator: str, wanted: int):
-    made = program(Formula("dim", (0, 0)), Formula("number", (2,)), Formula(operator, (1, 2)))
-    instance = OpenInstance(Executable(made, {}, None))
+    made = program(SizeExpr("dim", (0, 0)), SizeExpr("number", (2,)), SizeExpr(operator, (1, 2)))
+    instance = DynamicInstance(Executable(made, {}, None))
     instance.settle([np.zeros(7, np.int64)])
     assert instance.shape_of(4) == (wanted,)
 
 
 def test_more_sizes_than_are_kept(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(dynamic_instance, "MAX_LAYOUTS", 3)
+    monkeypatch.setattr(dynamic_instance, "MAX_CACHED_LAYOUTS", 3)
     session = xonnc.compile(model(), cache=False)
     for columns in (4, 5, 6, 7, 4, 7, 400, 5, 400, 4, 401):
         run(session, 3, columns)
@@ -138,7 +142,7 @@ def test_more_sizes_than_are_kept(monkeypatch: pytest.MonkeyPatch):
 def test_where_things_lie_is_computed_once_for_sizes(monkeypatch: pytest.MonkeyPatch):
     computed: list[int] = []
     monkeypatch.setitem(dynamic_instance.OPERATORS, "mul", lambda a, b: computed.append(a) or a * b)
-    settle = settled(program(Formula("dim", (0, 0)), Formula("number", (2,)), Formula("mul", (1, 2))))
+    settle = settled(program(SizeExpr("dim", (0, 0)), SizeExpr("number", (2,)), SizeExpr("mul", (1, 2))))
     for size in (9, 3, 9, 3, 3, 9):
         settle(size)
     assert computed == [9, 3]
@@ -151,7 +155,7 @@ def test_an_arena_that_must_grow_grows_by_more_than_it_must(monkeypatch: pytest.
         made.append(size)
         return np.empty(size, np.uint8)
 
-    settle = settled(program(Formula("dim", (0, 0)), Formula("number", (1,)), Formula("mul", (1, 2))))
+    settle = settled(program(SizeExpr("dim", (0, 0)), SizeExpr("number", (1,)), SizeExpr("mul", (1, 2))))
     monkeypatch.setattr(dynamic_instance, "aligned_empty", empty)
     for size in range(1, 200):
         settle(size)

@@ -11,7 +11,7 @@ import pytest
 
 import xonnc
 from xonnc.errors import XonncError
-from xonnc.formats.native.shared_library import prefix_in
+from xonnc.formats.native.shared_library import exported_prefix
 from xonnc.tools.driver import main
 
 TEXT = """
@@ -55,7 +55,7 @@ def test_wrong_feeds_are_told(tmp_path: Path) -> None:
 def test_names_other_than_the_files_are_found(tmp_path: Path) -> None:
     xonnc.compile_artifact(model_of("2, 4"), tmp_path / "net.so", prefix="other")
     (tmp_path / "net.so").rename(tmp_path / "moved.so")
-    assert prefix_in(tmp_path / "moved.so") == "other"
+    assert exported_prefix(tmp_path / "moved.so") == "other"
     assert len(xonnc.Library(tmp_path / "moved.so").inputs) == 1
 
 
@@ -63,14 +63,14 @@ def test_a_library_without_the_functions_that_it_promises_is_refused(tmp_path: P
     xonnc.compile_artifact(model_of("2, 4"), tmp_path / "net.so")
     held = (tmp_path / "net.so").read_bytes()
     (tmp_path / "other.so").write_bytes(held.replace(b"prefix net;", b"prefix nut;"))
-    with pytest.raises(XonncError, match=r"other\.so: no library that xonnc has compiled: .*nut_"):
+    with pytest.raises(XonncError, match=r"other\.so: not a library compiled by xonnc: .*nut_"):
         xonnc.Library(tmp_path / "other.so")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF of somebody", b"xonnc native model, prefix net;"])
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "net.so").write_bytes(content)
-    with pytest.raises(XonncError, match=r"net\.so: (no library that xonnc has compiled|cannot be read)"):
+    with pytest.raises(XonncError, match=r"net\.so: (not a library compiled by xonnc|cannot be read)"):
         xonnc.Library(tmp_path / "net.so")
 
 

@@ -113,12 +113,12 @@ def a_list(held: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("name", "damage", "said"),
     [
-        (GRAPH, nothing, r"graph\.json: no graph of a saved program$"),
-        (GRAPH, a_list, r"graph\.json: no graph of a saved program$"),
-        (GRAPH, other_version, r"graph\.json: .* or one of another version"),
+        (GRAPH, nothing, r"graph\.json: not the graph of a saved program$"),
+        (GRAPH, a_list, r"graph\.json: not the graph of a saved program$"),
+        (GRAPH, other_version, r"graph\.json: .* or of another version"),
         (GRAPH, other_sizes, r"graph\.json: the graph is damaged"),
-        (LIBRARY, flip, r"library\.o: damaged, or not the one"),
-        (PARAMETERS, header, r"parameters\.weight: not this program's constants"),
+        (LIBRARY, flip, r"library\.o: damaged, or not the file"),
+        (PARAMETERS, header, r"parameters\.weight: not the constants of this program"),
         (PARAMETERS, cut, r"parameters\.weight: \d+ bytes of constants, not \d+"),
     ],
 )

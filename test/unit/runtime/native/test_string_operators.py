@@ -11,9 +11,9 @@ import onnx.parser
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import Held, SessionStep
+from xonnc.formats.native.program import RuntimeValue, SessionStep
 from xonnc.native import compile_native
-from xonnc.runtime.native.operator_call import Call
+from xonnc.runtime.native.operator_call import OperatorCall
 from xonnc.runtime.native.session import Session
 from xonnc.runtime.native.session_operators import prepare_step
 
@@ -321,7 +321,7 @@ def test_what_does_not_fit_is_told_by_name(text: str, feeds: Mapping[str, object
 
 def test_strings_of_each_run_are_its_own():
     session = session_of("model (string[n] x, int64[m] i) => (string[m] y) { y = Gather(x, i) }")
-    results: list[Held] = []
+    results: list[RuntimeValue] = []
     x = strings("a", "b", "c")
     for indices in ([0, 2], [-1, 1], [1, 1]):
         results += session.run(None, {"x": x, "i": np.array(indices)})
@@ -336,7 +336,7 @@ def test_strings_of_each_run_are_its_own():
 def test_a_normalizer_takes_one_row():
     step = SessionStep("StringNormalizer", "it", {}, [0], [1])
     with pytest.raises(XonncError, match=r"it: it takes one row of strings, found shape \[2, 3\]"):
-        prepare_step(step)(Call(step, [GRID], []))
+        prepare_step(step)(OperatorCall(step, [GRID], []))
 
 
 LINEAR = "LinearClassifier<coefficients = [1.0, -1.0], intercepts = [0.0, 0.0]"
