@@ -138,7 +138,8 @@ def _native_operators() -> str:
     ]
     for name, row in rows.items():
         how = row.how.replace("|", "\\|")
-        lines.append(f"| `{name}` | {how} | {row.elements} | {'yes' if row.takes_open else ''} |")
+        dynamic = "yes" if row.supports_dynamic_shapes else ""
+        lines.append(f"| `{name}` | {how} | {row.elements} | {dynamic} |")
     return "\n".join(lines) + "\n"
 
 
