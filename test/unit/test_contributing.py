@@ -14,10 +14,8 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = (
-    *("dialects", "formats", "fuzzing", "lowering", "rewriting", "runtime", "src"),
-    *("targets", "test/lit", "test/unit", "tools", "transforms"),
-)
+PACKAGES = sorted(link.name for link in (ROOT / "src/xonnc").iterdir() if link.is_symlink())
+"""Folders that an editable install links into the package."""
 
 
 class CodeBlock(NamedTuple):
@@ -88,7 +86,7 @@ def _run(tree: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Copy the sources and tests, without the test data."""
     root = tmp_path_factory.mktemp("tree")
-    for folder in FOLDERS:
+    for folder in (*PACKAGES, "src", "test/lit", "test/unit"):
         shutil.copytree(
             ROOT / folder,
             root / folder,

@@ -72,7 +72,11 @@ def test_every_page_is_in_the_index():
 def test_cited_sections_exist():
     """Sections of docs/internals that the sources cite have an anchor there."""
     listed = subprocess.run(
-        ["git", "ls-files", "*.py", "*.toml", "*.mlir", "*.ll"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "*.py", "*.toml", "*.mlir", "*.ll"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     missing: list[str] = []
     for file in (ROOT / name for name in listed.stdout.splitlines()):
