@@ -202,9 +202,9 @@ def _step(
     placed: CompiledPartition,
     names: Mapping[SSAValue, str],
     grids: Mapping[str, QuantizationParameters],
-) -> Step:
+) -> PackageStep:
     suffix = "nvdla" if placed.partition.is_dla else "onnx"
-    return Step(
+    return PackageStep(
         kind="dla" if placed.partition.is_dla else "cpu",
         file=f"parts/{number}.{suffix}",
         size=0,

@@ -203,7 +203,7 @@ class _QuantizationSamples:
         return self._samples
 
 
-def rounding_table(roundings: Sequence[QuantizationError]) -> list[str]:
+def quantization_error_table(roundings: Sequence[QuantizationError]) -> list[str]:
     """A line for each rounded value."""
     rows: list[tuple[str, ...]] = [("value", "made by", "type", "scale", "zero", "saturated", "SNR dB")]
     rows += [
@@ -221,7 +221,7 @@ def rounding_table(roundings: Sequence[QuantizationError]) -> list[str]:
     return columns(rows)
 
 
-def rounding_json(one: QuantizationError) -> dict[str, object]:
+def quantization_error_json(one: QuantizationError) -> dict[str, object]:
     """A rounded value; no decibels where nothing changes."""
     noise = one.signal_to_noise if isfinite(one.signal_to_noise) else None
     return {**asdict(one), "signal_to_noise": noise}
