@@ -49,7 +49,7 @@ from xonnc.tools.instrumentation import (
 from xonnc.tools.ir_text import make_ir_parser, parse_ir
 from xonnc.tools.opt_arguments import add_arguments, make_parser
 from xonnc.tools.pass_flags import ALIASES, make_pass, split_pass_flags, suggest_pass
-from xonnc.tools.pass_observers import Announcer, HeapReporter
+from xonnc.tools.pass_observers import HeapReporter, PassAnnouncer
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.plugin_options import take_plugin_options
 from xonnc.tools.process import Exit, run

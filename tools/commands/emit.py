@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes
-from xonnc.tools.commands.stages import Stopped
-from xonnc.tools.files import ENDINGS, require_output
+from xonnc.tools.commands.stages import StoppedAfterStage
+from xonnc.tools.files import FILE_KINDS, require_output
 from xonnc.tools.pass_flags import ALIASES, suggest_pass
 from xonnc.tools.peer_flags import Tool, peer_flags
 from xonnc.tools.signature_options import signature_of
