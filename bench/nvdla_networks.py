@@ -35,7 +35,7 @@ from bench.nvdla_zoo import (
     markdown,
     model_of,
 )
-from oracles.nvdla.reference import Reference, Unknown
+from oracles.nvdla.reference import Reference, UnsupportedOperator
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.errors import RefusalError
 from xonnc.formats.nvdla.checks.check import check_loadable
@@ -163,7 +163,7 @@ def _integers(
 ) -> str:
     try:
         (expected,) = Reference(quantized, PlannedLayers(load_target(configuration.target))).run(feed)
-    except Unknown as error:
+    except UnsupportedOperator as error:
         return str(error)
     wrong = int((output.tensor.reshape(expected.shape) != expected).sum())
     return f"{wrong} of {expected.size} differ" if wrong else "equal"

@@ -39,7 +39,7 @@ if __package__ in (None, ""):
 from bench.backend import BackendCase, load_case, load_cases, to_array
 from bench.nvdla_zoo import CONFIGURATIONS, Configuration
 from oracles.nvdla.reference import Reference as ExactReference
-from oracles.nvdla.reference import Unknown
+from oracles.nvdla.reference import UnsupportedOperator
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import InternalCompilerError, run_frontend
@@ -202,7 +202,7 @@ def _run_test(test: NodeTest, configuration: Configuration, folder: Path) -> tup
         outputs = _simulated(package, configuration, test.feeds)
         try:
             wrong = _exact_difference(quantized, configuration, test.feeds, outputs)
-        except Unknown:
+        except UnsupportedOperator:
             wrong = None
         if wrong is not None:
             return ("wrong", wrong) if wrong else (kind, "bit for bit")
@@ -270,7 +270,7 @@ def _simulated(package: CompiledPackage, configuration: Configuration, feeds: Fe
 def _exact_difference(
     quantized: Path, configuration: Configuration, feeds: Feeds, outputs: Sequence[Output]
 ) -> str:
-    """How the integers differ from those of the reference; empty if not. `Unknown` if it has none."""
+    """How the integers differ from those of the reference; empty if not."""
     model = onnx.ModelProto.FromString(quantized.read_bytes())
     expected = ExactReference(model, PlannedLayers(load_target(configuration.target))).run(feeds)
     for integers, output in zip(expected, outputs, strict=True):

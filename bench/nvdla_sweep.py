@@ -19,7 +19,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.nvdla_zoo import CONFIGURATIONS, Configuration
-from oracles.nvdla.recipes import Recipe, model_of, random_recipe
+from oracles.nvdla.random_networks import NetworkRecipe, model_of, random_recipe
 from oracles.nvdla.sweep import Outcome, outcome_of, reduced
 
 NETWORK_SEEDS = 1 << 32
@@ -76,8 +76,8 @@ def swept(configuration: Configuration, args: argparse.Namespace) -> int:
     return failures
 
 
-def _report(recipe: Recipe, outcome: Outcome, configuration: Configuration, save: Path | None) -> None:
-    def fails(candidate: Recipe) -> bool:
+def _report(recipe: NetworkRecipe, outcome: Outcome, configuration: Configuration, save: Path | None) -> None:
+    def fails(candidate: NetworkRecipe) -> bool:
         return outcome_of(candidate, configuration.target).kind == outcome.kind
 
     small = reduced(recipe, fails)

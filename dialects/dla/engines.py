@@ -58,8 +58,8 @@ from xonnc.dialects.dla.types import (
 IntegerArray: TypeAlias = DenseArrayBase[IntegerType]
 """`array<i64: …>`."""
 
-PAIR = ("height", "width")
-SIDES = ("top", "left", "bottom", "right")
+SPATIAL_AXES = ("height", "width")
+PAD_SIDES = ("top", "left", "bottom", "right")
 
 
 def integers(values: Sequence[int]) -> IntegerArray:
@@ -152,7 +152,7 @@ class ConvOp(IRDLOperation):
         }
         super().__init__(operands=[source, weights], result_types=[result_type], properties=properties)
 
-    def part(
+    def clone_with(
         self,
         source: SSAValue,
         weights: SSAValue,
@@ -161,10 +161,10 @@ class ConvOp(IRDLOperation):
         banks: BankPlanAttr | None,
     ) -> ConvOp:
         """The same convolution of other rows or kernels."""
-        found = ConvOp(source, weights, result_type, pads=pads, banks=banks)
+        result = ConvOp(source, weights, result_type, pads=pads, banks=banks)
         kept = {name: value for name, value in self.properties.items() if name not in ("banks", "pads")}
-        found.properties.update(kept)
-        return found
+        result.properties.update(kept)
+        return result
 
     @property
     def kernel(self) -> tuple[int, int]:
@@ -175,9 +175,9 @@ class ConvOp(IRDLOperation):
         return rows, channels // cube_of(self.source.type).channels
 
     def verify_(self) -> None:
-        top, left, bottom, right = values_of(self.pads, SIDES, "pads", 0)
-        strides = values_of(self.strides, PAIR, "strides", 1)
-        dilations = values_of(self.dilations, PAIR, "dilations", 1)
+        top, left, bottom, right = values_of(self.pads, PAD_SIDES, "pads", 0)
+        strides = values_of(self.strides, SPATIAL_AXES, "strides", 1)
+        dilations = values_of(self.dilations, SPATIAL_AXES, "dilations", 1)
         source, result = cube_of(self.source.type), cube_of(self.accumulator.type)
         self._verify_weights()
         rows, columns = self.kernel
@@ -370,9 +370,9 @@ class PdpOp(IRDLOperation):
     def verify_(self) -> None:
         if self.mode_name.data not in list(PoolMode):
             raise VerifyException(f"mode is average, max or min, found {self.mode_name.data}")
-        top, left, bottom, right = values_of(self.pads, SIDES, "pads", 0)
-        strides = values_of(self.strides, PAIR, "strides", 1)
-        kernel = values_of(self.kernel, PAIR, "kernel", 1)
+        top, left, bottom, right = values_of(self.pads, PAD_SIDES, "pads", 0)
+        strides = values_of(self.strides, SPATIAL_AXES, "strides", 1)
+        kernel = values_of(self.kernel, SPATIAL_AXES, "kernel", 1)
         if max(top, bottom) >= kernel[0] or max(left, right) >= kernel[1]:
             raise VerifyException(f"pads are below the kernel {kernel}, found {(top, left, bottom, right)}")
         source = cube_of(self.source.type)
@@ -549,7 +549,7 @@ class PowerOp(IRDLOperation):
 def check_shape(what: str, found: Sequence[int], expected: Sequence[int]) -> None:
     """A verification error unless the shapes are equal."""
     if tuple(found) != tuple(expected):
-        raise VerifyException(f"{what} is {_by_x(expected)}, found {_by_x(found)}")
+        raise VerifyException(f"{what} is {_dimensions(expected)}, found {_dimensions(found)}")
 
 
 def check_single_reader(value: SSAValue, what: str, reader: type[IRDLOperation]) -> None:
@@ -563,5 +563,5 @@ def check_single_reader(value: SSAValue, what: str, reader: type[IRDLOperation])
         raise VerifyException(f"{what} goes to exactly one {reader.name}, as its source")
 
 
-def _by_x(shape: Sequence[int]) -> str:
+def _dimensions(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape))

@@ -10,17 +10,17 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 
-class Record(Protocol):
+class AttributeRecord(Protocol):
     """A dataclass whose fields are enums, booleans, integers, floats or tuples of integers."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
-Value: TypeAlias = StrEnum | bool | float | tuple[int, ...]
-RecordT = TypeVar("RecordT", bound=Record)
+FieldValue: TypeAlias = StrEnum | bool | float | tuple[int, ...]
+AttributeRecordT = TypeVar("AttributeRecordT", bound=AttributeRecord)
 
 
-def print_fields(printer: Printer, record: Record) -> None:
+def print_fields(printer: Printer, record: AttributeRecord) -> None:
     """Prints the fields of `record` that differ from their defaults, in order."""
     shown = [
         f"{field.name} = {_text(getattr(record, field.name))}"
@@ -31,10 +31,10 @@ def print_fields(printer: Printer, record: Record) -> None:
         printer.print_string(", ".join(shown))
 
 
-def parse_fields(parser: AttrParser, record_type: type[RecordT]) -> RecordT:
+def parse_fields(parser: AttrParser, record_type: type[AttributeRecordT]) -> AttributeRecordT:
     """Parses what `print_fields` printed; a field that is not there keeps its default."""
     types = get_type_hints(record_type)
-    values: dict[str, Value] = {}
+    values: dict[str, FieldValue] = {}
     with parser.in_angle_brackets():
         while (name := parser.parse_optional_keyword_in(types.keys())) is not None:
             parser.parse_punctuation("=")
@@ -51,7 +51,7 @@ def _required(field: Field[Any]) -> bool:
     return field.default is MISSING
 
 
-def _parse_value(parser: AttrParser, type_: Any) -> Value:
+def _parse_value(parser: AttrParser, type_: Any) -> FieldValue:
     if type_ == tuple[int, ...]:
         return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
     if issubclass(type_, StrEnum):
@@ -63,7 +63,7 @@ def _parse_value(parser: AttrParser, type_: Any) -> Value:
     return float(parser.parse_number())
 
 
-def _text(value: Value) -> str:
+def _text(value: FieldValue) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
     if isinstance(value, bool):

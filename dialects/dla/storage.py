@@ -246,11 +246,11 @@ class ConcatOp(IRDLOperation):
         """Where each source begins along the axis; behind them, where the last one ends."""
         axis = self.axis.value.data - 1
         step = 1 if self.alignment is None else self.alignment.value.data
-        found = [0]
+        result = [0]
         for source in self.sources:
-            found[-1] = -(-found[-1] // step) * step
-            found.append(found[-1] + cube_of(source.type)[axis])
-        return found
+            result[-1] = -(-result[-1] // step) * step
+            result.append(result[-1] + cube_of(source.type)[axis])
+        return result
 
     def verify_(self) -> None:
         axis = self.axis.value.data

@@ -9,7 +9,7 @@ from one engine to the next without touching memory is a `!dla.flow` at either l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from xdsl.dialects.builtin import IntAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
@@ -197,8 +197,6 @@ CUBE = IN_MEMORY | BaseAttr(FlowType)
 
 CONSTANT = BaseAttr(TensorType) | BaseAttr(SurfaceType) | BaseAttr(PackedType)
 """A constant, before or after allocation."""
-
-Placed: TypeAlias = FlowType | SurfaceType | PackedType
 
 
 def tensor_of(type_: Attribute) -> TensorType[Attribute]:

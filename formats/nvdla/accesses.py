@@ -20,8 +20,7 @@ from xonnc.formats.nvdla.constants import (
     SdpOpType,
     WeightFormat,
 )
-from xonnc.formats.nvdla.graph import fetches
-from xonnc.formats.nvdla.pixels import PIXELS
+from xonnc.formats.nvdla.pixels import PIXEL_LAYOUTS
 from xonnc.formats.nvdla.records import (
     BdmaOp,
     BdmaSurface,
@@ -39,11 +38,12 @@ from xonnc.formats.nvdla.records import (
     SdpSubOp,
     SdpSurface,
 )
-from xonnc.formats.nvdla.regions import Region, Step
+from xonnc.formats.nvdla.regions import Region, Repetition
+from xonnc.formats.nvdla.task_graph import fetches
 from xonnc.formats.nvdla.tasks import Address, EmuOperation, Operation
 from xonnc.targets import NvdlaTarget
 
-_SINGLE = Step(1, 0, "batch_stride")
+_SINGLE = Repetition(1, 0, "batch_stride")
 _RUBIK_UNIT = 32
 """The Rubik engine writes planar rows in units of this many bytes (§4.6)."""
 
@@ -56,7 +56,7 @@ class Access:
     address: int
     offset: int
     run: int
-    steps: tuple[Step, ...]
+    steps: tuple[Repetition, ...]
     writes: bool
     is_padding: bool = False
     """Whether the bytes are touched but mean nothing."""
@@ -105,9 +105,11 @@ def precision_of(value: int) -> Precision | None:
     return Precision(value) if value in list(Precision) else None
 
 
-def _lines(height: int, cube: DataCube | EmuBufferDesc, surfaces: int) -> tuple[Step, Step]:
+def _lines(height: int, cube: DataCube | EmuBufferDesc, surfaces: int) -> tuple[Repetition, Repetition]:
     """The steps to the other lines and surfaces of a cube."""
-    return Step(height, cube.line_stride, "line_stride"), Step(surfaces, cube.surf_stride, "surf_stride")
+    return Repetition(height, cube.line_stride, "line_stride"), Repetition(
+        surfaces, cube.surf_stride, "surf_stride"
+    )
 
 
 def _feature(
@@ -119,7 +121,7 @@ def _feature(
     writes: bool,
     shape: DataCube | None = None,
     even: bool = False,
-    batch: Step = _SINGLE,
+    batch: Repetition = _SINGLE,
 ) -> Iterator[Access]:
     """A feature cube with its own strides; `shape` gives the sizes if they are another cube's."""
     if cube.type == MemoryType.HW or precision is None:
@@ -136,7 +138,7 @@ def _feature(
 
 
 def _conv(op: ConvOp, surface: ConvSurface, target: NvdlaTarget) -> Iterator[Access]:
-    batch = Step(op.batch, op.batch_stride, "batch_stride")
+    batch = Repetition(op.batch, op.batch_stride, "batch_stride")
     if op.data_format == PixelFormat.FEATURE:
         precision = precision_of(op.in_precision)
         yield from _feature(target, "src_data", surface.src_data, precision, writes=False, batch=batch)
@@ -153,13 +155,13 @@ def _plain(field: str, cube: DataCube) -> Access:
 
 
 def _image(op: ConvOp, surface: ConvSurface) -> Iterator[Access]:
-    pixels = PIXELS.get(op.data_format)
+    pixels = PIXEL_LAYOUTS.get(op.data_format)
     if pixels is None:
         return
     cube = surface.src_data
     for plane, size in enumerate(pixels.plane_bytes):
-        line = Step(cube.height, cube.line_stride, "line_stride")
-        chroma = Step(cube.height, surface.in_line_uv_stride, "in_line_uv_stride")
+        line = Repetition(cube.height, cube.line_stride, "line_stride")
+        chroma = Repetition(cube.height, surface.in_line_uv_stride, "in_line_uv_stride")
         offset = cube.offset + (surface.offset_u if plane else 0)
         steps = (chroma if plane else line,)
         yield Access("src_data", cube.address, offset, cube.width * size, steps, writes=False)
@@ -168,7 +170,7 @@ def _image(op: ConvOp, surface: ConvSurface) -> Iterator[Access]:
 def _sdp(op: SdpOp, surface: SdpSurface, target: NvdlaTarget) -> Iterator[Access]:
     shape = surface.src_data
     source, result = precision_of(op.src_precision), precision_of(op.dst_precision)
-    batch = Step(op.batch_num, op.batch_stride, "batch_stride")
+    batch = Repetition(op.batch_num, op.batch_stride, "batch_stride")
     # Between 8 and 16 bits, 16-bit surfaces are read and written in pairs (§3.5).
     converts = source is not result and Precision.INT8 in (source, result)
     yield from _feature(
@@ -239,8 +241,8 @@ def _rubik(op: RubikOp, surface: RubikSurface, target: NvdlaTarget) -> Iterator[
         if planar:
             row = cube.width * precision.bytes
             run = geometry.round_up(row, _RUBIK_UNIT) if writes else row
-            planes = Step(cube.channel, cube.plane_stride, "plane_stride")
-            steps = (Step(cube.height, cube.line_stride, "line_stride"), planes)
+            planes = Repetition(cube.channel, cube.plane_stride, "plane_stride")
+            steps = (Repetition(cube.height, cube.line_stride, "line_stride"), planes)
             yield Access(field, cube.address, cube.offset, run, steps, writes)
         else:
             yield from _feature(target, field, cube, precision, writes=writes)
@@ -255,8 +257,8 @@ def _bdma(surface: BdmaSurface) -> Iterator[Access]:
             0,
             transfer.line_size,
             (
-                Step(lines, transfer.source_line, "source_line"),
-                Step(surfaces, transfer.source_surface, "source_surface"),
+                Repetition(lines, transfer.source_line, "source_line"),
+                Repetition(surfaces, transfer.source_surface, "source_surface"),
             ),
             writes=False,
         )
@@ -266,8 +268,8 @@ def _bdma(surface: BdmaSurface) -> Iterator[Access]:
             0,
             transfer.line_size,
             (
-                Step(lines, transfer.destination_line, "destination_line"),
-                Step(surfaces, transfer.destination_surface, "destination_surface"),
+                Repetition(lines, transfer.destination_line, "destination_line"),
+                Repetition(surfaces, transfer.destination_surface, "destination_surface"),
             ),
             writes=True,
         )
@@ -312,6 +314,6 @@ def _emu_cube(field: str, buffer: EmuBufferDesc, writes: bool) -> Iterator[Acces
     yield Access(field, address, begin, buffer.width * atom, _lines(buffer.height, buffer, surfaces), writes)
     if lanes:
         last = begin + surfaces * buffer.surf_stride
-        steps = (Step(buffer.width, atom, "atom"), *_lines(buffer.height, buffer, 1))
+        steps = (Repetition(buffer.width, atom, "atom"), *_lines(buffer.height, buffer, 1))
         yield Access(field, address, last, lanes, steps, writes)
         yield Access(field, address, last + lanes, atom - lanes, steps, writes, is_padding=True)

@@ -85,19 +85,19 @@ def _range(path: Path, name: str, entry: Any) -> Range:
         if each
     }
     if len(set(counts.values())) > 1:
-        found = ", ".join(f"{count} {key}" for key, count in counts.items())
-        raise XonncError(f"{path}: '{name}': {found}; there is one for each channel")
+        result = ", ".join(f"{count} {key}" for key, count in counts.items())
+        raise XonncError(f"{path}: '{name}': {result}; there is one for each channel")
     if least == largest == 0:
         least, largest = (-INT8_MAX - offset) * scale + 0.0, (INT8_MAX - offset) * scale
-    found = Range(least, largest, means, lows, highs, bias_corrections)
+    result = Range(least, largest, means, lows, highs, bias_corrections)
     for key, numbers in (("means", means), ("drifts", bias_corrections)):
         if not all(isfinite(number) for number in numbers):
             raise XonncError(f"{path}: '{name}': {key} that are no finite numbers")
     if len(lows) != len(highs) or not all(-inf < a <= b < inf for a, b in zip(lows, highs, strict=True)):
         raise XonncError(f"{path}: '{name}': lows and highs that are no ranges of channels")
-    if not (isfinite(found.least) and isfinite(found.largest) and found.least < found.largest):
-        raise XonncError(f"{path}: '{name}': from {found.least:g} to {found.largest:g} is no range")
-    return found
+    if not (isfinite(result.least) and isfinite(result.largest) and result.least < result.largest):
+        raise XonncError(f"{path}: '{name}': from {result.least:g} to {result.largest:g} is no range")
+    return result
 
 
 def _number(value: object) -> float:

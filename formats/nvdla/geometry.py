@@ -11,28 +11,28 @@ from typing import Final
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.targets import NvdlaTarget, limits
 
-LARGEST_DIMENSION: Final = limits.DIMENSION.most
-LARGEST_KERNEL: Final = limits.KERNEL.most
-LARGEST_CONV_STRIDE: Final = limits.CONV_STRIDE.most
-LARGEST_DILATION: Final = limits.DILATION.most
-LARGEST_CONV_PAD_AFTER: Final = limits.CONV_PAD_AFTER.most
-LARGEST_POOL: Final = limits.POOL.most
-LARGEST_POOL_STRIDE: Final = limits.POOL_STRIDE.most
-LARGEST_POOL_PAD: Final = limits.POOL_PAD.most
-LARGEST_CONTRACT_STRIDE: Final = limits.CONTRACT_STRIDE.most
-IMAGE_LINE: Final = 32
+MAX_DIMENSION: Final = limits.DIMENSION.most
+MAX_KERNEL: Final = limits.KERNEL.most
+MAX_CONV_STRIDE: Final = limits.CONV_STRIDE.most
+MAX_DILATION: Final = limits.DILATION.most
+MAX_CONV_PAD_AFTER: Final = limits.CONV_PAD_AFTER.most
+MAX_POOL: Final = limits.POOL.most
+MAX_POOL_STRIDE: Final = limits.POOL_STRIDE.most
+MAX_POOL_PAD: Final = limits.POOL_PAD.most
+MAX_CONTRACT_STRIDE: Final = limits.CONTRACT_STRIDE.most
+IMAGE_LINE_ALIGNMENT: Final = 32
 """Lines of an image are multiples of this many bytes apart (§3.3)."""
 LRN_SIZES: Final = limits.LRN_SIZES
 
 
-def ceil_div(value: int, by: int) -> int:
-    """`value / by` rounded up."""
-    return -(-value // by)
+def ceil_div(value: int, divisor: int) -> int:
+    """`value / divisor` rounded up."""
+    return -(-value // divisor)
 
 
-def round_up(value: int, to: int) -> int:
-    """`value` rounded up to a multiple of `to`."""
-    return ceil_div(value, to) * to
+def round_up(value: int, multiple: int) -> int:
+    """`value` rounded up to a multiple of `multiple`."""
+    return ceil_div(value, multiple) * multiple
 
 
 def channels_per_atom(target: NvdlaTarget, precision: Precision) -> int:
@@ -68,7 +68,7 @@ def image_entries_per_slice(
 
 def image_line_bytes(width: int, pixel_bytes: int) -> int:
     """Bytes from one line of an image to the next, at least (§3.3)."""
-    return round_up(width * pixel_bytes, IMAGE_LINE)
+    return round_up(width * pixel_bytes, IMAGE_LINE_ALIGNMENT)
 
 
 def winograd_entries_per_slice(

@@ -21,7 +21,6 @@ from xonnc.formats.nvdla.cycles import (
     memory_cycles,
     multipliers,
 )
-from xonnc.formats.nvdla.graph import chains_of
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.records import (
     CdpOp,
@@ -33,7 +32,8 @@ from xonnc.formats.nvdla.records import (
     SdpOp,
     SdpSurface,
 )
-from xonnc.formats.nvdla.regions import Bytes
+from xonnc.formats.nvdla.regions import ByteSet
+from xonnc.formats.nvdla.task_graph import chains_of
 from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, Operation, decode_tasks
 from xonnc.targets import NvdlaTarget
 
@@ -282,18 +282,18 @@ def _compulsory(tasks: Sequence[DlaTask | EmuTask], target: NvdlaTarget) -> int:
 
 def _distinct(touched: Sequence[Access], addresses: tuple[Address, ...]) -> int:
     """The bytes read and the bytes written, each counted once."""
-    sets: dict[tuple[int, bool], Bytes] = {}
+    sets: dict[tuple[int, bool], ByteSet] = {}
     for access in touched:
         region = access.region(addresses)
         if region is not None:
             key = (region.memory, access.writes)
-            sets[key] = sets.get(key, Bytes.none()) | Bytes.of(region)
+            sets[key] = sets.get(key, ByteSet.none()) | ByteSet.of(region)
     return sum(map(len, sets.values()))
 
 
 def _boundary(loadable: Loadable, tasks: Sequence[DlaTask | EmuTask], target: NvdlaTarget) -> int:
     """The bytes of constants, inputs and outputs that any operation touches."""
-    sets: dict[int, Bytes] = {}
+    sets: dict[int, ByteSet] = {}
     for task in tasks:
         touched = (
             [access for operation in task.operations for access in accesses(operation, target)]
@@ -303,7 +303,7 @@ def _boundary(loadable: Loadable, tasks: Sequence[DlaTask | EmuTask], target: Nv
         for access in touched:
             region = access.region(task.addresses)
             if region is not None and _is_boundary(loadable, region.memory):
-                sets[region.memory] = sets.get(region.memory, Bytes.none()) | Bytes.of(region)
+                sets[region.memory] = sets.get(region.memory, ByteSet.none()) | ByteSet.of(region)
     return sum(map(len, sets.values()))
 
 

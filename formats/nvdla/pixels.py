@@ -11,26 +11,26 @@ from xonnc.formats.nvdla.constants import PixelFormat
 
 
 @dataclass(frozen=True)
-class Pixels:
+class PixelLayout:
     """A pixel format: bytes per pixel of each plane, and the channels that the convolution sees."""
 
     plane_bytes: tuple[int, ...]
     channels: int
 
 
-def _pixels(number: PixelFormat) -> Pixels:
+def _pixels(number: PixelFormat) -> PixelLayout:
     """From where the format stands in the list: one channel, four of 16 bits, four in 32 bits, two planes."""
     if number <= PixelFormat.R16_F:
-        return Pixels((1 if number is PixelFormat.R8 else 2,), 1)
+        return PixelLayout((1 if number is PixelFormat.R8 else 2,), 1)
     if number <= PixelFormat.A16Y16U16V16_F:
-        return Pixels((8,), 4)
+        return PixelLayout((8,), 4)
     if number <= PixelFormat.V8U8Y8A8:
-        return Pixels((4,), 4)
+        return PixelLayout((4,), 4)
     is_8_bit = number <= PixelFormat.Y8_V8U8_N444
-    return Pixels((1, 2) if is_8_bit else (2, 4), 3)
+    return PixelLayout((1, 2) if is_8_bit else (2, 4), 3)
 
 
-PIXELS: dict[int, Pixels] = {
+PIXEL_LAYOUTS: dict[int, PixelLayout] = {
     number: _pixels(number) for number in PixelFormat if number < PixelFormat.FEATURE
 }
 """Every pixel format by its number."""

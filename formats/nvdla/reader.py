@@ -19,8 +19,8 @@ from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
 
-_MINIMUM = 8
-_SPARE_OBJECTS = 10_000
+_MIN_FILE_BYTES = 8
+_OBJECT_ALLOWANCE = 10_000
 
 
 def read_loadable(path: Path) -> Loadable:
@@ -41,7 +41,7 @@ def read_loadable(path: Path) -> Loadable:
 def parse_loadable(data: bytes | memoryview, name: str = "loadable") -> Loadable:
     """The loadable in `data`; `name` is what errors call it."""
     view = memoryview(data)
-    return _Reader(view, name, len(view) + _SPARE_OBJECTS).loadable()
+    return _Reader(view, name, len(view) + _OBJECT_ALLOWANCE).loadable()
 
 
 @dataclass
@@ -52,7 +52,7 @@ class _Reader:
     """Parts that may still be read, so that a small file cannot stand for a huge one by sharing them."""
 
     def loadable(self) -> Loadable:
-        if len(self.data) < _MINIMUM:
+        if len(self.data) < _MIN_FILE_BYTES:
             raise self.malformed(f"{len(self.data)} bytes are no NVDLA loadable")
         return self.table(LOADABLE, self.number(Number.U32, 0), "Loadable")
 

@@ -91,7 +91,7 @@ class Record:
         return bytes(packed)
 
     @classmethod
-    def unpack(cls, data: Bytes, offset: int = 0, layout: Layout = Layout.CUBES_32) -> Self:
+    def unpack(cls, data: ReadBuffer, offset: int = 0, layout: Layout = Layout.CUBES_32) -> Self:
         """The structure at `offset` of `data`; too few bytes are an error."""
         codec = _codec(cls, layout)
         if offset < 0 or len(data) - offset < codec.size:
@@ -113,7 +113,7 @@ class Record:
         return next(field.offset for field in _codec(cls, layout).fields if field.name == name)
 
 
-Bytes: TypeAlias = "bytes | bytearray | memoryview"
+ReadBuffer: TypeAlias = "bytes | bytearray | memoryview"
 
 
 class _Field(NamedTuple):
@@ -179,7 +179,7 @@ def _pack(
         packed[offset : offset + _size(kind, layout)] = value.pack(layout)
 
 
-def _unpack(kind: Kind, data: Bytes, offset: int, layout: Layout) -> Any:
+def _unpack(kind: Kind, data: ReadBuffer, offset: int, layout: Layout) -> Any:
     if isinstance(kind, Scalar):
         return struct.unpack_from("<" + kind.code, data, offset)[0]
     if isinstance(kind, Repeated):

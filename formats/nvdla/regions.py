@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-_MOST_RUNS = 1 << 18
+_MAX_RUNS = 1 << 18
 """Above this a region counts as a whole from its first to its last byte at its innermost gaps."""
 
 
-class Step(NamedTuple):
+class Repetition(NamedTuple):
     """A repetition: how often, bytes from one to the next, and the field that says so."""
 
     times: int
@@ -32,7 +32,7 @@ class Region:
     memory: int
     begin: int
     run: int
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Repetition, ...] = ()
 
     @property
     def end(self) -> int:
@@ -43,7 +43,7 @@ class Region:
         """The same bytes with runs that touch joined, and with as many runs as can be listed."""
         run, steps = self.run, list(self.steps)
         steps = [step for step in steps if step.times != 1]
-        while steps and (steps[0].stride <= run or prod(step.times for step in steps) > _MOST_RUNS):
+        while steps and (steps[0].stride <= run or prod(step.times for step in steps) > _MAX_RUNS):
             joined = steps.pop(0)
             run += (joined.times - 1) * joined.stride
         return Region(self.memory, self.begin, run, tuple(steps))
@@ -57,7 +57,7 @@ class Region:
         return starts
 
 
-class Bytes:
+class ByteSet:
     """A set of bytes of one memory object: sorted, disjoint ranges."""
 
     def __init__(self, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]):
@@ -65,23 +65,23 @@ class Bytes:
         self.ends = ends
 
     @staticmethod
-    def none() -> Bytes:
+    def none() -> ByteSet:
         """No byte."""
-        return Bytes(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return ByteSet(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     @staticmethod
-    def of(region: Region) -> Bytes:
+    def of(region: Region) -> ByteSet:
         """The bytes of a region."""
         packed = region.packed()
         starts = packed.runs()
         return _joined(starts, starts + packed.run)
 
     @staticmethod
-    def range(begin: int, end: int) -> Bytes:
+    def range(begin: int, end: int) -> ByteSet:
         """The bytes from `begin` up to `end`."""
         if end <= begin:
-            return Bytes.none()
-        return Bytes(np.array([begin], np.int64), np.array([end], np.int64))
+            return ByteSet.none()
+        return ByteSet(np.array([begin], np.int64), np.array([end], np.int64))
 
     def __len__(self) -> int:
         return int((self.ends - self.begins).sum())
@@ -94,13 +94,13 @@ class Bytes:
         """The lowest byte."""
         return int(self.begins[0])
 
-    def __or__(self, other: Bytes) -> Bytes:
+    def __or__(self, other: ByteSet) -> ByteSet:
         begins = np.concatenate((self.begins, other.begins))
         ends = np.concatenate((self.ends, other.ends))
         order = np.argsort(begins, kind="stable")
         return _joined(begins[order], ends[order])
 
-    def __and__(self, other: Bytes) -> Bytes:
+    def __and__(self, other: ByteSet) -> ByteSet:
         """Bytes in both: each range of one with the ranges of the other that it meets."""
         first = np.searchsorted(other.ends, self.begins, "right")
         last = np.searchsorted(other.begins, self.ends, "left")
@@ -109,23 +109,23 @@ class Bytes:
         before = np.cumsum(counts) - counts
         within = np.arange(int(counts.sum()), dtype=np.int64) - np.repeat(before, counts)
         theirs = np.repeat(first, counts) + within
-        return Bytes(
+        return ByteSet(
             np.maximum(self.begins[mine], other.begins[theirs]),
             np.minimum(self.ends[mine], other.ends[theirs]),
         )
 
-    def __sub__(self, other: Bytes) -> Bytes:
+    def __sub__(self, other: ByteSet) -> ByteSet:
         """Bytes that the other does not have: those in its gaps."""
         edge = np.array([np.iinfo(np.int64).max], np.int64)
         gap_begins = np.concatenate((np.array([np.iinfo(np.int64).min], np.int64), other.ends))
-        return self & Bytes(gap_begins, np.concatenate((other.begins, edge)))
+        return self & ByteSet(gap_begins, np.concatenate((other.begins, edge)))
 
 
-def _joined(begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> Bytes:
+def _joined(begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> ByteSet:
     """Ranges sorted by their begin, with those that touch or overlap joined."""
     if not begins.size:
-        return Bytes.none()
+        return ByteSet.none()
     reach = np.maximum.accumulate(ends)
     starts = np.concatenate(([True], begins[1:] > reach[:-1]))
     last = np.concatenate((starts[1:], [True]))
-    return Bytes(begins[starts], reach[last])
+    return ByteSet(begins[starts], reach[last])

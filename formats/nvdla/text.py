@@ -35,17 +35,17 @@ from xonnc.formats.nvdla.constants import (
     WeightFormat,
 )
 from xonnc.formats.nvdla.loadable import Blob, Loadable, MemoryEntry, TensorDesc
-from xonnc.formats.nvdla.phrases import (
-    Phrase,
-    cdp_phrase,
-    conv_phrase,
-    converter_words,
+from xonnc.formats.nvdla.operation_descriptions import (
+    Description,
+    describe_cdp,
+    describe_conv,
+    describe_converter,
+    describe_pdp,
+    describe_rubik,
+    describe_sdp,
+    describe_stage,
     name_of,
-    pdp_phrase,
-    rubik_phrase,
-    sdp_phrase,
     shape_of,
-    stage_phrase,
 )
 from xonnc.formats.nvdla.records import (
     BdmaSurface,
@@ -255,10 +255,10 @@ def _dla_task(task: DlaTask) -> Iterator[str]:
     )
     yield f"  heads {', '.join(heads)}"
     for operation in task.operations:
-        phrase = _phrase(operation)
-        yield f"  op {operation.index} {operation.engine.name.lower()}: {phrase.words}"
+        description = _describe(operation)
+        yield f"  op {operation.index} {operation.engine.name.lower()}: {description.words}"
         yield f"    {_dependency(operation.dependency)}"
-        yield from (f"    {line}" for line in _fields(operation, phrase.told))
+        yield from (f"    {line}" for line in _fields(operation, description.covered))
         yield from (f"    {line}" for line in _surface(operation.surface, task))
     for index, lut in enumerate(task.luts):
         yield f"  lut {index}"
@@ -275,45 +275,45 @@ def _dependency(entry: CommonOpDesc) -> str:
     if parent.index != -1:
         wakes.setdefault(parent.event, []).append(f"parent {parent.index}")
     count = entry.dependency_count
-    told = [f"waits for {count} event{'' if count == 1 else 's'}"]
+    covered = [f"waits for {count} event{'' if count == 1 else 's'}"]
     for event, woken in sorted(wakes.items()):
-        told.append(f"{name_of(Event, event).removeprefix('op_')}: {', '.join(woken)}")
-    return "; ".join(told)
+        covered.append(f"{name_of(Event, event).removeprefix('op_')}: {', '.join(woken)}")
+    return "; ".join(covered)
 
 
-def _phrase(operation: Operation) -> Phrase:
+def _describe(operation: Operation) -> Description:
     match operation.op, operation.surface:
         case ConvOp() as op, ConvSurface() as surface:
-            return conv_phrase(op, surface)
+            return describe_conv(op, surface)
         case SdpOp() as op, SdpSurface() as surface:
-            return sdp_phrase(op, surface.src_data)
+            return describe_sdp(op, surface.src_data)
         case PdpOp() as op, PdpSurface() as surface:
-            return pdp_phrase(op, surface)
+            return describe_pdp(op, surface)
         case CdpOp() as op, CdpSurface() as surface:
-            return cdp_phrase(op, surface.src_data)
+            return describe_cdp(op, surface.src_data)
         case RubikOp() as op, RubikSurface() as surface:
-            return rubik_phrase(op, surface)
+            return describe_rubik(op, surface)
         case _, BdmaSurface() as surface:
             count = surface.num_transfers
-            return Phrase(f"{count} transfer{'' if count == 1 else 's'}", frozenset({"num_transfers"}))
+            return Description(f"{count} transfer{'' if count == 1 else 's'}", frozenset({"num_transfers"}))
         case _:
-            return Phrase("")
+            return Description("")
 
 
-def _fields(operation: Operation, told: frozenset[str]) -> Iterator[str]:
+def _fields(operation: Operation, covered: frozenset[str]) -> Iterator[str]:
     """The fields of an operation that its phrase does not tell, and the phrases of the SDP's stages."""
     op = operation.op
     if operation.engine is OpType.RUBIK:
-        line = _line(op, leave=told, names={"mode": RubikMode, "precision": Precision})
+        line = _line(op, leave=covered, names={"mode": RubikMode, "precision": Precision})
         yield from [line] if line else []
         return
-    yield from _themes(op, told)
+    yield from _themes(op, covered)
     if isinstance(op, SdpOp):
         for name, stage in (("x1", op.x1_op), ("x2", op.x2_op), ("y", op.y_op)):
             if stage.enable:
-                phrase = stage_phrase(name, stage, op.src_precision, op.lut_index)
-                rest = _line(stage, leave=phrase.told)
-                yield f"{name}: {phrase.words}" + (f"; {rest}" if rest else "")
+                description = describe_stage(name, stage, op.src_precision, op.lut_index)
+                rest = _line(stage, leave=description.covered)
+                yield f"{name}: {description.words}" + (f"; {rest}" if rest else "")
 
 
 def _surface(surface: Surface, task: DlaTask) -> Iterator[str]:
@@ -338,15 +338,15 @@ def _cube(cube: DataCube, task: DlaTask) -> str:
     if cube.type == MemoryType.HW:
         place = "on the fly"
     strides = {"line": cube.line_stride, "surf": cube.surf_stride, "plane": cube.plane_stride}
-    told = "".join(f" {name} {stride}" for name, stride in strides.items() if stride)
-    return f"{place} {shape_of(cube)}{told}" + (f", {cube.size} bytes" if cube.size else "")
+    covered = "".join(f" {name} {stride}" for name, stride in strides.items() if stride)
+    return f"{place} {shape_of(cube)}{covered}" + (f", {cube.size} bytes" if cube.size else "")
 
 
-def _themes(record: Record, told: Collection[str] = ()) -> Iterator[str]:
+def _themes(record: Record, covered: Collection[str] = ()) -> Iterator[str]:
     """The fields of a record but those told already, those of one theme on a line."""
     every = tuple(field.name for field in fields(record))
     for theme in THEMES.get(type(record), (every,)):
-        line = _line(record, leave=[name for name in every if name not in theme or name in told])
+        line = _line(record, leave=[name for name in every if name not in theme or name in covered])
         if line:
             yield line
 
@@ -382,7 +382,7 @@ def _is_off(record: Record, field: str) -> bool:
 
 def _value(value: Any) -> str:
     if isinstance(value, CvtParam):
-        return converter_words(value)
+        return describe_converter(value)
     if isinstance(value, LutSlope):
         return f"{value.scale} >> {value.shifter}"
     if isinstance(value, int) and value >= 1 << 31:

@@ -21,7 +21,7 @@ from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table,
 
 IDENTIFIER = b"NVDA"
 _PAYLOAD_ALIGNMENT = 64
-_LARGEST = (1 << 32) - 1
+_MAX_UINT32 = (1 << 32) - 1
 
 
 def write_loadable(loadable: Loadable, path: Path) -> int:
@@ -77,7 +77,7 @@ class _Layout:
             # The elements, behind the 4 bytes of their count, begin at a multiple of the alignment.
             start = -(-(position + 4) // _PAYLOAD_ALIGNMENT) * _PAYLOAD_ALIGNMENT - 4
             position = start + 4 + len(blob.data)
-            if position > _LARGEST:
+            if position > _MAX_UINT32:
                 raise XonncError(
                     f"{blob.name}: the loadable would be over 4 GiB, more than its format can hold"
                 )

@@ -47,9 +47,9 @@ class DlaBubbleUpSlices(ModulePass):
 def bubble_up_slices(module: ModuleOp) -> None:
     """Moves every slice of `module` up as far as it goes."""
     for block in blocks(module):
-        waiting = [op for op in block.ops if isinstance(op, SliceOp)]
-        while waiting:
-            waiting += _bubble_up(waiting.pop())
+        worklist = [op for op in block.ops if isinstance(op, SliceOp)]
+        while worklist:
+            worklist += _bubble_up(worklist.pop())
 
 
 def _bubble_up(op: SliceOp) -> list[SliceOp]:
@@ -116,7 +116,7 @@ def _cut_convolution(op: ConvOp, part: CubeShape, read: CubeShape, cut: _Cut) ->
     )
     sums = FlowType(tensor_type((1, *part), tensor_of(op.accumulator.type).element_type))
     source = cut(op.source, read)
-    narrow = op.part(source, op.weights, sums, (top, left, bottom, right), op.banks)
+    narrow = op.clone_with(source, op.weights, sums, (top, left, bottom, right), op.banks)
     narrow.location = op.location
     cut.insert(narrow)
     return narrow.accumulator

@@ -79,7 +79,7 @@ def _part(op: ConvOp, reader: SdpOp, plan: ConvolutionPlan, index: int) -> SSAVa
     source = _rows(op.source, tile.first_input, tile.inputs, reader)
     sums = FlowType(_row_type(op.accumulator, tile.outputs))
     pads = (tile.pad_top, left, tile.pad_bottom, right)
-    conv = op.part(source, op.weights, sums, pads, BankPlanAttr(banks))
+    conv = op.clone_with(source, op.weights, sums, pads, BankPlanAttr(banks))
     stages = [(stage, _operand_rows(stage, operand, tile, reader)) for stage, operand in reader.stages]
     accumulator = _insert(conv, reader)
     result_type = _row_type(reader.result, tile.outputs)

@@ -67,7 +67,7 @@ def _split(op: ConvOp, count: int, pool: DisposablePool) -> None:
 def _part(op: ConvOp, reader: SdpOp, begin: int, end: int, pool: DisposablePool) -> SSAValue:
     weights = _elements(op.weights, 0, begin, end, reader, pool)
     sums = FlowType(_channels_type(op.accumulator, end - begin))
-    accumulator = _insert(op.part(op.source, weights, sums, op.pads.get_values(), None), reader)
+    accumulator = _insert(op.clone_with(op.source, weights, sums, op.pads.get_values(), None), reader)
     stages = [(stage, _operand(stage, each, begin, end, reader, pool)) for stage, each in reader.stages]
     result = _channels_type(reader.result, end - begin)
     return _insert(SdpOp(accumulator, stages, result, out_cvt=reader.out_cvt), reader)

@@ -65,8 +65,8 @@ class Views:
         whole, axis = self.of(op.result), op.axis.value.data - 1
         if op.is_interleaved is not None:
             line, count = whole.line_stride, len(op.sources)
-            for place, source in enumerate(op.sources):
-                offset = whole.offset + place * line
+            for index, source in enumerate(op.sources):
+                offset = whole.offset + index * line
                 self._views[source] = replace(whole, offset=offset, line_stride=count * line)
             return
         for source, position in zip(op.sources, op.begins, strict=False):

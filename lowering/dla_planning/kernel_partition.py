@@ -61,8 +61,8 @@ def partial_convolutions(
     Channels are cut first, in whole blocks of `atomic_c`, then rows of the kernel, and columns where it is
     too wide.
     """
-    columns = geometry.ceil_div(window.kernel[1], geometry.LARGEST_KERNEL)
-    least = geometry.ceil_div(window.kernel[0], geometry.LARGEST_KERNEL)
+    columns = geometry.ceil_div(window.kernel[1], geometry.MAX_KERNEL)
+    least = geometry.ceil_div(window.kernel[0], geometry.MAX_KERNEL)
     for rows in range(least, window.kernel[0] + 1):
         regions = list(_kernel_regions(source, window, rows, columns))
         parts = [_channel_parts(target, precision, region, kernels) for region in regions]
@@ -91,14 +91,16 @@ def tap_ranges(source: CubeShape, window: Window, dimension: int, count: int) ->
     size, outputs = source[1 + dimension], window.output_size(source)[dimension]
     stride, dilation, pad = window.strides[dimension], window.dilations[dimension], window.pads[dimension]
     taps = window.kernel[dimension]
-    found: list[TapRange] = []
+    result: list[TapRange] = []
     for begin, end in pairwise(taps * index // count for index in range(count + 1)):
         first = begin * dilation - pad
         last = (outputs - 1) * stride - pad + (end - 1) * dilation
         inside, past = max(first, 0), min(last + 1, size)
         if inside < past:
-            found.append(TapRange(begin, end, inside, past - inside, max(-first, 0), max(last + 1 - size, 0)))
-    return found
+            result.append(
+                TapRange(begin, end, inside, past - inside, max(-first, 0), max(last + 1 - size, 0))
+            )
+    return result
 
 
 def _channel_parts(

@@ -11,13 +11,13 @@ from xonnc.dialects.dla.types import ImageType, SurfaceType, cube_of, image_of
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.constants import PixelFormat
-from xonnc.formats.nvdla.pixels import PIXELS
+from xonnc.formats.nvdla.pixels import PIXEL_LAYOUTS
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.targets import NvdlaTarget
 
 SINGLE_PLANE_FORMATS = {
     PixelFormat(number).name: PixelFormat(number)
-    for number, pixels in PIXELS.items()
+    for number, pixels in PIXEL_LAYOUTS.items()
     if len(pixels.plane_bytes) == 1
 }
 """Pixel formats whose components lie together, by name."""
@@ -35,7 +35,7 @@ def format_of(image: ImageType) -> PixelFormat:
 
 def pixel_bytes(image: ImageType) -> int:
     """Bytes of a pixel."""
-    return PIXELS[format_of(image)].plane_bytes[0]
+    return PIXEL_LAYOUTS[format_of(image)].plane_bytes[0]
 
 
 def dense_strides(type_: Attribute, target: NvdlaTarget) -> tuple[int, int]:

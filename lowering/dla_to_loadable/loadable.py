@@ -32,7 +32,7 @@ from xonnc.formats.nvdla.loadable import (
     TensorDesc,
     Version,
 )
-from xonnc.formats.nvdla.normalization import Normalization, normalization_blob
+from xonnc.formats.nvdla.pixel_normalization import Normalization, normalization_blob
 from xonnc.formats.nvdla.quantization import quantization_blob
 from xonnc.lowering.dla.fused_layers import EMULATED_OPS, FusedLayer, fused_layers
 from xonnc.lowering.dla.network_checks import check_allocated, memory_of, network

@@ -243,12 +243,12 @@ def _per_channel(function: StageFunction, numbers: Array, cube: CubeShape, build
 
 def _factors(factors: Array, builder: DlaBuilder) -> FixedPoint:
     """Factors as the SDP's operands."""
-    found = fixed_point_factors(factors)
-    if found is None:
+    result = fixed_point_factors(factors)
+    if result is None:
         builder.refuse(
             f"a factor of {np.abs(factors).max():g} between two scales (the SDP's are below 32768)"
         )
-    return found
+    return result
 
 
 def _matters(bound: ClampBound, qparams: QuantizationParameters) -> bool:

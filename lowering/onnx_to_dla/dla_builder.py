@@ -44,7 +44,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp as OnnxConstantOp
 from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
 from xonnc.formats.nvdla.constants import Precision
-from xonnc.formats.nvdla.normalization import Normalization
+from xonnc.formats.nvdla.pixel_normalization import Normalization
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
@@ -290,11 +290,11 @@ class DlaBuilder:
         """What the model's `value` has become; a constant becomes a cube in memory."""
         self.refuse_image(value)
         if value in self._cubes:
-            found = self._cubes[value]
-            if found.factors is not None:
-                found = Cube(self.scaled(found.value, found.factors), found.shape)
-                self.define(value, found)
-            return found
+            result = self._cubes[value]
+            if result.factors is not None:
+                result = Cube(self.scaled(result.value, result.factors), result.shape)
+                self.define(value, result)
+            return result
         array = self.constant(value)
         if array is None:
             raise MissingOperand("an operand that the DLA does not have")

@@ -36,7 +36,7 @@ from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, FlattenOp, GlobalA
 from xonnc.dialects.onnx.ops.tensor import IdentityOp, ReshapeOp, TransposeOp
 from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, static_shape, tensor_type
 from xonnc.formats.nvdla.calibration import Range
-from xonnc.formats.nvdla.geometry import LARGEST_POOL
+from xonnc.formats.nvdla.geometry import MAX_POOL
 from xonnc.formats.nvdla.quantization import INT8_MAX
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 
@@ -204,7 +204,7 @@ def _window(op: SpatialMean) -> tuple[int, int] | None:
         int_values(op.kernel_shape) != window or any(int_values(op.pads) or ())
     ):
         return None
-    return window if max(window) <= LARGEST_POOL and window != (1, 1) else None
+    return window if max(window) <= MAX_POOL and window != (1, 1) else None
 
 
 def _is_plain(op: LinearOp) -> bool:
@@ -356,9 +356,9 @@ def _constant(values: Array, beside: Operation, pool: DisposablePool) -> Constan
 
 
 def _weights(op: LinearOp) -> Array:
-    found = _numbers(op.operands[1])
-    assert found is not None, "paths are between sums with constant weights"
-    return found
+    result = _numbers(op.operands[1])
+    assert result is not None, "paths are between sums with constant weights"
+    return result
 
 
 def _numbers(value: SSAValue) -> Array | None:

@@ -14,8 +14,8 @@ from xdsl.utils.hints import isa
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla.constants import PixelFormat, Precision
-from xonnc.formats.nvdla.normalization import Normalization
-from xonnc.formats.nvdla.pixels import FLOAT_PIXELS, PIXELS
+from xonnc.formats.nvdla.pixel_normalization import Normalization
+from xonnc.formats.nvdla.pixels import FLOAT_PIXELS, PIXEL_LAYOUTS
 
 IMAGE_ATTRIBUTE = "dla.image"
 """The attribute of an argument: `{format = "A8B8G8R8", mean = [0.0 : f64], std = [1.0 : f64]}`."""
@@ -44,7 +44,10 @@ class ImageInput:
 
     def __post_init__(self):
         if self.format not in FORMATS:
-            raise XonncError(f"no image format '{self.format}'{suggest(self.format, FORMATS)}; ")
+            raise XonncError(
+                f"no image format '{self.format}'{suggest(self.format, FORMATS)}; "
+                f"there are {', '.join(FORMATS)}"
+            )
         if not self.mean or not all(map(isfinite, self.mean)):
             raise XonncError(
                 f"mean {list(self.mean)} of an image (one finite number, or one for each channel)"
@@ -67,7 +70,7 @@ class ImageInput:
     @property
     def channels(self) -> int:
         """Channels that the format delivers."""
-        return PIXELS[self.number].channels
+        return PIXEL_LAYOUTS[self.number].channels
 
     def normalization(self, channels: int) -> Normalization | None:
         """What the pixels of an image of so many channels stand for; `None` if the numbers are of others."""

@@ -37,7 +37,7 @@ def lookup_regions(block: Block) -> list[LookupRegion]:
     parents: dict[SSAValue, tuple[SSAValue, ...]] = {
         op.results[0]: found for op in block.ops if (found := _computed(op)) is not None
     }
-    places = {op: place for place, op in enumerate(block.ops)}
+    places = {op: index for index, op in enumerate(block.ops)}
     regions: list[LookupRegion] = []
     taken: set[SSAValue] = set()
     for value, operands in reversed(parents.items()):
@@ -84,14 +84,14 @@ def _region(
 
 
 def _ancestors(value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> set[SSAValue]:
-    found: set[SSAValue] = set()
-    waiting = list(parents[value])
-    while waiting:
-        each = waiting.pop()
-        if each not in found:
-            found.add(each)
-            waiting += parents.get(each, ())
-    return found
+    result: set[SSAValue] = set()
+    worklist = list(parents[value])
+    while worklist:
+        each = worklist.pop()
+        if each not in result:
+            result.add(each)
+            worklist += parents.get(each, ())
+    return result
 
 
 def _place(value: SSAValue, places: Mapping[Operation, int]) -> int:
@@ -102,17 +102,17 @@ def _between(
     root: SSAValue, value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]
 ) -> set[SSAValue] | None:
     """What is computed from `root` on the way to `value`; `None` if anything else is needed for it."""
-    found: set[SSAValue] = set()
-    waiting = list(parents[value])
-    while waiting:
-        each = waiting.pop()
-        if each is root or each in found:
+    result: set[SSAValue] = set()
+    worklist = list(parents[value])
+    while worklist:
+        each = worklist.pop()
+        if each is root or each in result:
             continue
         if each not in parents:
             return None
-        found.add(each)
-        waiting += parents[each]
-    return found
+        result.add(each)
+        worklist += parents[each]
+    return result
 
 
 def _needs_table(op: Operation | Block, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> bool:

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.dialects.dla.attributes import Converter
-from xonnc.formats.nvdla.normalization import LARGEST_PIXEL, Normalization
+from xonnc.formats.nvdla.pixel_normalization import MAX_PIXEL, Normalization
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
 
-PIXELS = np.arange(LARGEST_PIXEL + 1)
+PIXELS = np.arange(MAX_PIXEL + 1)
 """All that a pixel of 8 bits can be."""
 
 FACTOR_BITS = 14
@@ -115,11 +115,11 @@ def nearest_conversion(pixels: Normalization, *, is_padded: bool) -> PixelConver
     lie around the middle instead, where nothing is lost.
     """
     means = [round(mean) if is_padded else UINT8_MIDDLE for mean in pixels.mean]
-    moved = round((LARGEST_PIXEL - max(means) - min(means)) / 2 + 0.5)
+    moved = round((MAX_PIXEL - max(means) - min(means)) / 2 + 0.5)
     offsets = tuple(mean + moved for mean in means)
     if not all(map(_is_offset, offsets)):
         return None
-    most, least = max(LARGEST_PIXEL - min(offsets), -moved), max(*offsets, moved)
+    most, least = max(MAX_PIXEL - min(offsets), -moved), max(*offsets, moved)
     factor = min(1.0, INT8_MAX / max(most, 1), -INT8_MIN / max(least, 1))
     if factor < MIN_FACTOR:
         return None

@@ -18,7 +18,7 @@ from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp
-from xonnc.formats.nvdla.geometry import LARGEST_POOL
+from xonnc.formats.nvdla.geometry import MAX_POOL
 from xonnc.lowering.dla_planning.feasibility import pool_limits, pool_split_num
 from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
@@ -161,14 +161,14 @@ def cascade(
 def kernel_cascades(height: int, width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Kernels of the fewest poolings that reduce `height` and `width` to one; each dimension padded least."""
     steps = 1
-    while LARGEST_POOL**steps < max(height, width):
+    while MAX_POOL**steps < max(height, width):
         steps += 1
     return _factors(height, steps), _factors(width, steps)
 
 
 def _factors(size: int, steps: int) -> tuple[int, ...]:
     """`steps` kernels up to 8, largest first, with the least product from `size` on."""
-    choices = product(range(LARGEST_POOL, 0, -1), repeat=steps)
+    choices = product(range(MAX_POOL, 0, -1), repeat=steps)
     return min((kernels for kernels in choices if prod(kernels) >= size), key=prod)
 
 

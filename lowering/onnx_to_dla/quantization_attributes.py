@@ -51,12 +51,12 @@ def _encode(qparams: QuantizationParameters) -> DictionaryAttr:
 
 def qparams_by_name(attributes: Attributes | None, names: Sequence[str]) -> dict[str, QuantizationParameters]:
     """The grids of arguments or results by their names."""
-    found: dict[str, QuantizationParameters] = {}
+    result: dict[str, QuantizationParameters] = {}
     for entry, name in zip(attributes or (), names, strict=False):
         qparams = entry.data.get(QPARAMS_ATTRIBUTE)
         if not isinstance(qparams, DictionaryAttr):
             continue
         scale, zero = qparams.data.get("scale"), qparams.data.get("zero")
         if isinstance(scale, FloatAttr) and isinstance(zero, IntegerAttr):
-            found[name] = QuantizationParameters(scale.value.data, zero.value.data)
-    return found
+            result[name] = QuantizationParameters(scale.value.data, zero.value.data)
+    return result

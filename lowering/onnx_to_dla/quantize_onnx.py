@@ -193,7 +193,7 @@ def name_values(module: ModuleOp) -> None:
         if not isinstance(op, OnnxOp) or isinstance(op, NoValueOp) or not op.results or output_names(op):
             continue
         stem = node_name(op) or f"{op.name.removeprefix('onnx.')}_{number}"
-        names = [f"{stem}_out{place or ''}" for place in range(len(op.results))]
+        names = [f"{stem}_out{index or ''}" for index in range(len(op.results))]
         names = [name if name not in taken else f"{name}_{number}" for name in names]
         taken.update(names)
         node = node_name(op)

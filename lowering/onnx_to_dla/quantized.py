@@ -25,7 +25,7 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeV11Op,
 )
 from xonnc.dialects.onnx.types import NONE
-from xonnc.formats.nvdla.geometry import LARGEST_POOL
+from xonnc.formats.nvdla.geometry import MAX_POOL
 from xonnc.formats.nvdla.quantization import INT8_MAX, QuantizationParameters
 from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dequantized import (
@@ -84,14 +84,14 @@ def relu(op: ReluOp, builder: QuantizedDlaBuilder) -> Dequantized:
 @lowers(ClipOp)
 def clip(op: ClipOp, builder: QuantizedDlaBuilder) -> Dequantized:
     """`min(max(x, low), high)`."""
-    found = builder.dequantized(op.input)
+    result = builder.dequantized(op.input)
     for operand, is_minimum in ((op.min, True), (op.max, False)):
         if operand.type != NONE:
             number = builder.real_constant(operand)
             if number is None:
                 builder.refuse("a bound that is computed; make it a constant")
-            found = clamped(found, ClampBound(float(number.reshape(())), is_minimum), builder)
-    return found
+            result = clamped(result, ClampBound(float(number.reshape(())), is_minimum), builder)
+    return result
 
 
 def clamped(reals: Dequantized, bound: ClampBound, builder: QuantizedDlaBuilder) -> Dequantized:
@@ -135,21 +135,21 @@ def total(operands: Sequence[SSAValue], shape: tuple[int, ...], builder: Quantiz
     computed.sort(key=lambda part: part.stored is not None)
     if not computed or len(computed) > 2 or (len(computed) == 2 and computed[1].stored is None):
         builder.refuse("a sum of more than one chain of operators; put a QuantizeLinear behind all but one")
-    found = computed[0]
+    result = computed[0]
     for constant in constants:
-        added = found.plus(builder.per_channel(constant, found, shape))
+        added = result.plus(builder.per_channel(constant, result, shape))
         if added is None:
             builder.refuse("a constant added behind a bound; put a QuantizeLinear between them")
-        found = added
+        result = added
     if len(computed) == 2:
         other = computed[1].stored
         assert other is not None
-        if cube_of(other.value.type) != found.cube:
+        if cube_of(other.value.type) != result.cube:
             builder.refuse(
-                f"a sum of cubes that lie differently: {list(found.cube)}, {list(computed[1].cube)}"
+                f"a sum of cubes that lie differently: {list(result.cube)}, {list(computed[1].cube)}"
             )
-        found = found.then(QuantizedCube(other.value, other.qparams))
-    return found
+        result = result.then(QuantizedCube(other.value, other.qparams))
+    return result
 
 
 def _sum_of_groups(
@@ -236,8 +236,8 @@ def global_average_pool(op: GlobalAveragePoolOp, builder: QuantizedDlaBuilder) -
     """The mean of each channel."""
     check_planar(op, builder)
     source, shape = builder.stored_spatial(op.X), builder.result_shape(op)
-    if (found := _exact_mean(source, op.Y, shape, builder)) is not None:
-        return found
+    if (result := _exact_mean(source, op.Y, shape, builder)) is not None:
+        return result
     pooled, factor = cascade(source.value, PoolMode.AVERAGE, builder)
     return builder.mean(source, pooled, np.full((1, 1), factor), shape)
 
@@ -249,8 +249,8 @@ def average_pool(op: AveragePoolOp, builder: QuantizedDlaBuilder) -> Dequantized
     cube = cube_of(source.value.type)
     window = pool_windows(op, cube, builder)[1]
     if window.kernel == cube[1:] and not any(window.pads):
-        if (found := _exact_mean(source, op.Y, shape, builder)) is not None:
-            return found
+        if (result := _exact_mean(source, op.Y, shape, builder)) is not None:
+            return result
     pooled, correction = averages(op, source.value, builder)
     if source.qparams.zero_point and any(window.pads):
         builder.refuse("padding around integers whose zero is not 0; use a symmetric quantisation")
@@ -265,7 +265,7 @@ def _exact_mean(
     those of `value`.
     """
     cube, qparams = cube_of(source.value.type), _consumer_qparams(value, builder)
-    if cube.positions == 1 or max(cube.height, cube.width) > LARGEST_POOL:
+    if cube.positions == 1 or max(cube.height, cube.width) > MAX_POOL:
         return None
     if qparams is None or source.qparams.scale <= qparams.scale:
         return None

@@ -37,16 +37,16 @@ def sub(op: SubOp, builder: QuantizedDlaBuilder) -> Dequantized:
     minuend, subtrahend = builder.real_constant(op.A), builder.real_constant(op.B)
     if subtrahend is not None:
         source = builder.affine(op.A)
-        found = source.plus(-builder.per_channel(subtrahend, source, shape))
+        result = source.plus(-builder.per_channel(subtrahend, source, shape))
     elif minuend is not None:
         source = builder.affine(op.B)
         negated = source.times(np.array([-1.0]))
-        found = None if negated is None else negated.plus(builder.per_channel(minuend, source, shape))
+        result = None if negated is None else negated.plus(builder.per_channel(minuend, source, shape))
     else:
-        found = difference(builder.affine(op.A), builder.affine(op.B), shape, builder)
-    if found is None:
+        result = difference(builder.affine(op.A), builder.affine(op.B), shape, builder)
+    if result is None:
         builder.refuse("a constant and what lies behind a bound; put a QuantizeLinear in between")
-    return found
+    return result
 
 
 def difference(

@@ -21,7 +21,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, static_shape
 from xonnc.formats.nvdla.constants import Precision
-from xonnc.formats.nvdla.normalization import Normalization
+from xonnc.formats.nvdla.pixel_normalization import Normalization
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
 from xonnc.lowering.onnx_to_dla.dequantized import Affine, Dequantized, Moved, QuantizedCube
 from xonnc.lowering.onnx_to_dla.dla_builder import (
@@ -167,9 +167,9 @@ class QuantizedDlaBuilder(DlaBuilder):
                 return None
         if not sources or any(other.source != sources[0].source for other in sources):
             return None
-        made = TableLookup(sources[0].source, shape, lambda x: arithmetic([part(x) for part in parts]))
-        self._functions[op.results[0]] = made
-        return made
+        result = TableLookup(sources[0].source, shape, lambda x: arithmetic([part(x) for part in parts]))
+        self._functions[op.results[0]] = result
+        return result
 
     def _function(self, value: SSAValue) -> TableLookup | None:
         """The function of stored integers that `value` is: what they mean, or what was made of that."""
@@ -256,17 +256,17 @@ class QuantizedDlaBuilder(DlaBuilder):
 
     def stored(self, value: SSAValue) -> StoredIntegers:
         """The integers that the model's `value` is."""
-        found = self.lowered(value)
-        if not isinstance(found, StoredIntegers):
+        result = self.lowered(value)
+        if not isinstance(result, StoredIntegers):
             self.refuse("an operand of real numbers where integers are needed")
-        return found
+        return result
 
     def dequantized(self, value: SSAValue) -> Dequantized:
         """The real numbers that the model's `value` is."""
-        found = self.lowered(value)
-        if isinstance(found, StoredIntegers):
+        result = self.lowered(value)
+        if isinstance(result, StoredIntegers):
             self.refuse("integers as operand; put a DequantizeLinear in front")
-        return found
+        return result
 
     def lowered(self, value: SSAValue) -> Dequantized | StoredIntegers:
         """What the model's `value` is."""
@@ -285,13 +285,13 @@ class QuantizedDlaBuilder(DlaBuilder):
 
     def affine(self, value: SSAValue) -> Affine:
         """Real numbers that one pass of the SDP makes."""
-        found = self.dequantized(value)
-        if not isinstance(found, Affine):
+        result = self.dequantized(value)
+        if not isinstance(result, Affine):
             self.refuse(
                 "an operand that no QuantizeLinear rounds first; put a pair of Quantize- and "
                 "DequantizeLinear in front"
             )
-        return found
+        return result
 
     def stored_row(self, value: SSAValue) -> tuple[QuantizedCube, tuple[int, ...]]:
         """Integers, what they mean and their shape, for an engine that reads them from memory."""
@@ -305,9 +305,9 @@ class QuantizedDlaBuilder(DlaBuilder):
 
     def stored_spatial(self, value: SSAValue) -> QuantizedCube:
         """Integers whose rows and columns in memory are those of the model."""
-        found, shape = self.stored_row(value)
-        self.check_spatial(Cube(found.value, shape))
-        return found
+        result, shape = self.stored_row(value)
+        self.check_spatial(Cube(result.value, shape))
+        return result
 
     def quantized(self, value: SSAValue, qparams: QuantizationParameters) -> SSAValue:
         """The real numbers `value` on a grid, made once for each."""
@@ -346,12 +346,12 @@ class QuantizedDlaBuilder(DlaBuilder):
         """Means of stored integers: what the engine gives times a factor for each row and column."""
         scale, largest = np.array([source.qparams.scale]), float(factors.max())
         bias = np.array([-source.qparams.zero_point * source.qparams.scale])
-        found = Affine(lambda: pooled, cube_of(pooled.type), shape, scale * largest, bias, False)
+        result = Affine(lambda: pooled, cube_of(pooled.type), shape, scale * largest, bias, False)
         if np.all(factors == largest):
-            return found
+            return result
         shift = floor(log2(INT8_MAX / largest))
         spread = np.rint(factors * 2.0**shift)
-        return replace(found, scale=scale * 2.0**-shift, is_fine=True, spread=spread)
+        return replace(result, scale=scale * 2.0**-shift, is_fine=True, spread=spread)
 
     def reshaped(self, value: SSAValue, shape: tuple[int, ...]) -> Dequantized | StoredIntegers:
         """The same elements in the same order under another shape."""
@@ -488,4 +488,4 @@ def _along(numbers: Array, axis: int, rank: int) -> Array:
     """Numbers of one axis, spread over a tensor of `rank`; a single one for all."""
     if numbers.size == 1:
         return numbers.reshape(())
-    return numbers.reshape([-1 if place == axis % rank else 1 for place in range(rank)])
+    return numbers.reshape([-1 if index == axis % rank else 1 for index in range(rank)])

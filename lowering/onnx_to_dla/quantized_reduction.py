@@ -43,9 +43,11 @@ def total(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
             f"{list(here)} to {list(shape)}: a sum over channels as well (the PDP adds up rows and columns)"
         )
     pooled, correction = cascade(source.value, PoolMode.AVERAGE, builder, found.rows, found.columns)
-    made = builder.mean(source, pooled, np.full((1, 1), correction), shape).times(np.array([factor * count]))
-    assert made is not None, "a mean has no steps"
-    return made
+    result = builder.mean(source, pooled, np.full((1, 1), correction), shape).times(
+        np.array([factor * count])
+    )
+    assert result is not None, "a mean has no steps"
+    return result
 
 
 @lowers(*EXTREMES)

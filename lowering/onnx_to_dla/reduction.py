@@ -91,13 +91,13 @@ def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, builder: D
     rows = bool(cube.height > 1 and np.all(here == here[:, :1]))
     columns = bool(cube.width > 1 and np.all(here == here[:, :, :1]))
     positions = (1 if rows else cube.height) * (1 if columns else cube.width)
-    found = Reduction(here[:, 0, 0] // positions, rows, columns)
+    result = Reduction(here[:, 0, 0] // positions, rows, columns)
     y = np.zeros(cube.height, np.int64) if rows else np.arange(cube.height)
     x = np.zeros(cube.width, np.int64) if columns else np.arange(cube.width)
     places = y[:, np.newaxis] * (1 if columns else cube.width) + x
-    if np.any(here != found.channels[:, np.newaxis, np.newaxis] * positions + places):
+    if np.any(here != result.channels[:, np.newaxis, np.newaxis] * positions + places):
         builder.refuse(f"a reduction of {list(shape)} to {kept} that mixes channels with rows or columns")
-    return found
+    return result
 
 
 def summing(found: Reduction, cube: CubeShape, dtype: Any) -> Array:

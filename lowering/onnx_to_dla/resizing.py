@@ -70,15 +70,15 @@ def factors(op: AnyResize, cube: CubeShape, builder: DlaBuilder) -> tuple[int, i
         builder.refuse("a factor that is no integer (the engines repeat rows and columns)")
     if after.width % cube.width:
         builder.refuse("a factor that is no integer (the engines repeat rows and columns)")
-    found = after.height // cube.height, after.width // cube.width
-    _check_scales(op, found, builder)
+    result = after.height // cube.height, after.width // cube.width
+    _check_scales(op, result, builder)
     coordinates, rounding = op.coordinate_transformation_mode.data, op.nearest_mode.data
     if op.mode.data == "nearest":
-        if not all(_repeats(factor, coordinates, rounding) for factor in found):
-            builder.refuse(f"{coordinates} with {rounding} at factors {found} is no plain repetition")
+        if not all(_repeats(factor, coordinates, rounding) for factor in result):
+            builder.refuse(f"{coordinates} with {rounding} at factors {result} is no plain repetition")
     elif op.mode.data != "linear":
         builder.refuse(f"mode {op.mode.data} (the engines do nearest and linear); use one of these")
-    return found
+    return result
 
 
 def _check_scales(op: AnyResize, found: tuple[int, int], builder: DlaBuilder) -> None:
@@ -103,7 +103,7 @@ def _repeats(factor: int, coordinates: str, rounding: str) -> bool:
     if coordinates not in ("asymmetric", *HALF_PIXELS):
         return factor == 1
     shift = 0.0 if coordinates == "asymmetric" else 0.5
-    return all(NEAREST[rounding]((place + shift) / factor - shift) == 0 for place in range(factor))
+    return all(NEAREST[rounding]((index + shift) / factor - shift) == 0 for index in range(factor))
 
 
 @dataclass(frozen=True)
@@ -122,17 +122,17 @@ def linear_phases(size: int, factor: int, coordinates: str) -> list[LinearPhase]
     The phases of one dimension: result `factor q + p` lies at `q + c` of the source, between two pixels or on
     one. A single pixel has no neighbours.
     """
-    found: list[LinearPhase] = []
+    result: list[LinearPhase] = []
     half = Fraction(1, 2) if coordinates in HALF_PIXELS else Fraction(0)
-    for place in range(factor):
-        at = (place + half) / factor - half
+    for index in range(factor):
+        at = (index + half) / factor - half
         first = floor(at)
         beyond = at - first
         if size == 1:
-            found.append(LinearPhase(0, (Fraction(1),)))
+            result.append(LinearPhase(0, (Fraction(1),)))
         else:
-            found.append(LinearPhase(first, (1 - beyond, beyond) if beyond else (Fraction(1),)))
-    return found
+            result.append(LinearPhase(first, (1 - beyond, beyond) if beyond else (Fraction(1),)))
+    return result
 
 
 @dataclass(frozen=True)

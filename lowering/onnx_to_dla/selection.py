@@ -24,7 +24,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.ops.math import ExpandOp
 from xonnc.dialects.onnx.types import NONE, static_shape
-from xonnc.formats.nvdla.geometry import LARGEST_POOL, channels_per_atom
+from xonnc.formats.nvdla.geometry import MAX_POOL, channels_per_atom
 from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.convolution import convolution
 from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, cube_shape, lowers
@@ -132,8 +132,8 @@ def pad_13(op: tensor.PadV13Op | tensor.PadV11Op, source: Indices, builder: DlaB
 def _pad(op: Any, axes: Sequence[int], source: Indices, builder: DlaBuilder) -> Selection:
     pads = _integers(op.pads, "pads", builder)
     widths = np.zeros((source.ndim, 2), np.int64)
-    for place, axis in enumerate(axes):
-        widths[axis] = pads[place], pads[place + len(axes)]
+    for index, axis in enumerate(axes):
+        widths[axis] = pads[index], pads[index + len(axes)]
     cuts = tuple(
         slice(max(-before, 0), size - max(-after, 0))
         for (before, after), size in zip(widths.tolist(), source.shape, strict=True)
@@ -270,22 +270,22 @@ class IndexRun:
 
 def _index_runs(places: Indices) -> list[IndexRun]:
     """As few runs as one finds from the left, with steps that the PDP takes."""
-    found: list[IndexRun] = []
+    result: list[IndexRun] = []
     rest = places.tolist()
     while rest:
         step = rest[1] - rest[0] if len(rest) > 1 else 1
         if rest[0] == FILL:
             step = 0
-        elif not 1 <= step <= LARGEST_POOL or rest[1:2] == [FILL]:
+        elif not 1 <= step <= MAX_POOL or rest[1:2] == [FILL]:
             step = 1
         count = 1
         while count < len(rest) and rest[count] == rest[0] + count * step:
             count += 1
         if step > 1 and count == 2:
             step = count = 1
-        found.append(IndexRun(rest[0], count, max(step, 1)))
+        result.append(IndexRun(rest[0], count, max(step, 1)))
         rest = rest[count:]
-    return found
+    return result
 
 
 def _channels(source: SSAValue, places: Indices, pick: Pick, builder: DlaBuilder) -> SSAValue:

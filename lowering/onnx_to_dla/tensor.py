@@ -66,8 +66,8 @@ def side_by_side(sources: Sequence[Cube], axis: int, shape: tuple[int, ...], bui
     steps = [cube_of(value.type).channels // outer for value in values]
     if outer > 1:
         values = [
-            channels_of(value, place * step, (place + 1) * step, builder)
-            for place in range(outer)
+            channels_of(value, index * step, (index + 1) * step, builder)
+            for index in range(outer)
             for value, step in zip(values, steps, strict=True)
         ]
     return builder(DlaConcatOp(values, 1, builder.cube_type(cube)))

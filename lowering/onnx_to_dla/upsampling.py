@@ -21,7 +21,7 @@ from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.formats.nvdla.geometry import LARGEST_DIMENSION
+from xonnc.formats.nvdla.geometry import MAX_DIMENSION
 from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.convolution import batch_of, convolution, tiled
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
@@ -49,16 +49,16 @@ def sub_pixel_phases(size: int, kernel: int, stride: int, pad: int, out: int) ->
     Phase `f` has the taps `r = r0 + s t` with `r0 = (f + pad) mod s`, and `y[s q + f]` is the sum of
     `w[r0 + s t] x[q + c - t]` with `c = (f + pad - r0) / s`.
     """
-    found: list[SubPixelPhase] = []
-    for place in range(stride):
-        first = (place + pad) % stride
+    result: list[SubPixelPhase] = []
+    for index in range(stride):
+        first = (index + pad) % stride
         taps = tuple(reversed(range(first, kernel, stride)))
-        count, shift = max(len(taps), 1), (place + pad - first) // stride
+        count, shift = max(len(taps), 1), (index + pad - first) // stride
         before = count - 1 - shift
         after = ceil(out / stride) + count - 1 - size - before
         begin, end = max(-before, 0), size + min(after, 0)
-        found.append(SubPixelPhase(taps, begin, end - begin, (max(before, 0), max(after, 0))))
-    return found
+        result.append(SubPixelPhase(taps, begin, end - begin, (max(before, 0), max(after, 0))))
+    return result
 
 
 @dataclass(frozen=True)
@@ -185,10 +185,10 @@ def interleave(parts: Sequence[Sequence[SSAValue]], builder: DlaBuilder) -> SSAV
     rows, columns = len(parts), len(parts[0])
     cube = cube_of(parts[0][0].type)
     tall = cube._replace(height=rows * cube.height)
-    sides = [_interleave_rows([row[place] for row in parts], tall, builder) for place in range(columns)]
+    sides = [_interleave_rows([row[index] for row in parts], tall, builder) for index in range(columns)]
     if columns == 1:
         return sides[0]
-    most = max(LARGEST_DIMENSION // cube.width, 1)
+    most = max(MAX_DIMENSION // cube.width, 1)
     flat: list[SSAValue] = []
     for begin in range(0, tall.height, most):
         count = min(most, tall.height - begin)

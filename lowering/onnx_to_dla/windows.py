@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.dialects.onnx.attributes import int_values
-from xonnc.dialects.onnx.windows import WindowOp
+from xonnc.dialects.onnx.window_ops import WindowOp
 from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
 

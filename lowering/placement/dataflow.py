@@ -28,11 +28,11 @@ class Dataflow:
 
     def values_by_node(self) -> Sequence[Sequence[DataflowValue]]:
         """For each node the values that it makes or reads."""
-        found: list[list[DataflowValue]] = [[] for _ in range(self.count)]
+        result: list[list[DataflowValue]] = [[] for _ in range(self.count)]
         for value in self.values:
             for node in {*value.readers, *([] if value.producer is None else [value.producer])}:
-                found[node].append(value)
-        return found
+                result[node].append(value)
+        return result
 
 
 PartitionIndex = Mapping[int, int]

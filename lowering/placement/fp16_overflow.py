@@ -87,7 +87,7 @@ def overflows(nodes: Sequence[Operation]) -> dict[Operation, str]:
     Why halves are not enough for nodes although they hold what becomes of their results: exponentials, and
     what passes their results on.
     """
-    found: dict[Operation, str] = {}
+    result: dict[Operation, str] = {}
     for op in nodes:
         if not isinstance(op, ExpOp) or upper_bound(op.input) <= LARGEST_EXPONENT:
             continue
@@ -98,22 +98,22 @@ def overflows(nodes: Sequence[Operation]) -> dict[Operation, str]:
                 f"{MAX_FP16:g}) goes into a {reader.name.removeprefix('onnx.')}; subtract the maximum "
                 "first, or clip the numbers"
             )
-            found |= dict.fromkeys(between, reason)
-    return found
+            result |= dict.fromkeys(between, reason)
+    return result
 
 
 def _brought_back(op: Operation) -> tuple[set[Operation], Operation | None]:
     """`op` and what passes its results on, and a node behind that makes small numbers of them."""
     seen = {op}
-    waiting = [op]
+    worklist = [op]
     reader: Operation | None = None
-    while waiting:
-        for use in [use for result in waiting.pop().results for use in result.uses]:
+    while worklist:
+        for use in [use for result in worklist.pop().results for use in result.uses]:
             if isinstance(use.operation, BRINGING_BACK):
                 reader = reader or use.operation
             elif isinstance(use.operation, PASSING) and use.operation not in seen:
                 seen.add(use.operation)
-                waiting.append(use.operation)
+                worklist.append(use.operation)
     return seen, reader
 
 

@@ -41,14 +41,14 @@ class FlowNetwork:
         """How many pipes with room away each node is; -1 out of reach."""
         levels = [-1] * len(self._edges)
         levels[source] = 0
-        waiting = deque([source])
-        while waiting:
-            node = waiting.popleft()
+        worklist = deque([source])
+        while worklist:
+            node = worklist.popleft()
             for edge in self._edges[node]:
                 end = self._ends[edge]
                 if self._residual[edge] and levels[end] < 0:
                     levels[end] = levels[node] + 1
-                    waiting.append(end)
+                    worklist.append(end)
         return levels
 
     def _saturate(self, source: int, sink: int, levels: list[int]) -> None:
@@ -82,12 +82,12 @@ class FlowNetwork:
 
     def _reaching(self, sink: int) -> set[int]:
         """Nodes from which there is still room to the sink."""
-        found = {sink}
-        waiting = [sink]
-        while waiting:
-            for edge in self._edges[waiting.pop()]:
+        result = {sink}
+        worklist = [sink]
+        while worklist:
+            for edge in self._edges[worklist.pop()]:
                 start = self._ends[edge]
-                if self._residual[edge ^ 1] and start not in found:
-                    found.add(start)
-                    waiting.append(start)
-        return found
+                if self._residual[edge ^ 1] and start not in result:
+                    result.add(start)
+                    worklist.append(start)
+        return result

@@ -124,27 +124,27 @@ def _with_images(
     if given is None or not partition.is_dla:
         return attributes
     entries = list(attributes)
-    for place, value in enumerate(partition.inputs):
+    for index, value in enumerate(partition.inputs):
         if (
             isinstance(value, BlockArgument)
             and value.index < len(given)
             and IMAGE_ATTRIBUTE in given.data[value.index].data
         ):
             image = given.data[value.index].data[IMAGE_ATTRIBUTE]
-            entries[place] = DictionaryAttr({**entries[place].data, IMAGE_ATTRIBUTE: image})
+            entries[index] = DictionaryAttr({**entries[index].data, IMAGE_ATTRIBUTE: image})
     return ArrayAttr(entries)
 
 
 def _constants_for(values: Sequence[SSAValue], graph: Graph) -> set[Operation]:
     """The ops of constants that `values` need."""
-    found: set[Operation] = set()
-    waiting = [value.owner for value in values]
-    while waiting:
-        op = waiting.pop()
-        if isinstance(op, Operation) and op in graph.constants and op not in found:
-            found.add(op)
-            waiting += [value.owner for value in op.operands]
-    return found
+    result: set[Operation] = set()
+    worklist = [value.owner for value in values]
+    while worklist:
+        op = worklist.pop()
+        if isinstance(op, Operation) and op in graph.constants and op not in result:
+            result.add(op)
+            worklist += [value.owner for value in op.operands]
+    return result
 
 
 def _named(values: Sequence[SSAValue], names: Mapping[SSAValue, str]) -> ArrayAttr[DictionaryAttr]:

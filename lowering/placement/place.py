@@ -224,12 +224,12 @@ def impossible(op: Operation, target: NvdlaTarget) -> str | None:
 
 def _blamed(error: RefusalError, outlined: OutlinedPartition) -> dict[int, str]:
     """The nodes that refusals are about; all of them if one is about none."""
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     pairs = list(zip(error.reasons, error.subjects, strict=True))
     for reason, about in sorted(pairs, key=lambda pair: pair[1] is None):
         for node in outlined.concerned(_concerned(about)) or outlined.nodes.values():
-            found.setdefault(node, reason)
-    return found
+            result.setdefault(node, reason)
+    return result
 
 
 def _boundary(about: object, outlined: OutlinedPartition) -> SSAValue | None:

@@ -149,8 +149,8 @@ class _PartitionedRun:
 
     def _parts(self) -> Iterator[_Segment]:
         nodes = list(self._model.graph.node)
-        ends = [place + 1 for place, node in enumerate(nodes) if node.op_type in LINEAR_OPS]
-        last = {name: place for place, node in enumerate(nodes) for name in node.input}
+        ends = [index + 1 for index, node in enumerate(nodes) if node.op_type in LINEAR_OPS]
+        last = {name: index for index, node in enumerate(nodes) for name in node.input}
         for begin, end in zip([0, *ends], ends, strict=False):
             made = dict.fromkeys(name for node in nodes[begin:end] for name in node.output if name)
             read = dict.fromkeys(name for node in nodes[begin:end] for name in node.input if name)

@@ -187,11 +187,11 @@ def _values(model: onnx.ModelProto) -> set[str]:
 
 
 def _constants(model: onnx.ModelProto) -> dict[str, Array]:
-    found = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
+    result = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
     for node in model.graph.node:
         if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
-            found[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
-    return found
+            result[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+    return result
 
 
 def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
@@ -202,8 +202,8 @@ def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
     makers = {name: node for node in own.graph.node for name in node.output}
     passed: dict[str, str] = {}
     for node in own.graph.node:
-        for place, name in enumerate(node.input):
-            node.input[place] = passed.get(name, name)
+        for index, name in enumerate(node.input):
+            node.input[index] = passed.get(name, name)
         maker = makers.get(node.input[0]) if node.op_type == "DequantizeLinear" else None
         if maker is not None and maker.op_type == "QuantizeLinear" and maker.input[0] not in constants:
             passed[node.output[0]] = maker.input[0]

@@ -10,52 +10,61 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.nvdla.affine import SPARE_BITS, Grid, Reals, Stored, converted, placed
-from oracles.nvdla.rounding import Array, Integers, as_factors, saturated, shifted
+from oracles.nvdla.fixed_point import Array, Integers, factor_operands, rounding_shift, saturate
+from oracles.nvdla.requantization import (
+    GUARD_BITS,
+    Dequantized,
+    QuantizationParameters,
+    StoredIntegers,
+    convert,
+    quantize,
+)
 
 
 @dataclass(frozen=True)
-class Extreme:
+class ElementwiseExtremum:
     """The greatest (or least) of tensors and constants, each rounded first."""
 
-    parts: Sequence[Reals]
+    parts: Sequence[Dequantized]
     constants: Sequence[Array]
-    is_greatest: bool
+    is_maximum: bool
 
-    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+    def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
         """On a grid."""
-        pick = np.maximum if self.is_greatest else np.minimum
-        found, *others = (part.rounded(grid, worst) for part in self.parts)
-        for other in (*others, *(placed(one, grid) for one in self.constants)):
-            found = pick(found, other)
-        return found
+        pick = np.maximum if self.is_maximum else np.minimum
+        result, *others = (part.requantized(qparams, deviations) for part in self.parts)
+        for other in (*others, *(quantize(one, qparams) for one in self.constants)):
+            result = pick(result, other)
+        return result
 
 
 @dataclass(frozen=True)
-class Sloped:
+class ChannelwisePRelu:
     """`x` where positive, else `slope x`, a slope for each channel (axis 1)."""
 
-    source: Stored
+    source: StoredIntegers
     slopes: Array
 
-    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+    def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
         """On a grid: more bits behind the point, then negative numbers are multiplied."""
-        here = self.source.grid
-        finer = (self.source.integers - here.zero) << SPARE_BITS
-        factors, right = as_factors(self.slopes)
-        along = factors.reshape(-1, *(1,) * (finer.ndim - 2))
-        sloped = np.where(finer >= 0, finer, saturated(shifted(finer * along, right), 32))
-        return saturated(converted(sloped, here.scale * 2.0**-SPARE_BITS, grid), 8)
+        here = self.source.qparams
+        finer = (self.source.integers - here.zero_point) << GUARD_BITS
+        factors, right = factor_operands(self.slopes)
+        broadcast_axis = factors.reshape(-1, *(1,) * (finer.ndim - 2))
+        sloped = np.where(finer >= 0, finer, saturate(rounding_shift(finer * broadcast_axis, right), 32))
+        return saturate(convert(sloped, here.scale * 2.0**-GUARD_BITS, qparams), 8)
 
 
 @dataclass(frozen=True)
-class Product:
+class ElementwiseProduct:
     """`a b`."""
 
-    a: Stored
-    b: Stored
+    a: StoredIntegers
+    b: StoredIntegers
 
-    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+    def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
         """On a grid."""
-        products = (self.a.integers - self.a.grid.zero) * (self.b.integers - self.b.grid.zero)
-        return saturated(converted(products, self.a.grid.scale * self.b.grid.scale, grid), 8)
+        products = (self.a.integers - self.a.qparams.zero_point) * (
+            self.b.integers - self.b.qparams.zero_point
+        )
+        return saturate(convert(products, self.a.qparams.scale * self.b.qparams.scale, qparams), 8)

@@ -13,7 +13,7 @@ from math import floor, lcm
 
 import numpy as np
 
-from oracles.nvdla.rounding import Integers
+from oracles.nvdla.fixed_point import Integers
 
 Neighbours = list[tuple[int, Fraction]]
 """Positions of the source, and what each of them counts."""
@@ -21,14 +21,14 @@ Neighbours = list[tuple[int, Fraction]]
 
 def neighbours(size: int, factor: int, coordinates: str) -> list[Neighbours]:
     """Between which pixels each place of a row `factor` times as long lies; edges go on outside."""
-    found: list[Neighbours] = []
-    for place in range(size * factor):
+    result: list[Neighbours] = []
+    for index in range(size * factor):
         half = Fraction(1, 2) if "half_pixel" in coordinates else Fraction(0)
-        at = min(max((place + half) / factor - half, Fraction(0)), Fraction(size - 1))
+        at = min(max((index + half) / factor - half, Fraction(0)), Fraction(size - 1))
         first = floor(at)
         beyond = at - first
-        found.append([(first, 1 - beyond), (min(first + 1, size - 1), beyond)])
-    return found
+        result.append([(first, 1 - beyond), (min(first + 1, size - 1), beyond)])
+    return result
 
 
 def phases(images: Integers, factors: Sequence[int], coordinates: str) -> tuple[list[Integers], int]:

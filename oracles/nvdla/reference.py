@@ -15,34 +15,40 @@ from functools import partial
 import onnx
 from onnx import helper, numpy_helper
 
-from oracles.nvdla import elementwise, layouts, pools, products, quantizing
-from oracles.nvdla.affine import (
-    Affine,
-    Stored,
+from oracles.nvdla import (
+    data_movement,
+    elementwise_operators,
+    linear_operators,
+    pooling_operators,
+    qdq_operators,
 )
-from oracles.nvdla.layouts import reordered
-from oracles.nvdla.moves import MOVES, moved
-from oracles.nvdla.network import (
+from oracles.nvdla.data_movement import move_elements
+from oracles.nvdla.evaluation import (
     Constant,
-    Network,
+    Evaluation,
     Operator,
     Quantized,
-    Unknown,
+    UnsupportedOperator,
 )
-from oracles.nvdla.rounding import Array, Integers
+from oracles.nvdla.fixed_point import Array, Integers
+from oracles.nvdla.onnx_evaluator import MOVE_OPERATORS, evaluate_move
+from oracles.nvdla.requantization import (
+    Affine,
+    StoredIntegers,
+)
 
 OPERATORS: Mapping[str, Operator] = {
-    **elementwise.OPERATORS,
-    **layouts.OPERATORS,
-    **pools.OPERATORS,
-    **products.OPERATORS,
-    **quantizing.OPERATORS,
+    **elementwise_operators.OPERATORS,
+    **data_movement.OPERATORS,
+    **pooling_operators.OPERATORS,
+    **linear_operators.OPERATORS,
+    **qdq_operators.OPERATORS,
 }
 """What the reference computes, by ONNX's name."""
 
 
 @dataclass
-class Reference(Network):
+class Reference(Evaluation):
     """A quantised model, ready to run."""
 
     def run(self, feeds: Mapping[str, Array]) -> list[Integers]:
@@ -51,12 +57,12 @@ class Reference(Network):
         self._inputs = dict(feeds)
         self._values = {one.name: Constant(numpy_helper.to_array(one)) for one in graph.initializer}
         for node in graph.node:
-            if node.op_type in MOVES:
+            if node.op_type in MOVE_OPERATORS:
                 self._move(node)
                 continue
             operator = OPERATORS.get(node.op_type)
             if operator is None:
-                raise Unknown(f"{node.name} ({node.op_type}): the reference has no such operator")
+                raise UnsupportedOperator(f"{node.name} ({node.op_type}): the reference has no such operator")
             attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
             self._node = node
             self._values[node.output[0]] = operator(self, node.input, attributes)
@@ -67,16 +73,16 @@ class Reference(Network):
         constants = {name: self.number(name) for name in node.input[1:] if name}
 
         def result(place: int, images: Integers) -> Integers:
-            return moved(node, opset, images, constants)[place]
+            return evaluate_move(node, opset, images, constants)[place]
 
         for place, name in enumerate(node.output):
-            self._values[name] = reordered(self, node.input, partial(result, place))
+            self._values[name] = move_elements(self, node.input, partial(result, place))
 
     def _stored_output(self, name: str) -> Integers:
         match self._values[name]:
             case Quantized(integers=integers):
                 return integers
-            case Affine(stored=Stored(integers=integers)):
+            case Affine(stored=StoredIntegers(integers=integers)):
                 return integers
             case _:
-                raise Unknown(f"{name}: no QuantizeLinear rounds this output")
+                raise UnsupportedOperator(f"{name}: no QuantizeLinear rounds this output")

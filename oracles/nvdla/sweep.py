@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from oracles.nvdla.recipes import Recipe, image_of, model_of
+from oracles.nvdla.fixed_point import Array
+from oracles.nvdla.random_networks import NetworkRecipe, image_of, model_of
 from oracles.nvdla.reference import Reference
-from oracles.nvdla.rounding import Array
-from oracles.nvdla.windows import Frame
+from oracles.nvdla.window_operators import SlidingWindow
 from xonnc.compiler import InternalCompilerError, compile_model
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.errors import RefusalError, XonncError
@@ -31,10 +31,10 @@ from xonnc.runtime.nvdla.simulator import Output, Simulator
 from xonnc.runtime.reference import Reference as Onnxruntime
 from xonnc.targets import NvdlaTarget, load_target
 
-MOST_STEPS = 1.01
+MAX_DEVIATION = 1.01
 """How far a rounding may be from the exact number of its operands: half a step, and the operands' own."""
 
-MOST_ERROR = 1e-2
+MAX_RELATIVE_ERROR = 1e-2
 """The largest error of FP16 in units of the largest number of the outputs."""
 
 IMAGES = 3
@@ -60,16 +60,16 @@ class PlannedLayers:
 
     target: NvdlaTarget
 
-    def groups_at_once(self, source: Sequence[int], kernels: int, frame: Frame, groups: int) -> int:
+    def groups_at_once(self, source: Sequence[int], kernels: int, window: SlidingWindow, groups: int) -> int:
         """How many groups of a convolution over channels, rows and columns are one layer."""
         shape = CubeShape(source[0], source[1], source[2])
-        window = Window(frame.kernel, frame.strides, frame.dilations, frame.pads)
+        planned = Window(window.kernel, window.strides, window.dilations, window.pads)
         return (
-            1 if groups == 1 else merged_groups(self.target, Precision.INT8, shape, kernels, window, groups)
+            1 if groups == 1 else merged_groups(self.target, Precision.INT8, shape, kernels, planned, groups)
         )
 
 
-def outcome_of(recipe: Recipe, target: str) -> Outcome:
+def outcome_of(recipe: NetworkRecipe, target: str) -> Outcome:
     """What becomes of one recipe on a target."""
     model = model_of(recipe)
     images = [image_of(recipe, index) for index in range(IMAGES)]
@@ -110,9 +110,9 @@ def _against_integers(
         if wrong.any():
             most = int(np.abs(found.astype(np.int64) - expected).max())
             return Outcome("differs", f"{int(wrong.sum())} of {wrong.size} integers, by up to {most}")
-    worst = max(reference.worst, default=0.0)
-    if worst > MOST_STEPS:
-        return Outcome("reference", f"a rounding {worst:.2f} steps from the exact number")
+    deviations = max(reference.deviations, default=0.0)
+    if deviations > MAX_DEVIATION:
+        return Outcome("reference", f"a rounding {deviations:.2f} steps from the exact number")
     return Outcome("agrees")
 
 
@@ -122,21 +122,21 @@ def _against_floats(expected: Sequence[Array], outputs: Sequence[Output]) -> Out
         float(np.abs(output.numbers.reshape(one.shape) - one).max(initial=0.0))
         for one, output in zip(expected, outputs, strict=True)
     )
-    if not error <= MOST_ERROR * largest:
+    if not error <= MAX_RELATIVE_ERROR * largest:
         return Outcome("differs", f"error {error / largest:.2e} of the largest")
     return Outcome("agrees")
 
 
-def reduced(recipe: Recipe, fails: Callable[[Recipe], bool]) -> Recipe:
+def reduced(recipe: NetworkRecipe, fails: Callable[[NetworkRecipe], bool]) -> NetworkRecipe:
     """The smallest recipe found by leaving out layers and halving the image that still fails."""
     while (smaller := next(filter(fails, _smaller(recipe)), None)) is not None:
         recipe = smaller
     return recipe
 
 
-def _smaller(recipe: Recipe) -> Iterator[Recipe]:
-    for place in range(len(recipe.layers)):
-        yield replace(recipe, layers=recipe.layers[:place] + recipe.layers[place + 1 :])
+def _smaller(recipe: NetworkRecipe) -> Iterator[NetworkRecipe]:
+    for index in range(len(recipe.layers)):
+        yield replace(recipe, layers=recipe.layers[:index] + recipe.layers[index + 1 :])
     channels, height, width = recipe.shape
     for shape in (
         (channels // 2, height, width),

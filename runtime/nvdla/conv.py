@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from xonnc.formats.nvdla.constants import ConvMode, PixelFormat, Precision
-from xonnc.formats.nvdla.geometry import LARGEST_CONV_PAD_AFTER, kernel_group
+from xonnc.formats.nvdla.geometry import MAX_CONV_PAD_AFTER, kernel_group
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla import winograd
 from xonnc.runtime.nvdla.array_types import F32, I64, AnyArray
@@ -25,7 +25,7 @@ from xonnc.runtime.nvdla.operation_context import Scope
 from xonnc.runtime.nvdla.weight_store import WeightStore
 
 # Winograd rounds the output up by at most three.
-_LARGEST_PAD_END = LARGEST_CONV_PAD_AFTER + 3
+_LARGEST_PAD_END = MAX_CONV_PAD_AFTER + 3
 _LARGEST_OUTPUT = 1 << 28
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from xonnc.formats.nvdla.constants import ConvMode, PixelFormat, Precision, WeightFormat
 from xonnc.formats.nvdla.geometry import (
-    LARGEST_CONV_STRIDE,
-    LARGEST_DILATION,
-    LARGEST_DIMENSION,
-    LARGEST_KERNEL,
+    MAX_CONV_STRIDE,
+    MAX_DILATION,
+    MAX_DIMENSION,
+    MAX_KERNEL,
     feature_entries_per_slice,
     image_entries_per_slice,
     winograd_entries_per_slice,
@@ -50,10 +50,10 @@ def check(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
 def _check_counts(op: ConvOp, scope: Scope) -> None:
     """The fields that count from 1, and what the hardware allows of them."""
     counts = (
-        ("conv_stride_x", op.conv_stride_x, LARGEST_CONV_STRIDE),
-        ("conv_stride_y", op.conv_stride_y, LARGEST_CONV_STRIDE),
-        ("dilation_x", op.dilation_x, LARGEST_DILATION),
-        ("dilation_y", op.dilation_y, LARGEST_DILATION),
+        ("conv_stride_x", op.conv_stride_x, MAX_CONV_STRIDE),
+        ("conv_stride_y", op.conv_stride_y, MAX_CONV_STRIDE),
+        ("dilation_x", op.dilation_x, MAX_DILATION),
+        ("dilation_y", op.dilation_y, MAX_DILATION),
         ("batch", op.batch, scope.target.batch),
     )
     for name, value, most in counts:
@@ -70,14 +70,14 @@ def _check_sizes(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
         )
     for name, cube in (("src_data", src), ("dst_data", dst)):
         sizes = cube.width, cube.height, cube.channel
-        if min(sizes) < 1 or max(sizes) > LARGEST_DIMENSION:
+        if min(sizes) < 1 or max(sizes) > MAX_DIMENSION:
             raise scope.refuse(
                 f"{name} is {cube.width} x {cube.height} x {cube.channel}; "
-                f"every dimension is 1 to {LARGEST_DIMENSION}"
+                f"every dimension is 1 to {MAX_DIMENSION}"
             )
     for name, value in (("width", op.kernel_width_csc), ("height", op.kernel_height_csc)):
-        if not 1 <= value <= LARGEST_KERNEL:
-            raise scope.refuse(f"kernel_{name}_csc {value}: the core takes 1 to {LARGEST_KERNEL}")
+        if not 1 <= value <= MAX_KERNEL:
+            raise scope.refuse(f"kernel_{name}_csc {value}: the core takes 1 to {MAX_KERNEL}")
 
 
 def _check_channels(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:

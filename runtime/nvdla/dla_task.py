@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.checks.left_over import meeting_poolings
-from xonnc.formats.nvdla.checks.order import Order
-from xonnc.formats.nvdla.left_over import left_over
+from xonnc.formats.nvdla.checks.event_order import EventOrder
+from xonnc.formats.nvdla.checks.pooling_queue import overlapping_poolings
 from xonnc.formats.nvdla.records import (
     BdmaSurface,
     CdpOp,
@@ -25,6 +24,7 @@ from xonnc.formats.nvdla.records import (
 )
 from xonnc.formats.nvdla.scheduling import Scheduler, graph_node
 from xonnc.formats.nvdla.tasks import DlaTask, Operation
+from xonnc.formats.nvdla.unread_input import unread_input
 from xonnc.runtime.nvdla import bdma, cdp, pdp, rubik, sdp
 from xonnc.runtime.nvdla.array_types import F32, I64, AnyArray
 from xonnc.runtime.nvdla.conv import ConvolutionCore
@@ -54,8 +54,8 @@ class PoolingState:
         """Takes in one more pooling; an error if it would hang."""
         if self.spoiled_by:
             raise scope.refuse(f"it hangs behind {self.spoiled_by}; let its source end where its windows do")
-        over = left_over(op, surface)
-        self.spoiled_by = f"{scope.name}, whose windows leave {over} over" if over.spoils_the_next else ""
+        over = unread_input(op, surface)
+        self.spoiled_by = f"{scope.name}, whose windows leave {over} over" if over.breaks_next_pooling else ""
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,13 @@ class TaskRunner:
         (docs/internals/nvdla-hardware.md §9.2).
         """
         poolings = [
-            left_over(operation.op, operation.surface)
+            unread_input(operation.op, operation.surface)
             for operation in self.task.operations
             if isinstance(operation.op, PdpOp) and isinstance(operation.surface, PdpSurface)
         ]
         if not any(any(over) for over in poolings[:-1]):
             return
-        for first, second in meeting_poolings(self.task, Order(self.task)):
+        for first, second in overlapping_poolings(self.task, EventOrder(self.task)):
             raise XonncError(
                 f"{self.task.name} operation {second} (PDP): it hangs behind operation {first}, whose "
                 "windows leave something over; let its source end where its windows do"

@@ -6,15 +6,15 @@ import numpy as np
 
 from xonnc.formats.nvdla.constants import MemoryType, PoolMode, Precision
 from xonnc.formats.nvdla.geometry import (
-    LARGEST_POOL,
-    LARGEST_POOL_PAD,
-    LARGEST_POOL_STRIDE,
+    MAX_POOL,
+    MAX_POOL_PAD,
+    MAX_POOL_STRIDE,
     ceil_div,
     channels_per_atom,
     pdp_line_width,
 )
-from xonnc.formats.nvdla.left_over import hangs_on_the_fly, left_over
 from xonnc.formats.nvdla.records import DataCube, PdpOp, PdpSurface
+from xonnc.formats.nvdla.unread_input import hangs_when_fused, unread_input
 from xonnc.runtime.nvdla.array_types import I64, U16, AnyArray
 from xonnc.runtime.nvdla.element_types import element_type
 from xonnc.runtime.nvdla.fixed_point import sign_extend
@@ -45,8 +45,8 @@ def run(op: PdpOp, surface: PdpSurface, from_sdp: AnyArray | None, scope: Scope)
         pixels = scope.read_pixels(src, layout, element_type(precision), "src_data")
     else:
         pixels = _from_sdp(from_sdp, src, precision, scope)
-    if hangs_on_the_fly(op, surface):
-        over = left_over(op, surface)
+    if hangs_when_fused(op, surface):
+        over = unread_input(op, surface)
         raise scope.refuse(
             f"the windows leave {over} over, of {src.height} rows; on the fly the engine hangs"
         )
@@ -88,14 +88,14 @@ def _pooling(op: PdpOp, surface: PdpSurface, pixels: AnyArray, scope: Scope) -> 
         pad_top=op.pad_top,
         pad_left=op.pad_left,
     )
-    if max(pooling.kernel_height, pooling.kernel_width) > LARGEST_POOL:
+    if max(pooling.kernel_height, pooling.kernel_width) > MAX_POOL:
         raise scope.refuse(
-            f"window {pooling.kernel_width} x {pooling.kernel_height}: the PDP takes up to {LARGEST_POOL}"
+            f"window {pooling.kernel_width} x {pooling.kernel_height}: the PDP takes up to {MAX_POOL}"
         )
-    if max(op.pad_left, op.pad_right, op.pad_top, op.pad_bottom) > LARGEST_POOL_PAD:
-        raise scope.refuse(f"padding beyond {LARGEST_POOL_PAD}: the PDP pads 0 to {LARGEST_POOL_PAD} pixels")
-    if min(op.stride_x, op.stride_y) < 1 or max(op.stride_x, op.stride_y) > LARGEST_POOL_STRIDE:
-        raise scope.refuse(f"strides {op.stride_x} x {op.stride_y}: the PDP takes 1 to {LARGEST_POOL_STRIDE}")
+    if max(op.pad_left, op.pad_right, op.pad_top, op.pad_bottom) > MAX_POOL_PAD:
+        raise scope.refuse(f"padding beyond {MAX_POOL_PAD}: the PDP pads 0 to {MAX_POOL_PAD} pixels")
+    if min(op.stride_x, op.stride_y) < 1 or max(op.stride_x, op.stride_y) > MAX_POOL_STRIDE:
+        raise scope.refuse(f"strides {op.stride_x} x {op.stride_y}: the PDP takes 1 to {MAX_POOL_STRIDE}")
     height, width = pixels.shape[:2]
     most_x = (width + op.pad_left + op.pad_right - pooling.kernel_width) // op.stride_x + 1
     most_y = (height + op.pad_top + op.pad_bottom - pooling.kernel_height) // op.stride_y + 1

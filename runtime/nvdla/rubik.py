@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from xonnc.formats.nvdla.constants import Precision, RubikMode
-from xonnc.formats.nvdla.geometry import LARGEST_CONTRACT_STRIDE, round_up
+from xonnc.formats.nvdla.geometry import MAX_CONTRACT_STRIDE, round_up
 from xonnc.formats.nvdla.records import DataCube, RubikOp, RubikSurface
 from xonnc.runtime.nvdla.array_types import AnyArray
 from xonnc.runtime.nvdla.element_types import element_type
@@ -32,9 +32,9 @@ def _contract(op: RubikOp, surface: RubikSurface, precision: Precision, scope: S
     """`out[c, y * sy + i, x * sx + j] = in[(i * sx + j) * lanes + c, y, x]`."""
     src, dst = surface.src_data, surface.dst_data
     strides = op.stride_x, op.stride_y
-    if min(strides) < 1 or max(strides) > LARGEST_CONTRACT_STRIDE:
+    if min(strides) < 1 or max(strides) > MAX_CONTRACT_STRIDE:
         raise scope.refuse(
-            f"contract strides {op.stride_x} x {op.stride_y}: Rubik takes 1 to {LARGEST_CONTRACT_STRIDE}"
+            f"contract strides {op.stride_x} x {op.stride_y}: Rubik takes 1 to {MAX_CONTRACT_STRIDE}"
         )
     size = precision.bytes
     layout = scope.feature_layout(dst, src.width * op.stride_x, src.height * op.stride_y, dst.channel, size)

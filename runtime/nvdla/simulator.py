@@ -13,7 +13,7 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import MemoryDomain, MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
-from xonnc.formats.nvdla.normalization import normalizations_of
+from xonnc.formats.nvdla.pixel_normalization import normalizations_of
 from xonnc.formats.nvdla.quantization import QuantizationParameters, quantization_of
 from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, decode_tasks
 from xonnc.runtime.nvdla import cpu_emulator

@@ -12,7 +12,7 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import DataCategory, DataType, PixelFormat
 from xonnc.formats.nvdla.loadable import TensorDesc
-from xonnc.formats.nvdla.normalization import Normalization
+from xonnc.formats.nvdla.pixel_normalization import Normalization
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.runtime.nvdla.array_types import I64, U8, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout, atoms

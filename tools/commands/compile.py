@@ -155,9 +155,9 @@ def _for_firmware(args: argparse.Namespace, compilation: Compilation) -> Compila
     """The loadable as the firmware asked for reads it."""
     if args.iface == "0.12":
         return compilation
-    from xonnc.formats.nvdla.older import for_older_firmware
+    from xonnc.formats.nvdla.interface_011 import to_interface_011
 
-    return replace(compilation, loadable=for_older_firmware(compilation.loadable))
+    return replace(compilation, loadable=to_interface_011(compilation.loadable))
 
 
 def _run_package(args: argparse.Namespace, output: Path | None) -> int:

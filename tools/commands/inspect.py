@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from xonnc.formats.nvdla.checks.problem import Problem
     from xonnc.formats.nvdla.loadable import Loadable, TensorDesc
-    from xonnc.formats.nvdla.normalization import Normalization
+    from xonnc.formats.nvdla.pixel_normalization import Normalization
     from xonnc.targets import NvdlaTarget
 
 
@@ -94,7 +94,7 @@ def _tell(name: str, loadable: Loadable, found: Sequence[Problem], target: Nvdla
 
 def _summary(name: str, loadable: Loadable) -> None:
     from xonnc.formats.nvdla.constants import MemoryFlags
-    from xonnc.formats.nvdla.normalization import normalizations_of
+    from xonnc.formats.nvdla.pixel_normalization import normalizations_of
     from xonnc.formats.nvdla.tasks import DlaTask, decode_tasks, interface_layout
 
     engines: Counter[str] = Counter()
@@ -122,10 +122,10 @@ def _summary(name: str, loadable: Loadable) -> None:
 def _lies(tensor: TensorDesc, pixels: Normalization | None) -> str:
     """How a bound tensor lies in memory, and what its pixels stand for."""
     from xonnc.formats.nvdla.constants import PixelFormat
-    from xonnc.formats.nvdla.pixels import PIXELS
+    from xonnc.formats.nvdla.pixels import PIXEL_LAYOUTS
 
     lines = f"lines of {tensor.stride_1} bytes"
-    if tensor.pixel_format not in PIXELS:
+    if tensor.pixel_format not in PIXEL_LAYOUTS:
         return f"a feature cube, {lines}, surfaces of {tensor.stride_2}"
     meaning = ""
     if pixels is not None and not pixels.is_identity:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from xonnc.formats.nvdla.checks.order import Moment, Order
+from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
 from xonnc.formats.nvdla.checks.problem import Problem, Severity
 from xonnc.formats.nvdla.constants import OpType
-from xonnc.formats.nvdla.graph import queues
 from xonnc.formats.nvdla.records import ConvOp
+from xonnc.formats.nvdla.task_graph import queues
 from xonnc.formats.nvdla.tasks import DlaTask
 from xonnc.targets import NvdlaTarget
 
@@ -24,7 +24,7 @@ WARNINGS = {
 }
 
 
-def bank_split_problems(task: DlaTask, order: Order, target: NvdlaTarget) -> Iterator[Problem]:
+def bank_split_problems(task: DlaTask, order: EventOrder, target: NvdlaTarget) -> Iterator[Problem]:
     """A warning for each convolution that may start under one with another split of the buffer."""
     if target.queues_bank_splits:
         return

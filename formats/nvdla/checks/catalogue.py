@@ -10,15 +10,15 @@ from xonnc.formats.nvdla.checks import (
     container,
     conv,
     cubes,
+    data_flow,
+    dependency_graph,
     descriptors,
     emu,
-    fields,
-    flow,
-    graph,
-    left_over,
     memory_engines,
     pdp,
+    pooling_queue,
     races,
+    register_fields,
     sdp,
 )
 
@@ -41,11 +41,11 @@ _GROUPS: tuple[Iterable[Callable[..., Iterator[str]]], ...] = (
     memory_engines.RUBIK_FIELD_RULES,
     memory_engines.RUBIK_RULES,
     memory_engines.BDMA_RULES,
-    (fields.lut_fields, emu.one_operation),
+    (register_fields.lut_fields, emu.one_operation),
     emu.EMU_RULES,
     cubes.CUBE_RULES,
-    graph.GRAPH_RULES,
-    (graph.task_ends,),
+    dependency_graph.GRAPH_RULES,
+    (dependency_graph.task_ends,),
 )
 
 RULES: dict[str, str] = (
@@ -56,10 +56,10 @@ RULES: dict[str, str] = (
     }
     | {"descriptors-decode": "Descriptors are where the network descriptor says."}
     | races.RULES
-    | left_over.RULES
-    | flow.RULES
+    | pooling_queue.RULES
+    | data_flow.RULES
 )
 """What each rule asks, by the name that problems carry."""
 
-WARNINGS: dict[str, str] = left_over.WARNINGS | bank_splits.WARNINGS
+WARNINGS: dict[str, str] = pooling_queue.WARNINGS | bank_splits.WARNINGS
 """What may go wrong at times, on some hardware or in a second run; likewise."""

@@ -11,17 +11,17 @@ from xonnc.formats.nvdla.checks.bank_splits import bank_split_problems
 from xonnc.formats.nvdla.checks.container import container_problems
 from xonnc.formats.nvdla.checks.conv import conv_problems
 from xonnc.formats.nvdla.checks.cubes import CUBE_RULES
+from xonnc.formats.nvdla.checks.data_flow import MemoryContents
+from xonnc.formats.nvdla.checks.dependency_graph import graph_problems
 from xonnc.formats.nvdla.checks.descriptors import descriptor_problems
 from xonnc.formats.nvdla.checks.emu import emu_problems
-from xonnc.formats.nvdla.checks.fields import lut_fields
-from xonnc.formats.nvdla.checks.flow import Flow
-from xonnc.formats.nvdla.checks.graph import graph_problems
-from xonnc.formats.nvdla.checks.left_over import left_over_problems
+from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
 from xonnc.formats.nvdla.checks.memory_engines import bdma_problems, cdp_problems, rubik_problems
-from xonnc.formats.nvdla.checks.order import Moment, Order
 from xonnc.formats.nvdla.checks.pdp import pdp_problems
-from xonnc.formats.nvdla.checks.problem import Problem, Severity, Site, apply
+from xonnc.formats.nvdla.checks.pooling_queue import pooling_queue_problems
+from xonnc.formats.nvdla.checks.problem import OperationContext, Problem, Severity, apply
 from xonnc.formats.nvdla.checks.races import race_problems
+from xonnc.formats.nvdla.checks.register_fields import lut_fields
 from xonnc.formats.nvdla.checks.sdp import sdp_problems
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.reader import read_loadable
@@ -145,13 +145,13 @@ def _engine_problems(task: DlaTask | EmuTask, loadable: Loadable, target: NvdlaT
     for index, lut in enumerate(task.luts):
         yield from apply((lut_fields,), f"{task.name} lut {index}", lut)
     for operation in task.operations:
-        site = Site(loadable, task, operation, target)
+        site = OperationContext(loadable, task, operation, target)
         yield from _operation_problems(site)
         touched = accesses(operation, target)
         yield from apply(CUBE_RULES, site.place, touched, task.addresses, loadable, target)
 
 
-def _operation_problems(site: Site) -> Iterator[Problem]:
+def _operation_problems(site: OperationContext) -> Iterator[Problem]:
     match site.operation.op, site.operation.surface:
         case ConvOp() as op, ConvSurface() as surface:
             return conv_problems(op, surface, site)
@@ -173,9 +173,9 @@ def _memory_problems(
     loadable: Loadable, tasks: list[DlaTask | EmuTask], target: NvdlaTarget
 ) -> list[Problem]:
     """Races within tasks, then what flows through memory from the first task submitted to the last."""
-    flow = Flow(loadable, target)
+    flow = MemoryContents(loadable, target)
     races: list[Problem] = []
-    ordered: list[tuple[DlaTask, Order]] = []
+    ordered: list[tuple[DlaTask, EventOrder]] = []
     for index in (index for submit in loadable.submits for index in submit.task_id):
         task = tasks[index]
         if isinstance(task, EmuTask):
@@ -183,20 +183,22 @@ def _memory_problems(
                 place = f"{task.name} operation {number}"
                 _follow(flow, place, emu_accesses(operation), task, (Moment.READ, Moment.WRITTEN))
         else:
-            ordered.append((task, Order(task)))
+            ordered.append((task, EventOrder(task)))
             races += _dla_memory_problems(flow, *ordered[-1], target)
     found = races or [*flow.problems, *flow.ends()]
     return [*found, *_queue_problems(ordered, target)]
 
 
-def _queue_problems(ordered: list[tuple[DlaTask, Order]], target: NvdlaTarget) -> Iterator[Problem]:
+def _queue_problems(ordered: list[tuple[DlaTask, EventOrder]], target: NvdlaTarget) -> Iterator[Problem]:
     """What operations that run one after another on an engine do to each other."""
-    yield from left_over_problems(ordered)
+    yield from pooling_queue_problems(ordered)
     for task, order in ordered:
         yield from bank_split_problems(task, order, target)
 
 
-def _dla_memory_problems(flow: Flow, task: DlaTask, order: Order, target: NvdlaTarget) -> list[Problem]:
+def _dla_memory_problems(
+    flow: MemoryContents, task: DlaTask, order: EventOrder, target: NvdlaTarget
+) -> list[Problem]:
     touched = {operation.index: accesses(operation, target) for operation in task.operations}
     races = list(race_problems(task, touched, order))
     for index, moment in order.moments():
@@ -206,7 +208,7 @@ def _dla_memory_problems(flow: Flow, task: DlaTask, order: Order, target: NvdlaT
 
 
 def _follow(
-    flow: Flow,
+    flow: MemoryContents,
     place: str,
     touched: Iterable[Access],
     task: DlaTask | EmuTask,

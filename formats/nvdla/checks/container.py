@@ -20,13 +20,13 @@ from xonnc.formats.nvdla.constants import (
 )
 from xonnc.formats.nvdla.geometry import ceil_div
 from xonnc.formats.nvdla.loadable import AddressEntry, Blob, Loadable, MemoryEntry, TaskEntry, TensorDesc
-from xonnc.formats.nvdla.pixels import PIXELS
+from xonnc.formats.nvdla.pixels import PIXEL_LAYOUTS
 from xonnc.formats.nvdla.tasks import layout_of
 from xonnc.targets import NvdlaTarget
 
-MOST_ADDRESSES = 6144
+MAX_ADDRESSES = 6144
 """Addresses that the driver takes with one task (§1.2)."""
-_LARGEST_SIZE = (1 << 32) - 1
+_MAX_UINT32 = (1 << 32) - 1
 ELEMENT_BYTES: dict[int, int] = {
     DataType.FLOAT: 4,
     DataType.HALF: 2,
@@ -149,7 +149,7 @@ def memory_is_allocated(memory: MemoryEntry, loadable: Loadable) -> Iterator[str
 
 def memory_size_fits(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
     """A size is above 0 and fits 32 bits."""
-    yield from outside("size", memory.size, 1, _LARGEST_SIZE)
+    yield from outside("size", memory.size, 1, _MAX_UINT32)
 
 
 def contents_are_complete(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
@@ -206,7 +206,7 @@ def address_is_in_memory(address: AddressEntry, loadable: Loadable) -> Iterator[
         yield f"mem_id {address.mem_id}; there are {len(loadable.memories)} memories"
         return
     size = loadable.memories[address.mem_id].size
-    yield from outside("offset", address.offset, 0, _LARGEST_SIZE)
+    yield from outside("offset", address.offset, 0, _MAX_UINT32)
     if size and address.offset >= size:
         yield f"offset {address.offset}; memory {address.mem_id} has {size} bytes"
 
@@ -245,8 +245,8 @@ def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable, target: NvdlaTa
         yield f"data_type {tensor.data_type}; it is 1 to {max(ELEMENT_BYTES)}"
         return
     yield from outside("stride_0", tensor.stride_0, element, element)
-    if tensor.pixel_format in PIXELS:
-        line = tensor.w * PIXELS[tensor.pixel_format].plane_bytes[0]
+    if tensor.pixel_format in PIXEL_LAYOUTS:
+        line = tensor.w * PIXEL_LAYOUTS[tensor.pixel_format].plane_bytes[0]
         if tensor.stride_1 < line:
             yield f"stride_1 {tensor.stride_1}; a line of {tensor.w} pixels has {line} bytes"
         elif tensor.offset + tensor.n * tensor.h * tensor.stride_1 > tensor.size:
@@ -256,7 +256,7 @@ def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable, target: NvdlaTa
     if tensor.pixel_format not in FEATURES:
         yield f"pixel_format {tensor.pixel_format}; it is 0 to {PixelFormat.FEATURE_X8}"
         return
-    yield from outside("stride_1", tensor.stride_1, tensor.w * element, _LARGEST_SIZE)
+    yield from outside("stride_1", tensor.stride_1, tensor.w * element, _MAX_UINT32)
     if tensor.stride_2 < tensor.h * tensor.stride_1:
         yield f"stride_2 {tensor.stride_2}; {tensor.h} lines of {tensor.stride_1} bytes take more"
     # Lines too short for atoms hold the elements of one channel: what the Rubik engine splits into.
@@ -299,7 +299,7 @@ def task_goes_to_a_processor(task: TaskEntry, loadable: Loadable) -> Iterator[st
 
 def task_addresses_exist(task: TaskEntry, loadable: Loadable) -> Iterator[str]:
     """The address list names addresses that exist; element 0 is the network descriptor; 6144 are taken."""
-    yield from outside("addresses", len(task.address_list), 1, MOST_ADDRESSES)
+    yield from outside("addresses", len(task.address_list), 1, MAX_ADDRESSES)
     for index in sorted(set(task.address_list)):
         if index >= len(loadable.addresses):
             yield f"address {index}; there are {len(loadable.addresses)}"

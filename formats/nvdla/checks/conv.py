@@ -10,12 +10,12 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
-from xonnc.formats.nvdla.checks.fields import illegal_values, missing_feature, missing_precision
-from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
+from xonnc.formats.nvdla.checks.problem import OperationContext, Problem, apply, outside
+from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.constants import ConvMode, MemoryType, PixelFormat, Precision, WeightFormat
-from xonnc.formats.nvdla.graph import queues
-from xonnc.formats.nvdla.pixels import FLOAT_PIXELS, PIXELS
+from xonnc.formats.nvdla.pixels import FLOAT_PIXELS, PIXEL_LAYOUTS
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface, DataCube
+from xonnc.formats.nvdla.task_graph import queues
 from xonnc.formats.nvdla.tasks import Address, static_bytes
 from xonnc.targets import NvdlaTarget
 
@@ -28,7 +28,7 @@ class Conv(NamedTuple):
 
     op: ConvOp
     surface: ConvSurface
-    site: Site
+    site: OperationContext
     precision: Precision
 
     @property
@@ -62,7 +62,7 @@ class Conv(NamedTuple):
         return geometry.weight_bytes(self.target, kernels, self.op.bytes_per_kernel)
 
 
-def conv_problems(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[Problem]:
+def conv_problems(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[Problem]:
     """What is wrong with one convolution; rules that relate fields need these to be legal."""
     problems = list(apply(FIELD_RULES, site.place, op, surface, site))
     yield from problems
@@ -71,7 +71,7 @@ def conv_problems(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[Prob
         yield from apply(CONV_RULES, site.place, Conv(op, surface, site, precision))
 
 
-def conv_fields(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[str]:
+def conv_fields(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
     """Fields are within their registers and name what exists; counts begin at 1."""
     yield from illegal_values(op)
     yield from illegal_values(op.in_cvt, "in_cvt.")
@@ -81,7 +81,7 @@ def conv_fields(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[str]:
     yield from outside("batch", op.batch, 1, site.target.batch)
 
 
-def conv_memory_types(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[str]:
+def conv_memory_types(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
     """The input and the weights are in DRAM; the result goes to the SDP on the fly."""
     cubes = {"src_data": surface.src_data, "weight_data": surface.weight_data}
     if op.weight_format == WeightFormat.COMPRESSED:
@@ -92,7 +92,7 @@ def conv_memory_types(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[
     yield from outside("dst_data.address", surface.dst_data.address, -1, -1)
 
 
-def conv_features(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[str]:
+def conv_features(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
     """The target has the precision, winograd and compressed weights where they are asked for."""
     target = site.target
     yield from missing_precision("in_precision", op.in_precision, target)
@@ -102,13 +102,13 @@ def conv_features(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[str]
         yield from missing_feature("weight_format 1 (COMPRESSED)", "weight_compression", target)
 
 
-def one_conv_precision(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[str]:
+def one_conv_precision(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
     """`in_precision` and `out_precision` are the same: the firmware programs both from the second."""
     if op.in_precision != op.out_precision:
         yield f"out_precision {op.out_precision}; it is in_precision {op.in_precision}"
 
 
-def only_clips(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[str]:
+def only_clips(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
     """The output converter has scale 1 and offset 0: only its truncation exists."""
     yield from outside("out_cvt.scale", op.out_cvt.scale, 1, 1)
     yield from outside("out_cvt.offset", op.out_cvt.offset, 0, 0)
@@ -138,7 +138,7 @@ def channels_agree(conv: Conv) -> Iterator[str]:
     """Input and kernel have the channels of the source, of the pixel format, or winograd's padded ones."""
     op, channels = conv.op, conv.surface.src_data.channel
     if conv.is_image:
-        delivered = PIXELS[op.data_format].channels
+        delivered = PIXEL_LAYOUTS[op.data_format].channels
         yield from outside("src_data.channel", channels, delivered, delivered)
         yield from outside("input_channel_csc", op.input_channel_csc, channels, channels)
         if op.kernel_channel_csc % channels:
@@ -169,11 +169,11 @@ def image_lines_are_aligned(conv: Conv) -> Iterator[str]:
     if not conv.is_image:
         return
     strides = {"src_data.line_stride": conv.surface.src_data.line_stride}
-    if len(PIXELS[conv.op.data_format].plane_bytes) > 1:
+    if len(PIXEL_LAYOUTS[conv.op.data_format].plane_bytes) > 1:
         strides["in_line_uv_stride"] = conv.surface.in_line_uv_stride
     for field, stride in strides.items():
-        if stride % geometry.IMAGE_LINE:
-            yield f"{field} {stride}; lines of pixels are multiples of {geometry.IMAGE_LINE} bytes apart"
+        if stride % (alignment := geometry.IMAGE_LINE_ALIGNMENT):
+            yield f"{field} {stride}; lines of pixels are multiples of {alignment} bytes apart"
 
 
 def post_extension_fits(conv: Conv) -> Iterator[str]:

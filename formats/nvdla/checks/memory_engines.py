@@ -9,23 +9,23 @@ from collections.abc import Iterator
 
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
-from xonnc.formats.nvdla.checks.fields import illegal_values, missing_feature, missing_precision
-from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
+from xonnc.formats.nvdla.checks.problem import OperationContext, Problem, apply, outside
+from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.constants import MemoryType, RubikMode
 from xonnc.formats.nvdla.records import BdmaOp, BdmaSurface, CdpOp, CdpSurface, RubikOp, RubikSurface
 from xonnc.targets import limits
 
-MOST_TRANSFERS = 20
+MAX_TRANSFERS = 20
 _BDMA_UNIT = 32
-_LARGEST_REPEAT = 8192
+_MAX_REPEAT = 8192
 
 
-def cdp_problems(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[Problem]:
+def cdp_problems(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[Problem]:
     """What is wrong with one normalisation."""
     yield from apply(CDP_RULES, site.place, op, surface, site)
 
 
-def cdp_fields(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
+def cdp_fields(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[str]:
     """Fields are within their registers; the window is 3, 5, 7 or 9 channels."""
     yield from illegal_values(op)
     yield from illegal_values(op.in_cvt, "in_cvt.")
@@ -35,7 +35,7 @@ def cdp_fields(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
         yield f"local_size {op.local_size}; it is 3, 5, 7 or 9"
 
 
-def cdp_in_memory(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
+def cdp_in_memory(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[str]:
     """Source and result are in DRAM and have the same sizes."""
     yield from _in_memory(surface)
     src, dst = surface.src_data, surface.dst_data
@@ -44,14 +44,14 @@ def cdp_in_memory(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
         yield from outside(f"dst_data.{field}", getattr(dst, field), size, size)
 
 
-def cdp_precision(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
+def cdp_precision(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[str]:
     """`in_precision` and `out_precision` are the same, and one that the target has."""
     yield from missing_precision("in_precision", op.in_precision, site.target)
     if op.in_precision != op.out_precision:
         yield f"out_precision {op.out_precision}; it is in_precision {op.in_precision}"
 
 
-def cdp_table(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
+def cdp_table(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[str]:
     """`lut_index` names a table of the task; without one whatever is loaded would be used."""
     tables = len(site.task.luts)
     if not 0 <= op.lut_index < tables:
@@ -66,7 +66,7 @@ def _in_memory(surface: CdpSurface | RubikSurface) -> Iterator[str]:
         yield from outside(f"{field}.type", cube.type, MemoryType.MC, MemoryType.MC)
 
 
-def rubik_problems(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[Problem]:
+def rubik_problems(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[Problem]:
     """What is wrong with one reshaping."""
     problems = list(apply(RUBIK_FIELD_RULES, site.place, op, surface, site))
     yield from problems
@@ -74,7 +74,7 @@ def rubik_problems(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[P
         yield from apply(RUBIK_RULES, site.place, op, surface, site)
 
 
-def rubik_fields(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str]:
+def rubik_fields(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[str]:
     """Fields are within their registers; strides are 1 to 32 when contracting."""
     yield from illegal_values(op)
     yield from illegal_values(surface.src_data, "src_data.")
@@ -84,7 +84,7 @@ def rubik_fields(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str
         yield from outside("stride_y", op.stride_y, *limits.CONTRACT_STRIDE.range)
 
 
-def rubik_exists(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str]:
+def rubik_exists(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[str]:
     """The target has the engine and the precision; source and result are in DRAM."""
     yield from missing_feature("op_type 5 (RUBIK)", "rubik", site.target)
     yield from missing_precision("precision", op.precision, site.target)
@@ -94,7 +94,7 @@ def rubik_exists(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str
 RUBIK_FIELD_RULES = (rubik_fields, rubik_exists)
 
 
-def rubik_sizes(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str]:
+def rubik_sizes(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[str]:
     """Split and merge keep sizes; a contraction spreads groups of padded channels over pixels (§4.6)."""
     src, dst = surface.src_data, surface.dst_data
     precision = precision_of(op.precision)
@@ -112,7 +112,7 @@ def rubik_sizes(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str]
     yield from outside("dst_data.channel", dst.channel, channels, channels)
 
 
-def rubik_planes(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str]:
+def rubik_planes(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[str]:
     """The planar side of a split or merge says how far apart its planes are."""
     if op.mode == RubikMode.SPLIT and not surface.dst_data.plane_stride:
         yield "dst_data.plane_stride 0; a split writes a plane for every channel"
@@ -123,29 +123,29 @@ def rubik_planes(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str
 RUBIK_RULES = (rubik_sizes, rubik_planes)
 
 
-def bdma_problems(op: BdmaOp, surface: BdmaSurface, site: Site) -> Iterator[Problem]:
+def bdma_problems(op: BdmaOp, surface: BdmaSurface, site: OperationContext) -> Iterator[Problem]:
     """What is wrong with one operation of the bridge."""
     yield from apply(BDMA_RULES, site.place, op, surface, site)
 
 
-def bdma_exists(op: BdmaOp, surface: BdmaSurface, site: Site) -> Iterator[str]:
+def bdma_exists(op: BdmaOp, surface: BdmaSurface, site: OperationContext) -> Iterator[str]:
     """The target has the engine; both ends are in DRAM."""
     yield from missing_feature("op_type 0 (BDMA)", "bdma", site.target)
     yield from outside("source_type", surface.source_type, MemoryType.MC, MemoryType.MC)
     yield from outside("destination_type", surface.destination_type, MemoryType.MC, MemoryType.MC)
 
 
-def bdma_transfers(op: BdmaOp, surface: BdmaSurface, site: Site) -> Iterator[str]:
+def bdma_transfers(op: BdmaOp, surface: BdmaSurface, site: OperationContext) -> Iterator[str]:
     """There are up to 20 transfers of lines of whole 32 bytes, repeated 1 to 8192 times."""
-    yield from outside("num_transfers", surface.num_transfers, 0, MOST_TRANSFERS)
+    yield from outside("num_transfers", surface.num_transfers, 0, MAX_TRANSFERS)
     if op.num_transfers != surface.num_transfers:
         yield f"num_transfers {op.num_transfers}; the surface has {surface.num_transfers}"
     for index, transfer in enumerate(surface.transfers[: surface.num_transfers]):
         where = f"transfers[{index}]"
         if transfer.line_size % _BDMA_UNIT or not transfer.line_size:
             yield f"{where}.line_size {transfer.line_size}; it is a multiple of {_BDMA_UNIT} above 0"
-        yield from outside(f"{where}.line_repeat", transfer.line_repeat, 1, _LARGEST_REPEAT)
-        yield from outside(f"{where}.surface_repeat", transfer.surface_repeat, 1, _LARGEST_REPEAT)
+        yield from outside(f"{where}.line_repeat", transfer.line_repeat, 1, _MAX_REPEAT)
+        yield from outside(f"{where}.surface_repeat", transfer.surface_repeat, 1, _MAX_REPEAT)
 
 
 BDMA_RULES = (bdma_exists, bdma_transfers)

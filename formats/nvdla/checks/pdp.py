@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
-from xonnc.formats.nvdla.checks.fields import illegal_values, missing_precision
-from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
+from xonnc.formats.nvdla.checks.problem import OperationContext, Problem, apply, outside
+from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_precision
 from xonnc.formats.nvdla.constants import MemoryType, Precision
-from xonnc.formats.nvdla.graph import parent_of
-from xonnc.formats.nvdla.left_over import hangs_on_the_fly, left_over
 from xonnc.formats.nvdla.records import PdpOp, PdpSurface, SdpOp, SdpSurface
+from xonnc.formats.nvdla.task_graph import parent_of
+from xonnc.formats.nvdla.unread_input import hangs_when_fused, unread_input
 
 _PAD_VALUE = 1 << 18
 """Pad values are 19-bit signed (§2.4)."""
@@ -31,7 +31,7 @@ class Pdp(NamedTuple):
 
     op: PdpOp
     surface: PdpSurface
-    site: Site
+    site: OperationContext
     precision: Precision
 
     @property
@@ -40,7 +40,7 @@ class Pdp(NamedTuple):
         return self.op.pool_height + 1, self.op.pool_width + 1
 
 
-def pdp_problems(op: PdpOp, surface: PdpSurface, site: Site) -> Iterator[Problem]:
+def pdp_problems(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[Problem]:
     """What is wrong with one pooling; rules that relate fields need these to be legal."""
     problems = list(apply(FIELD_RULES, site.place, op, surface, site))
     yield from problems
@@ -49,7 +49,7 @@ def pdp_problems(op: PdpOp, surface: PdpSurface, site: Site) -> Iterator[Problem
         yield from apply(PDP_RULES, site.place, Pdp(op, surface, site, precision))
 
 
-def pdp_fields(op: PdpOp, surface: PdpSurface, site: Site) -> Iterator[str]:
+def pdp_fields(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[str]:
     """Fields are within their registers; pad values take 19 bits and are 0 in FP16."""
     yield from illegal_values(op)
     yield from illegal_values(surface.src_data, "src_data.")
@@ -60,7 +60,7 @@ def pdp_fields(op: PdpOp, surface: PdpSurface, site: Site) -> Iterator[str]:
         yield from outside(f"padding_value[{index}]", value, smallest, largest)
 
 
-def pdp_memory_types(op: PdpOp, surface: PdpSurface, site: Site) -> Iterator[str]:
+def pdp_memory_types(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[str]:
     """The source is in DRAM or comes from the SDP on the fly; the result goes to DRAM."""
     src = surface.src_data
     if src.type not in (MemoryType.MC, MemoryType.HW):
@@ -70,7 +70,7 @@ def pdp_memory_types(op: PdpOp, surface: PdpSurface, site: Site) -> Iterator[str
     yield from outside("dst_data.type", surface.dst_data.type, MemoryType.MC, MemoryType.MC)
 
 
-def pdp_precision(op: PdpOp, surface: PdpSurface, site: Site) -> Iterator[str]:
+def pdp_precision(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[str]:
     """The target has the precision."""
     yield from missing_precision("precision", op.precision, site.target)
 
@@ -177,8 +177,8 @@ def no_rows_over_on_the_fly(pdp: Pdp) -> Iterator[str]:
     On the fly the last windows end with the last row: rows left over behind them make the engine hang or
     write wrong bytes (§9.2).
     """
-    if hangs_on_the_fly(pdp.op, pdp.surface):
-        over, height = left_over(pdp.op, pdp.surface).rows, pdp.surface.src_data.height
+    if hangs_when_fused(pdp.op, pdp.surface):
+        over, height = unread_input(pdp.op, pdp.surface).rows, pdp.surface.src_data.height
         yield f"src_data.height {height}; the windows end at {height - over} and what is over makes it hang"
 
 

@@ -35,7 +35,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Site:
+class OperationContext:
     """One operation and what is around it."""
 
     loadable: Loadable

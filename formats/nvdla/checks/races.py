@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xonnc.formats.nvdla.accesses import Access
-from xonnc.formats.nvdla.checks.order import Moment, Order
+from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
 from xonnc.formats.nvdla.checks.problem import Problem
 from xonnc.formats.nvdla.constants import OpType
-from xonnc.formats.nvdla.regions import Bytes, Region
+from xonnc.formats.nvdla.regions import ByteSet, Region
 from xonnc.formats.nvdla.tasks import DlaTask
 
 RULES = {
@@ -22,7 +22,7 @@ RULES = {
 
 
 @dataclass(frozen=True)
-class Touch:
+class ResolvedAccess:
     """One access of an operation, in memory."""
 
     operation: int
@@ -30,23 +30,25 @@ class Touch:
     region: Region
 
 
-def race_problems(task: DlaTask, touched: Mapping[int, Sequence[Access]], order: Order) -> Iterator[Problem]:
+def race_problems(
+    task: DlaTask, touched: Mapping[int, Sequence[Access]], order: EventOrder
+) -> Iterator[Problem]:
     """Pairs of accesses to the same bytes, one of them a write, that no chain of events puts in order."""
-    by_memory: dict[int, list[Touch]] = {}
+    by_memory: dict[int, list[ResolvedAccess]] = {}
     for index, found in touched.items():
         for access in found:
             region = access.region(task.addresses)
             if region is not None:
-                by_memory.setdefault(region.memory, []).append(Touch(index, access, region))
+                by_memory.setdefault(region.memory, []).append(ResolvedAccess(index, access, region))
     for touches in by_memory.values():
         for first, second in _meeting(touches):
             yield from _race(task, first, second, order)
 
 
-def _meeting(touches: list[Touch]) -> Iterator[tuple[Touch, Touch]]:
+def _meeting(touches: list[ResolvedAccess]) -> Iterator[tuple[ResolvedAccess, ResolvedAccess]]:
     """Pairs, one of them a write, whose outermost bytes overlap."""
     touches.sort(key=lambda touch: touch.region.begin)
-    open_touches: list[Touch] = []
+    open_touches: list[ResolvedAccess] = []
     for touch in touches:
         open_touches = [other for other in open_touches if other.region.end > touch.region.begin]
         for other in open_touches:
@@ -55,7 +57,9 @@ def _meeting(touches: list[Touch]) -> Iterator[tuple[Touch, Touch]]:
         open_touches.append(touch)
 
 
-def _race(task: DlaTask, first: Touch, second: Touch, order: Order) -> Iterator[Problem]:
+def _race(
+    task: DlaTask, first: ResolvedAccess, second: ResolvedAccess, order: EventOrder
+) -> Iterator[Problem]:
     if first.operation == second.operation:
         if not _may_be_in_place(task, first, second) and _overlap(first, second):
             yield _problem(task, first, second, "in-place", "reads what it writes itself")
@@ -75,7 +79,7 @@ def _race(task: DlaTask, first: Touch, second: Touch, order: Order) -> Iterator[
     )
 
 
-def _problem(task: DlaTask, touch: Touch, other: Touch, rule: str, reason: str) -> Problem:
+def _problem(task: DlaTask, touch: ResolvedAccess, other: ResolvedAccess, rule: str, reason: str) -> Problem:
     operation = task.operations[touch.operation]
     begin = max(touch.region.begin, other.region.begin)
     place = f"{task.name} operation {operation.index} ({operation.engine.name})"
@@ -84,14 +88,14 @@ def _problem(task: DlaTask, touch: Touch, other: Touch, rule: str, reason: str) 
     )
 
 
-def _follows(first: Touch, second: Touch, order: Order) -> bool:
+def _follows(first: ResolvedAccess, second: ResolvedAccess, order: EventOrder) -> bool:
     """Whether `first` is over before `second` begins."""
     done = Moment.WRITTEN if first.access.writes else Moment.READ
     begun = Moment.WRITES if second.access.writes else Moment.STARTS
     return order.precedes(first.operation, done, second.operation, begun)
 
 
-def _may_be_in_place(task: DlaTask, first: Touch, second: Touch) -> bool:
+def _may_be_in_place(task: DlaTask, first: ResolvedAccess, second: ResolvedAccess) -> bool:
     """The SDP works element by element: it may write each where it has read it."""
     in_place = task.operations[first.operation].engine is OpType.SDP and (
         first.region.packed() == second.region.packed()
@@ -99,5 +103,5 @@ def _may_be_in_place(task: DlaTask, first: Touch, second: Touch) -> bool:
     return first.access.writes == second.access.writes or in_place
 
 
-def _overlap(first: Touch, second: Touch) -> bool:
-    return bool(Bytes.of(first.region) & Bytes.of(second.region))
+def _overlap(first: ResolvedAccess, second: ResolvedAccess) -> bool:
+    return bool(ByteSet.of(first.region) & ByteSet.of(second.region))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from xonnc.formats.nvdla.accesses import operand_bytes, precision_of, sdp_stages
-from xonnc.formats.nvdla.checks.fields import illegal_values, missing_feature, missing_precision
-from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
+from xonnc.formats.nvdla.checks.problem import OperationContext, Problem, apply, outside
+from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.constants import (
     Activation,
     AluType,
@@ -17,8 +17,8 @@ from xonnc.formats.nvdla.constants import (
     SdpMode,
     SdpOpType,
 )
-from xonnc.formats.nvdla.graph import fetches, parent_of, reads_on_the_fly
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface, SdpOp, SdpSubOp, SdpSurface
+from xonnc.formats.nvdla.task_graph import fetches, parent_of, reads_on_the_fly
 from xonnc.targets import NvdlaTarget
 
 _INT8, _INT16, _FP16 = Precision.INT8, Precision.INT16, Precision.FP16
@@ -48,7 +48,7 @@ class Sdp(NamedTuple):
 
     op: SdpOp
     surface: SdpSurface
-    site: Site
+    site: OperationContext
     source: Precision
 
     @property
@@ -63,7 +63,7 @@ class Sdp(NamedTuple):
                 yield field.replace("_data", "_op"), stage
 
 
-def sdp_problems(op: SdpOp, surface: SdpSurface, site: Site) -> Iterator[Problem]:
+def sdp_problems(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[Problem]:
     """What is wrong with one SDP operation; rules that relate fields need these to be legal."""
     problems = list(apply(FIELD_RULES, site.place, op, surface, site))
     yield from problems
@@ -72,7 +72,7 @@ def sdp_problems(op: SdpOp, surface: SdpSurface, site: Site) -> Iterator[Problem
         yield from apply(SDP_RULES, site.place, Sdp(op, surface, site, source))
 
 
-def sdp_fields(op: SdpOp, surface: SdpSurface, site: Site) -> Iterator[str]:
+def sdp_fields(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[str]:
     """Fields are within their registers and name what exists; sizes are those of `src_data` (§2.4)."""
     yield from illegal_values(op)
     yield from illegal_values(op.out_cvt, "out_cvt.")
@@ -86,7 +86,7 @@ def sdp_fields(op: SdpOp, surface: SdpSurface, site: Site) -> Iterator[str]:
             yield from illegal_values(stage.mul_cvt, where + "mul_cvt.")
 
 
-def sdp_memory_types(op: SdpOp, surface: SdpSurface, site: Site) -> Iterator[str]:
+def sdp_memory_types(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[str]:
     """Source and result are in DRAM or on the fly, operands in DRAM; what is on the fly has no address."""
     for field, cube in (("src_data", surface.src_data), ("dst_data", surface.dst_data)):
         if cube.type not in (MemoryType.MC, MemoryType.HW):
@@ -98,7 +98,7 @@ def sdp_memory_types(op: SdpOp, surface: SdpSurface, site: Site) -> Iterator[str
             yield from outside(f"{field}.type", cube.type, MemoryType.MC, MemoryType.MC)
 
 
-def sdp_features(op: SdpOp, surface: SdpSurface, site: Site) -> Iterator[str]:
+def sdp_features(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[str]:
     """The target has the precisions, and the third stage if it works."""
     yield from missing_precision("src_precision", op.src_precision, site.target)
     yield from missing_precision("dst_precision", op.dst_precision, site.target)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from oracles.nvdla import sweep
-from oracles.nvdla.recipes import LAYERS, Layer, Recipe, model_of, random_recipe
+from oracles.nvdla.random_networks import LAYERS, NetworkRecipe, RecipeLayer, model_of, random_recipe
 from oracles.nvdla.sweep import outcome_of, reduced
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 
@@ -33,25 +33,39 @@ def test_random_networks(seed: int, target: str, is_integer: bool):
 
 @pytest.mark.parametrize("kind", LAYERS)
 def test_every_kind_of_layer(kind: str):
-    outcome = outcome_of(Recipe(5, (16, 9, 8), (Layer(kind, 11), Layer("conv", 3)), True), "nv_small")
+    outcome = outcome_of(
+        NetworkRecipe(5, (16, 9, 8), (RecipeLayer(kind, 11), RecipeLayer("conv", 3)), True), "nv_small"
+    )
     assert outcome.kind == "agrees", outcome
 
 
 FOUND = (
     (
         "nv_small",
-        Recipe(
-            1, (4, 1, 1), (Layer("concat", 820449), Layer("residual", 1012508), Layer("scale", 453330)), True
+        NetworkRecipe(
+            1,
+            (4, 1, 1),
+            (RecipeLayer("concat", 820449), RecipeLayer("residual", 1012508), RecipeLayer("scale", 453330)),
+            True,
         ),
     ),
-    ("nv_small", Recipe(98, (8, 7, 2), (Layer("transposed", 90965), Layer("concat", 48037)), True)),
-    ("nv_small", Recipe(3, (1, 1, 1), (Layer("nearest", 610441),), True)),
-    ("nv_small", Recipe(5, (1, 1, 1), (Layer("transposed", 56550),), True)),
-    ("nv_full", Recipe(5, (40, 1, 1), (Layer("transposed", 56550), Layer("nearest", 3)), False)),
+    (
+        "nv_small",
+        NetworkRecipe(98, (8, 7, 2), (RecipeLayer("transposed", 90965), RecipeLayer("concat", 48037)), True),
+    ),
+    ("nv_small", NetworkRecipe(3, (1, 1, 1), (RecipeLayer("nearest", 610441),), True)),
+    ("nv_small", NetworkRecipe(5, (1, 1, 1), (RecipeLayer("transposed", 56550),), True)),
     (
         "nv_full",
-        Recipe(
-            2, (1, 1, 1), (Layer("gemm", 69260), Layer("residual", 89858), Layer("depthwise", 273052)), False
+        NetworkRecipe(5, (40, 1, 1), (RecipeLayer("transposed", 56550), RecipeLayer("nearest", 3)), False),
+    ),
+    (
+        "nv_full",
+        NetworkRecipe(
+            2,
+            (1, 1, 1),
+            (RecipeLayer("gemm", 69260), RecipeLayer("residual", 89858), RecipeLayer("depthwise", 273052)),
+            False,
         ),
     ),
 )
@@ -62,7 +76,7 @@ the one before still waits; larger images of a single position, which engines wr
 
 
 @pytest.mark.parametrize(("target", "recipe"), FOUND)
-def test_what_was_found(target: str, recipe: Recipe):
+def test_what_was_found(target: str, recipe: NetworkRecipe):
     assert outcome_of(recipe, target).kind == "agrees"
 
 
@@ -81,7 +95,7 @@ def test_a_single_wrong_integer_is_found(monkeypatch: pytest.MonkeyPatch):
         return [replace(output, tensor=tensor)]
 
     monkeypatch.setattr(sweep.Simulator, "run", spoiled)
-    recipe = Recipe(3, (5, 7, 3), (Layer("conv", 7),), True)
+    recipe = NetworkRecipe(3, (5, 7, 3), (RecipeLayer("conv", 7),), True)
     outcome = outcome_of(recipe, "nv_small")
     assert outcome.kind == "differs"
     assert outcome.detail.startswith("1 of ")
@@ -89,11 +103,12 @@ def test_a_single_wrong_integer_is_found(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_recipes_are_cut_down():
-    layers = tuple(Layer(kind, 5) for kind in ("conv", "pool", "residual", "scale"))
+    layers = tuple(RecipeLayer(kind, 5) for kind in ("conv", "pool", "residual", "scale"))
     found = reduced(
-        Recipe(0, (17, 9, 8), layers, True), lambda one: any(each.kind == "residual" for each in one.layers)
+        NetworkRecipe(0, (17, 9, 8), layers, True),
+        lambda one: any(each.kind == "residual" for each in one.layers),
     )
-    assert found == Recipe(0, (1, 1, 1), (Layer("residual", 5),), True)
+    assert found == NetworkRecipe(0, (1, 1, 1), (RecipeLayer("residual", 5),), True)
 
 
 def test_a_recipe_is_always_the_same_model():

@@ -15,7 +15,7 @@ from xonnc.formats.nvdla.accesses import Access, accesses, emu_accesses
 from xonnc.formats.nvdla.constants import MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.reader import read_loadable
-from xonnc.formats.nvdla.regions import Bytes
+from xonnc.formats.nvdla.regions import ByteSet
 from xonnc.formats.nvdla.tasks import Address, DlaTask, decode_tasks
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -32,22 +32,22 @@ def writes(loadable: Loadable, target: NvdlaTarget) -> Iterator[tuple[Access, tu
         yield from ((access, task.addresses) for access in touched if access.writes)
 
 
-def written(loadable: Loadable, target: NvdlaTarget, memory: int, size: int) -> tuple[Bytes, Bytes]:
+def written(loadable: Loadable, target: NvdlaTarget, memory: int, size: int) -> tuple[ByteSet, ByteSet]:
     """The bytes of a memory that are written, and those that may be besides."""
-    certain, possible = Bytes.none(), Bytes.none()
+    certain, possible = ByteSet.none(), ByteSet.none()
     for access, addresses in writes(loadable, target):
         region = access.region(addresses)
         if region is None or region.memory != memory:
             continue
         assert 0 <= region.begin < region.end <= size
         if access.is_padding:
-            possible = possible | Bytes.of(region)
+            possible = possible | ByteSet.of(region)
         else:
-            certain = certain | Bytes.of(region)
+            certain = certain | ByteSet.of(region)
     return certain, possible
 
 
-def mask(data: Bytes, size: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def mask(data: ByteSet, size: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     covered = np.zeros(size, np.bool_)
     for begin, end in zip(data.begins, data.ends, strict=True):
         covered[begin:end] = True

@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from xonnc.formats.nvdla.regions import Bytes, Region, Step
+from xonnc.formats.nvdla.regions import ByteSet, Region, Repetition
 
 
-def members(data: Bytes) -> set[int]:
+def members(data: ByteSet) -> set[int]:
     return {
         byte
         for begin, end in zip(data.begins, data.ends, strict=True)
@@ -25,21 +25,23 @@ def bytes_of(region: Region) -> set[int]:
 
 def random_region(seed: int) -> Region:
     choose = random.Random(seed)
-    steps = tuple(Step(choose.randint(1, 4), choose.randint(0, 60)) for _ in range(choose.randint(0, 3)))
+    steps = tuple(
+        Repetition(choose.randint(1, 4), choose.randint(0, 60)) for _ in range(choose.randint(0, 3))
+    )
     return Region(0, choose.randint(0, 50), choose.randint(1, 30), steps)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_region_is_its_bytes(seed: int):
     region = random_region(seed)
-    assert members(Bytes.of(region)) == bytes_of(region)
+    assert members(ByteSet.of(region)) == bytes_of(region)
     assert region.end == max(bytes_of(region)) + 1
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_sets_of_bytes_compute_as_sets(seed: int):
     first, second = random_region(seed), random_region(1000 + seed)
-    left, right = Bytes.of(first), Bytes.of(second)
+    left, right = ByteSet.of(first), ByteSet.of(second)
     assert members(left & right) == bytes_of(first) & bytes_of(second)
     assert members(left - right) == bytes_of(first) - bytes_of(second)
     assert members(left | right) == bytes_of(first) | bytes_of(second)
@@ -48,18 +50,18 @@ def test_sets_of_bytes_compute_as_sets(seed: int):
 
 
 def test_ranges_that_touch_are_one():
-    joined = Bytes.range(0, 10) | Bytes.range(10, 20)
+    joined = ByteSet.range(0, 10) | ByteSet.range(10, 20)
     assert (joined.begins.tolist(), joined.ends.tolist()) == ([0], [20])
-    assert not Bytes.range(5, 5)
+    assert not ByteSet.range(5, 5)
 
 
 def test_a_packed_cube_is_one_run():
-    cube = Region(3, 64, 256, (Step(8, 256), Step(4, 2048), Step(1, 0)))
+    cube = Region(3, 64, 256, (Repetition(8, 256), Repetition(4, 2048), Repetition(1, 0)))
     assert cube.packed() == Region(3, 64, 256 * 32)
 
 
 def test_more_runs_than_can_be_listed_count_as_filled():
-    huge = Region(0, 0, 32, (Step(8192, 64), Step(512, 8192 * 64)))
-    data = Bytes.of(huge)
+    huge = Region(0, 0, 32, (Repetition(8192, 64), Repetition(512, 8192 * 64)))
+    data = ByteSet.of(huge)
     assert data.begins.size <= 1 << 18
     assert (data.first, int(np.max(data.ends))) == (0, huge.end)

@@ -20,10 +20,10 @@ from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, f16, f32
 from xdsl.dialects.func import FuncOp
 
-from oracles.nvdla.affine import Affine
-from oracles.nvdla.affine import Grid as ExactGrid
 from oracles.nvdla.reference import Reference as ExactReference
-from oracles.nvdla.windows import Frame, convolved
+from oracles.nvdla.requantization import Affine
+from oracles.nvdla.requantization import QuantizationParameters as ExactQuantization
+from oracles.nvdla.window_operators import SlidingWindow, convolve
 from xonnc.compiler import compile_model
 from xonnc.dialects.dla.types import ImageType
 from xonnc.dialects.onnx.types import tensor_type
@@ -31,7 +31,7 @@ from xonnc.errors import RefusalError, XonncError
 from xonnc.explanation import explain_model
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.nvdla.constants import DataCategory, DataFormat, PixelFormat
-from xonnc.formats.nvdla.normalization import Normalization, normalization_blob
+from xonnc.formats.nvdla.pixel_normalization import Normalization, normalization_blob
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
@@ -186,7 +186,7 @@ def test_the_integers_of_the_model(name: str, target: str, tmp_path: Path):
 class _OneLayer:
     """Convolutions are not cut along their groups."""
 
-    def groups_at_once(self, source: Sequence[int], kernels: int, frame: Frame, groups: int) -> int:
+    def groups_at_once(self, source: Sequence[int], kernels: int, window: SlidingWindow, groups: int) -> int:
         """All of them."""
         return groups
 
@@ -276,11 +276,11 @@ def _exact(layer: Layer, pixels: Array, mean: Array, std: Array, largest: float)
     numbers = whole * (1 / (factor * std)).reshape(1, 3, 1, 1)
     scales = np.abs(numbers).max(axis=(1, 2, 3)) / 127
     kernels = np.rint(numbers / scales.reshape(-1, 1, 1, 1)).astype(np.int64)
-    frame = Frame(layer.kernel, layer.strides, layer.pads, layer.dilations)
-    sums = convolved(planes(integers), kernels, frame, 1, int(np.rint(-moved * factor)))
+    window = SlidingWindow(layer.kernel, layer.strides, layer.pads, layer.dilations)
+    sums = convolve(planes(integers), kernels, window, 1, int(np.rint(-moved * factor)))
     above = (kernels.sum(axis=(2, 3)) @ ((offsets - mean) * factor)) * scales
     affine = Affine(sums, scales, bias.astype(np.float64) + above, is_fine=True)
-    found = affine.rounded(ExactGrid(float(np.float32(largest / 255)), -128), [])
+    found = affine.requantized(ExactQuantization(float(np.float32(largest / 255)), -128), [])
     return found
 
 

@@ -12,25 +12,25 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import onnx
 
-from oracles.nvdla.affine import (
+from oracles.nvdla.fixed_point import Array, Integers
+from oracles.nvdla.requantization import (
     Affine,
-    Grid,
-    Reals,
-    Stored,
+    Dequantized,
+    QuantizationParameters,
+    StoredIntegers,
 )
-from oracles.nvdla.rounding import Array, Integers
-from oracles.nvdla.windows import (
-    Frame,
+from oracles.nvdla.window_operators import (
+    SlidingWindow,
 )
 from xonnc.errors import XonncError
 
-LEAST, LARGEST = -128, 127
+INT8_MIN, INT8_MAX = -128, 127
 
 
 class Layers(Protocol):
     """How a target cuts convolutions into layers: multipliers of one layer share a shift."""
 
-    def groups_at_once(self, source: Sequence[int], kernels: int, frame: Frame, groups: int) -> int:
+    def groups_at_once(self, source: Sequence[int], kernels: int, window: SlidingWindow, groups: int) -> int:
         """How many groups of a convolution over channels, rows and columns are one layer."""
         ...
 
@@ -53,35 +53,35 @@ class Constant:
     axis: int = 0
 
 
-Value: TypeAlias = "Constant | Quantized | Reals"
+Value: TypeAlias = "Constant | Quantized | Dequantized"
 Attributes: TypeAlias = "dict[str, Any]"
 
 
-class Unknown(XonncError):
+class UnsupportedOperator(XonncError):
     """The reference has no such operator."""
 
 
 @dataclass
-class Network:
+class Evaluation:
     """A quantised model while it runs: what its operators are given, and what they have made."""
 
     model: onnx.ModelProto
     layers: Layers
-    worst: list[float] = field(default_factory=list[float])
+    deviations: list[float] = field(default_factory=list[float])
     """How far roundings were from the exact numbers of their operands, in steps."""
     _node: onnx.NodeProto | None = None
     _values: dict[str, Value] = field(default_factory=dict[str, "Value"])
     _inputs: dict[str, Array] = field(default_factory=dict[str, Array])
 
-    def rounding_behind(self) -> Grid | None:
+    def consumer_qparams(self) -> QuantizationParameters | None:
         """The grid of the one QuantizeLinear that reads the node at hand; `None` if something else does."""
         assert self._node is not None
         readers = [node for node in self.model.graph.node if self._node.output[0] in node.input]
         if len(readers) != 1 or readers[0].op_type != "QuantizeLinear":
             return None
-        scale, zero = (self.number(name) for name in readers[0].input[1:])
-        offset = 128 if zero.dtype == np.uint8 else 0
-        return Grid(float(scale.reshape(())), int(zero.reshape(())) - offset)
+        scale, zero_point = (self.number(name) for name in readers[0].input[1:])
+        offset = 128 if zero_point.dtype == np.uint8 else 0
+        return QuantizationParameters(float(scale.reshape(())), int(zero_point.reshape(())) - offset)
 
     def input(self, name: str) -> Array | None:
         """The numbers of an input."""
@@ -96,33 +96,33 @@ class Network:
         """The numbers of what must be a constant."""
         found = self.constant(name)
         if found is None:
-            raise Unknown(f"{name}: the reference needs a constant")
+            raise UnsupportedOperator(f"{name}: the reference needs a constant")
         return found.numbers
 
     def value(self, name: str) -> Value:
         """What has been computed, or a constant."""
         return self._values[name]
 
-    def reals(self, name: str) -> Reals:
+    def reals(self, name: str) -> Dequantized:
         """What is real numbers."""
-        found = self._values[name]
-        if isinstance(found, Constant | Quantized):
-            raise Unknown(f"{name}: the reference needs computed real numbers")
-        return found
+        result = self._values[name]
+        if isinstance(result, Constant | Quantized):
+            raise UnsupportedOperator(f"{name}: the reference needs computed real numbers")
+        return result
 
     def affine(self, name: str) -> Affine:
         """What one pass of the SDP makes."""
-        found = self.reals(name)
-        if not isinstance(found, Affine):
-            raise Unknown(f"{name}: the reference needs one pass of the SDP")
-        return found
+        result = self.reals(name)
+        if not isinstance(result, Affine):
+            raise UnsupportedOperator(f"{name}: the reference needs one pass of the SDP")
+        return result
 
-    def stored(self, name: str) -> Stored:
+    def stored(self, name: str) -> StoredIntegers:
         """What lies in memory."""
-        found = self.affine(name).stored
-        if found is None:
-            raise Unknown(f"{name}: the reference needs stored integers")
-        return found
+        result = self.affine(name).stored
+        if result is None:
+            raise UnsupportedOperator(f"{name}: the reference needs stored integers")
+        return result
 
     def quantized(self, name: str) -> Quantized:
         """Integers of the model, or those of an input."""
@@ -130,17 +130,17 @@ class Network:
             given = self._inputs[name]
             offset = 128 if given.dtype == np.uint8 else 0
             return Quantized(given.astype(np.int64) - offset, offset)
-        found = self._values[name]
-        assert isinstance(found, Quantized)
-        return found
+        result = self._values[name]
+        assert isinstance(result, Quantized)
+        return result
 
 
-Operator: TypeAlias = "Callable[[Network, Sequence[str], Attributes], Value]"
+Operator: TypeAlias = "Callable[[Evaluation, Sequence[str], Attributes], Value]"
 """Computes a node of the names of its operands and of its attributes."""
 
 
-def along(numbers: Array, axis: int, rank: int) -> Array:
+def broadcast_axis(numbers: Array, axis: int, rank: int) -> Array:
     """Numbers of one axis, spread over a tensor of `rank`; a single one for all."""
     if numbers.size == 1:
         return numbers.reshape(())
-    return numbers.reshape([-1 if place == axis % rank else 1 for place in range(rank)])
+    return numbers.reshape([-1 if index == axis % rank else 1 for index in range(rank)])

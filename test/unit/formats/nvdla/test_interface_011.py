@@ -12,8 +12,8 @@ from onnx import parser
 from xonnc.compiler import compile_model
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.interface_011 import to_interface_011
 from xonnc.formats.nvdla.loadable import Loadable
-from xonnc.formats.nvdla.older import for_older_firmware
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.records import Layout
 from xonnc.formats.nvdla.tasks import DlaTask, decode_tasks, interface_layout
@@ -59,14 +59,14 @@ def numbers(loadable: Loadable) -> list[bytes]:
 
 
 def test_the_older_form_gives_the_same_numbers(compiled: Loadable):
-    older = parse_loadable(to_bytes(for_older_firmware(compiled)))
+    older = parse_loadable(to_bytes(to_interface_011(compiled)))
     assert interface_layout(older) is Layout.CUBES_28
     assert check_loadable(older, FULL) == []
     assert numbers(older) == numbers(compiled)
 
 
 def test_places_are_addresses_behind_the_others(compiled: Loadable):
-    older = for_older_firmware(compiled)
+    older = to_interface_011(compiled)
     assert older.addresses[: len(compiled.addresses)] == compiled.addresses
     assert len(older.addresses) > len(compiled.addresses)
     for before, after in zip(compiled.tasks, older.tasks, strict=True):
@@ -103,4 +103,4 @@ def test_softmax_of_integers_is_refused(tmp_path: Path):
     path.write_bytes(parser.parse_model(text).SerializeToString())
     loadable = compile_model(path, "nv_full").loadable
     with pytest.raises(XonncError, match="a softmax of scaled integers"):
-        for_older_firmware(loadable)
+        to_interface_011(loadable)

@@ -40,11 +40,11 @@ from xonnc.formats.nvdla.records import (
 
 
 @dataclass(frozen=True)
-class Phrase:
+class Description:
     """Words about a record and the names of the fields they tell."""
 
     words: str
-    told: frozenset[str] = frozenset()
+    covered: frozenset[str] = frozenset()
 
 
 def name_of(kind: type[IntEnum], value: int) -> str:
@@ -57,7 +57,7 @@ def shape_of(cube: DataCube) -> str:
     return f"{cube.channel}x{cube.height}x{cube.width}"
 
 
-def conv_phrase(op: ConvOp, surface: ConvSurface) -> Phrase:
+def describe_conv(op: ConvOp, surface: ConvSurface) -> Description:
     """`direct 3x3, stride 2x2, 3x55x224 to 64x27x111, fp16`: sizes are height by width."""
     source, result = surface.src_data, surface.dst_data
     is_image = op.data_format != PixelFormat.FEATURE
@@ -82,15 +82,15 @@ def conv_phrase(op: ConvOp, surface: ConvSurface) -> Phrase:
         "data_reuse": "data of the convolution before",
         "skip_data_rls": "data kept for the next",
     }
-    words += [told for field, told in flags.items() if getattr(op, field) == 1]
-    told = {
+    words += [covered for field, covered in flags.items() if getattr(op, field) == 1]
+    covered = {
         *("conv_mode", "kernel_height_csc", "kernel_width_csc", "conv_stride_x", "conv_stride_y"),
         *("dilation_x", "dilation_y", "pad_x_left", "pad_x_right", "pad_y_top", "pad_y_bottom"),
         *("in_precision", "out_precision", "data_format", "batch"),
         *(field for field in flags if getattr(op, field) == 1),
     }
     if op.weight_format in list(WeightFormat):
-        told.add("weight_format")
+        covered.add("weight_format")
     same = {
         "input_width_csc": source.width,
         "input_height_csc": source.height,
@@ -102,22 +102,22 @@ def conv_phrase(op: ConvOp, surface: ConvSurface) -> Phrase:
     }
     if not is_image:
         same["kernel_channel_csc"] = source.channel
-    told |= {field for field, value in same.items() if getattr(op, field) == value}
-    return Phrase(", ".join(words), frozenset(told | _idle(op, in_cvt=op.in_cvt, out_cvt=op.out_cvt)))
+    covered |= {field for field, value in same.items() if getattr(op, field) == value}
+    return Description(", ".join(words), frozenset(covered | _idle(op, in_cvt=op.in_cvt, out_cvt=op.out_cvt)))
 
 
-def sdp_phrase(op: SdpOp, source: DataCube) -> Phrase:
+def describe_sdp(op: SdpOp, source: DataCube) -> Description:
     """`64x27x111, fp16`: the stages have phrases of their own."""
     words = [shape_of(source), *_precisions(op.src_precision, op.dst_precision)]
     if op.batch_num != 1:
         words.append(f"batch of {op.batch_num}")
-    told = {"src_precision", "dst_precision", "batch_num", "x1_op", "x2_op", "y_op"}
+    covered = {"src_precision", "dst_precision", "batch_num", "x1_op", "x2_op", "y_op"}
     if op.conv_mode == ConvMode.DIRECT:
-        told.add("conv_mode")
-    return Phrase(", ".join(words), frozenset(told | _idle(op, out_cvt=op.out_cvt)))
+        covered.add("conv_mode")
+    return Description(", ".join(words), frozenset(covered | _idle(op, out_cvt=op.out_cvt)))
 
 
-def stage_phrase(name: str, stage: SdpSubOp, source: int, lut: int) -> Phrase:
+def describe_stage(name: str, stage: SdpSubOp, source: int, lut: int) -> Description:
     """`+ int16 per channel, * int16 per channel, >> 6, relu`; X adds first, Y multiplies first (§4.2)."""
     alu = {
         AluType.MAX: "max",
@@ -141,14 +141,14 @@ def stage_phrase(name: str, stage: SdpSubOp, source: int, lut: int) -> Phrase:
         words.append(f"table {lut}")
     elif stage.act != Activation.NONE:
         words.append(name_of(Activation, stage.act))
-    told = {"enable", "truncate"}
+    covered = {"enable", "truncate"}
     for field, kind in (("type", SdpOpType), ("mode", SdpMode), ("act", Activation), ("alu_type", AluType)):
         if getattr(stage, field) in list(kind):
-            told.add(field)
+            covered.add(field)
     if stage.type != SdpOpType.NONE:
-        told |= {"precision", "alu_operand", "mul_operand", "shift_value"}
+        covered |= {"precision", "alu_operand", "mul_operand", "shift_value"}
     cvts = _idle(stage, alu_cvt=stage.alu_cvt, mul_cvt=stage.mul_cvt)
-    return Phrase(", ".join(words) or "passes", frozenset(told | cvts))
+    return Description(", ".join(words) or "passes", frozenset(covered | cvts))
 
 
 def _operand(stage: SdpSubOp, constant: int, source: int, is_y: bool) -> str:
@@ -170,7 +170,7 @@ def _constant(bits: int, source: int, is_y: bool) -> str:
     return repr(value)
 
 
-def pdp_phrase(op: PdpOp, surface: PdpSurface) -> Phrase:
+def describe_pdp(op: PdpOp, surface: PdpSurface) -> Description:
     """`max 3x3, stride 2x2, pad 1 all around, 12x6x6 to 12x3x3, fp16`."""
     words = [f"{name_of(PoolMode, op.pool_mode)} {op.pool_height + 1}x{op.pool_width + 1}"]
     words += _not_one("stride", op.stride_y, op.stride_x)
@@ -181,19 +181,21 @@ def pdp_phrase(op: PdpOp, surface: PdpSurface) -> Phrase:
         taken = (op.partial_in_width_first, op.partial_in_width_mid, op.partial_in_width_last)
         given = (op.partial_width_first, op.partial_width_mid, op.partial_width_last)
         words.append(f"in {op.split_num} columns of {_columns(*taken)} to {_columns(*given)}")
-    told = {"pool_mode", "pool_width", "pool_height", "stride_x", "stride_y", "precision"}
-    told |= {"pad_left", "pad_right", "pad_top", "pad_bottom", "split_num"}
+    covered = {"pool_mode", "pool_width", "pool_height", "stride_x", "stride_y", "precision"}
+    covered |= {"pad_left", "pad_right", "pad_top", "pad_bottom", "split_num"}
     if op.split_num != 1:
         parts = ("first", "mid", "last")
-        told |= {f"partial_in_width_{part}" for part in parts} | {f"partial_width_{part}" for part in parts}
-    return Phrase(", ".join(words), frozenset(told))
+        covered |= {f"partial_in_width_{part}" for part in parts} | {
+            f"partial_width_{part}" for part in parts
+        }
+    return Description(", ".join(words), frozenset(covered))
 
 
 def _columns(first: int, middle: int, last: int) -> str:
     return f"{first}, {middle} each, {last}" if middle else f"{first}, {last}"
 
 
-def cdp_phrase(op: CdpOp, source: DataCube) -> Phrase:
+def describe_cdp(op: CdpOp, source: DataCube) -> Description:
     """`normalises over 5 channels with table 0, 24x4x4, int8`."""
     words = [f"normalises over {op.local_size} channels with table {op.lut_index}"]
     if op.bypass_sqsum:
@@ -201,24 +203,24 @@ def cdp_phrase(op: CdpOp, source: DataCube) -> Phrase:
     if op.bypass_out_mul:
         words.append("giving the table's value itself")
     words += [shape_of(source), *_precisions(op.in_precision, op.out_precision)]
-    told = {"local_size", "lut_index", "in_precision", "out_precision"}
-    told |= {field for field in ("bypass_sqsum", "bypass_out_mul") if getattr(op, field) in (0, 1)}
-    return Phrase(", ".join(words), frozenset(told | _idle(op, in_cvt=op.in_cvt, out_cvt=op.out_cvt)))
+    covered = {"local_size", "lut_index", "in_precision", "out_precision"}
+    covered |= {field for field in ("bypass_sqsum", "bypass_out_mul") if getattr(op, field) in (0, 1)}
+    return Description(", ".join(words), frozenset(covered | _idle(op, in_cvt=op.in_cvt, out_cvt=op.out_cvt)))
 
 
-def rubik_phrase(op: RubikOp, surface: PdpSurface) -> Phrase:
+def describe_rubik(op: RubikOp, surface: PdpSurface) -> Description:
     """`contract 2x2, 64x4x4 to 16x8x8, fp16`."""
     words = [name_of(RubikMode, op.mode)]
-    told = {"mode", "precision"}
+    covered = {"mode", "precision"}
     if op.mode == RubikMode.CONTRACT:
         words[0] += f" {op.stride_y}x{op.stride_x}"
-        told |= {"stride_x", "stride_y"}
+        covered |= {"stride_x", "stride_y"}
     words.append(f"{shape_of(surface.src_data)} to {shape_of(surface.dst_data)}")
     words.append(name_of(Precision, op.precision))
-    return Phrase(", ".join(words), frozenset(told))
+    return Description(", ".join(words), frozenset(covered))
 
 
-def converter_words(by: CvtParam) -> str:
+def describe_converter(by: CvtParam) -> str:
     """`(x - 3) * 5 >> 2`, without the parts that do nothing."""
     words = f"(x - {by.offset})" if by.offset else "x"
     words += f" * {by.scale}" if by.scale != 1 else ""

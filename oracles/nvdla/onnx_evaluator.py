@@ -8,15 +8,15 @@ from importlib import import_module
 import onnx
 from onnx import TensorProto, helper
 
-from oracles.nvdla.rounding import Array, Integers
+from oracles.nvdla.fixed_point import Array, Integers
 
-MOVES = frozenset(
+MOVE_OPERATORS = frozenset(
     ("DepthToSpace", "Expand", "Gather", "ReduceMax", "ReduceMin", "Slice", "SpaceToDepth", "Split", "Tile")
 )
 """Operators whose results are some of the first operand's numbers, the other operands being constants."""
 
 
-def moved(
+def evaluate_move(
     node: onnx.NodeProto, opset: int, numbers: Integers, constants: Mapping[str, Array]
 ) -> list[Integers]:
     """The results of `node` for integers as its first operand."""

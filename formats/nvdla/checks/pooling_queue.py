@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from xonnc.formats.nvdla.checks.order import Moment, Order
+from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
 from xonnc.formats.nvdla.checks.problem import Problem, Severity
 from xonnc.formats.nvdla.constants import OpType
-from xonnc.formats.nvdla.graph import queues
-from xonnc.formats.nvdla.left_over import LeftOver, left_over
 from xonnc.formats.nvdla.records import PdpOp, PdpSurface
+from xonnc.formats.nvdla.task_graph import queues
 from xonnc.formats.nvdla.tasks import DlaTask
+from xonnc.formats.nvdla.unread_input import UnreadInput, unread_input
 
 RULES = {
     "rows-over-before-a-pooling": "No pooling follows one that leaves rows, but no columns, over.",
@@ -30,41 +30,41 @@ WARNINGS = {
     ),
 }
 
-CURE = "let its source end where its windows do"
+REMEDY = "let its source end where its windows do"
 
 
 class Pooling(NamedTuple):
     """A pooling, where it is and what it leaves over."""
 
     place: str
-    left: LeftOver
+    left: UnreadInput
 
 
-def left_over_problems(tasks: Sequence[tuple[DlaTask, Order]]) -> Iterator[Problem]:
+def pooling_queue_problems(tasks: Sequence[tuple[DlaTask, EventOrder]]) -> Iterator[Problem]:
     """What is wrong, or may be in a second run, with the poolings of tasks in the order of their submits."""
     before: Pooling | None = None
     for task, order in tasks:
         for index in queues(task)[OpType.PDP]:
-            if before is not None and before.left.spoils_the_next:
+            if before is not None and before.left.breaks_next_pooling:
                 yield Problem(
                     before.place,
                     "rows-over-before-a-pooling",
-                    f"the windows leave {before.left} over; the next pooling would hang, so {CURE}",
+                    f"the windows leave {before.left} over; the next pooling would hang, so {REMEDY}",
                 )
             before = _pooling(task, index)
-        for index, following in meeting_poolings(task, order):
+        for index, following in overlapping_poolings(task, order):
             first = _pooling(task, index)
             reason = (
                 f"the windows leave {first.left} over and operation {following} (PDP) may start before it is "
-                f"complete; the C-model hangs, so {CURE}, or wake that one by 1 (OP_COMPLETED)"
+                f"complete; the C-model hangs, so {REMEDY}, or wake that one by 1 (OP_COMPLETED)"
             )
             yield Problem(first.place, "nothing-over-in-a-queue", reason)
-    if before is not None and before.left.spoils_the_next:
-        reason = f"the windows leave {before.left} over; the next inference may hang, so {CURE}"
+    if before is not None and before.left.breaks_next_pooling:
+        reason = f"the windows leave {before.left} over; the next inference may hang, so {REMEDY}"
         yield Problem(before.place, "rows-over-at-the-end", reason, Severity.WARNING)
 
 
-def meeting_poolings(task: DlaTask, order: Order) -> Iterator[tuple[int, int]]:
+def overlapping_poolings(task: DlaTask, order: EventOrder) -> Iterator[tuple[int, int]]:
     """Poolings that leave something over, each with one that may start before it has completed."""
     for index, following in pairwise(queues(task)[OpType.PDP]):
         is_over = order.precedes(index, Moment.COMPLETED, following, Moment.ENABLED)
@@ -77,4 +77,4 @@ def _pooling(task: DlaTask, index: int) -> Pooling:
     assert isinstance(operation.op, PdpOp), "an operation in the PDP's queue"
     assert isinstance(operation.surface, PdpSurface), "the surface goes with the operation"
     place = f"{task.name} operation {index} ({operation.engine.name})"
-    return Pooling(place, left_over(operation.op, operation.surface))
+    return Pooling(place, unread_input(operation.op, operation.surface))

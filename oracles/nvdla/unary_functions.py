@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from oracles.nvdla.affine import Affine, Grid, Stored
-from oracles.nvdla.rounding import Array, Integers, half_ties_away
+from oracles.nvdla.fixed_point import Array, Integers, half_ties_away
+from oracles.nvdla.requantization import Affine, QuantizationParameters, StoredIntegers
 
-LEAST, LARGEST = -128, 127
+INT8_MIN, INT8_MAX = -128, 127
 
 
 def _sigmoid(numbers: Array) -> Array:
@@ -54,24 +54,26 @@ FUNCTIONS: Mapping[str, Callable[[Array, Mapping[str, Any]], Array]] = {
 """Functions of one number, by ONNX's name."""
 
 
-def raised(numbers: Array, exponent: float) -> Array:
+def power(numbers: Array, exponent: float) -> Array:
     """`x^exponent`, 0 where there is no such real number."""
     with np.errstate(all="ignore"):
         return finite(numbers**exponent)
 
 
 @dataclass(frozen=True)
-class Shares:
+class EmulatedSoftmax:
     """A softmax of the CPU emulator: from halves to halves, sums in float32; steps are cut off."""
 
-    source: Stored
+    source: StoredIntegers
 
-    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+    def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
         """In steps of a symmetric grid; others take steps of 1/127 first."""
-        step = Grid(float(np.float32(1 / LARGEST)), 0) if grid.zero else grid
+        step = QuantizationParameters(float(np.float32(1 / INT8_MAX)), 0) if qparams.zero_point else qparams
         integers = self.source.integers.reshape(-1).astype(np.float32)
-        numbers = half_ties_away(integers * np.float32(self.source.grid.scale))
+        numbers = half_ties_away(integers * np.float32(self.source.qparams.scale))
         powers = np.exp(numbers - numbers.max())
         shares = half_ties_away(powers / np.cumsum(powers, dtype=np.float32)[-1])
-        found = np.clip(np.trunc(shares / np.float32(step.scale)), LEAST, LARGEST).astype(np.int64)
-        return Affine.of(Stored(found.reshape(self.source.integers.shape), step)).rounded(grid, worst)
+        found = np.clip(np.trunc(shares / np.float32(step.scale)), INT8_MIN, INT8_MAX).astype(np.int64)
+        return Affine.of(StoredIntegers(found.reshape(self.source.integers.shape), step)).requantized(
+            qparams, deviations
+        )

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from oracles.nvdla.rounding import Array, Integers, shifted
+from oracles.nvdla.fixed_point import Array, Integers, rounding_shift
 
-LARGEST_POOL = 8
+MAX_POOL = 8
 RECIPROCALS = (0x10000, 0x8000, 0x5555, 0x4000, 0x3333, 0x2AAA, 0x2492, 0x2000)
 """Of 1 to 8 with 16 bits behind the point (docs/internals/nvdla-hardware.md §4.5)."""
 
@@ -23,7 +23,7 @@ EXACT_IN_SINGLE = 1 << 24
 
 
 @dataclass(frozen=True)
-class Frame:
+class SlidingWindow:
     """A window over rows and columns; pads are top, left, bottom, right."""
 
     kernel: tuple[int, int]
@@ -45,13 +45,13 @@ class Frame:
         return count
 
 
-def taps(images: Array, frame: Frame, outputs: tuple[int, int], fill: int) -> list[Array]:
+def taps(images: Array, window: SlidingWindow, outputs: tuple[int, int], fill: int) -> list[Array]:
     """For each place in the window, row by row: what it sees at every output position."""
     rows, columns = outputs
-    (sy, sx), (dy, dx) = frame.strides, frame.dilations
-    height = (rows - 1) * sy + (frame.kernel[0] - 1) * dy + 1
-    width = (columns - 1) * sx + (frame.kernel[1] - 1) * dx + 1
-    top, left = frame.pads[:2]
+    (sy, sx), (dy, dx) = window.strides, window.dilations
+    height = (rows - 1) * sy + (window.kernel[0] - 1) * dy + 1
+    width = (columns - 1) * sx + (window.kernel[1] - 1) * dx + 1
+    top, left = window.pads[:2]
     padded = np.full(
         (*images.shape[:2], max(height, top + images.shape[2]), max(width, left + images.shape[3])),
         fill,
@@ -62,55 +62,55 @@ def taps(images: Array, frame: Frame, outputs: tuple[int, int], fill: int) -> li
         padded[
             :, :, r * dy : r * dy + (rows - 1) * sy + 1 : sy, s * dx : s * dx + (columns - 1) * sx + 1 : sx
         ]
-        for r in range(frame.kernel[0])
-        for s in range(frame.kernel[1])
+        for r in range(window.kernel[0])
+        for s in range(window.kernel[1])
     ]
 
 
-def convolved(images: Integers, weights: Integers, frame: Frame, groups: int, fill: int) -> Integers:
+def convolve(images: Integers, weights: Integers, window: SlidingWindow, groups: int, fill: int) -> Integers:
     """Exact sums of products; `fill` stands where the window looks into the padding."""
     kernels, depth = weights.shape[:2]
-    rows, columns = frame.outputs(images.shape[2:])
+    rows, columns = window.outputs(images.shape[2:])
     # A tap's sum over the channels stays exact in the type it is formed in.
     dtype = np.float32 if depth << 14 < EXACT_IN_SINGLE else np.float64
     factors = weights.astype(dtype).reshape(groups, kernels // groups, depth, -1)
     total = np.zeros((groups, kernels // groups, rows * columns), np.float64)
-    for place, tap in enumerate(taps(images.astype(dtype), frame, (rows, columns), fill)):
-        total += factors[..., place] @ tap.reshape(groups, depth, rows * columns)
+    for index, tap in enumerate(taps(images.astype(dtype), window, (rows, columns), fill)):
+        total += factors[..., index] @ tap.reshape(groups, depth, rows * columns)
     return total.astype(np.int64).reshape(1, kernels, rows, columns)
 
 
-def greatest(images: Integers, frame: Frame, *, ceil: bool = False) -> Integers:
+def max_pool(images: Integers, window: SlidingWindow, *, ceil: bool = False) -> Integers:
     """The greatest of each window; padding never wins."""
     least = int(np.iinfo(np.int64).min)
-    found = taps(images, frame, frame.outputs(images.shape[2:], ceil=ceil), least)
+    found = taps(images, window, window.outputs(images.shape[2:], ceil=ceil), least)
     return np.max(np.stack(found), axis=0)
 
 
-def averaged(images: Integers, frame: Frame, *, ceil: bool = False) -> Integers:
+def average_pool(images: Integers, window: SlidingWindow, *, ceil: bool = False) -> Integers:
     """Sums over whole windows with zeros around the image, times two reciprocals that each round."""
-    found = taps(images, frame, frame.outputs(images.shape[2:], ceil=ceil), 0)
-    over_width = shifted(np.sum(np.stack(found), axis=0) * RECIPROCALS[frame.kernel[1] - 1], 16)
-    return shifted(over_width * RECIPROCALS[frame.kernel[0] - 1], 16)
+    found = taps(images, window, window.outputs(images.shape[2:], ceil=ceil), 0)
+    over_width = rounding_shift(np.sum(np.stack(found), axis=0) * RECIPROCALS[window.kernel[1] - 1], 16)
+    return rounding_shift(over_width * RECIPROCALS[window.kernel[0] - 1], 16)
 
 
-def counted(sizes: Sequence[int], frame: Frame, *, ceil: bool, with_pads: bool) -> Array:
+def divisor_counts(sizes: Sequence[int], window: SlidingWindow, *, ceil: bool, with_pads: bool) -> Array:
     """By how many elements ONNX divides at each position."""
     each = [
-        _counted_along(size, axis, count, frame, with_pads)
-        for axis, (size, count) in enumerate(zip(sizes, frame.outputs(sizes, ceil=ceil), strict=True))
+        _counted_along(size, axis, count, window, with_pads)
+        for axis, (size, count) in enumerate(zip(sizes, window.outputs(sizes, ceil=ceil), strict=True))
     ]
     return np.outer(each[0], each[1]).astype(np.float32)
 
 
-def _counted_along(size: int, axis: int, outputs: int, frame: Frame, with_pads: bool) -> Array:
-    low = -frame.pads[axis] if with_pads else 0
-    high = size + frame.pads[axis + 2] if with_pads else size
-    begins = [place * frame.strides[axis] - frame.pads[axis] for place in range(outputs)]
-    return np.array([min(begin + frame.kernel[axis], high) - max(begin, low) for begin in begins])
+def _counted_along(size: int, axis: int, outputs: int, window: SlidingWindow, with_pads: bool) -> Array:
+    low = -window.pads[axis] if with_pads else 0
+    high = size + window.pads[axis + 2] if with_pads else size
+    begins = [index * window.strides[axis] - window.pads[axis] for index in range(outputs)]
+    return np.array([min(begin + window.kernel[axis], high) - max(begin, low) for begin in begins])
 
 
-def everywhere(images: Integers) -> tuple[Integers, float]:
+def global_average(images: Integers) -> tuple[Integers, float]:
     """
     Averages over the whole image in steps of at most 8x8, and what they must be multiplied by.
 
@@ -118,39 +118,39 @@ def everywhere(images: Integers) -> tuple[Integers, float]:
     """
     height, width = images.shape[2:]
     steps = 1
-    while LARGEST_POOL**steps < max(height, width):
+    while MAX_POOL**steps < max(height, width):
         steps += 1
     rows, columns = _kernels(height, steps), _kernels(width, steps)
     found = images
     for kernel in zip(rows, columns, strict=True):
         bottom, right = (-size % over for size, over in zip(found.shape[2:], kernel, strict=True))
-        found = averaged(found, Frame(kernel, kernel, (0, 0, bottom, right)))
+        found = average_pool(found, SlidingWindow(kernel, kernel, (0, 0, bottom, right)))
     return found, prod(rows) * prod(columns) / (height * width)
 
 
 def _kernels(size: int, steps: int) -> tuple[int, ...]:
-    choices = combinations_with_replacement(range(LARGEST_POOL, 0, -1), steps)
+    choices = combinations_with_replacement(range(MAX_POOL, 0, -1), steps)
     return min((kernels for kernels in choices if prod(kernels) >= size), key=prod)
 
 
-def frame_of(attributes: Mapping[str, Any], kernel: Sequence[int], sizes: Sequence[int]) -> Frame:
+def window_of(attributes: Mapping[str, Any], kernel: Sequence[int], sizes: Sequence[int]) -> SlidingWindow:
     """The window that an operator's attributes describe, on images of these sizes."""
     rows, columns = kernel
     sy, sx = attributes.get("strides", (1, 1))
     dy, dx = attributes.get("dilations", (1, 1))
     pads = tuple(attributes.get("pads", (0, 0, 0, 0)))
-    frame = Frame((rows, columns), (sy, sx), (pads[0], pads[1], pads[2], pads[3]), (dy, dx))
+    window = SlidingWindow((rows, columns), (sy, sx), (pads[0], pads[1], pads[2], pads[3]), (dy, dx))
     auto_pad = attributes.get("auto_pad", b"NOTSET").decode()
-    return frame if auto_pad == "NOTSET" else replace(frame, pads=_auto_pads(auto_pad, frame, sizes))
+    return window if auto_pad == "NOTSET" else replace(window, pads=_auto_pads(auto_pad, window, sizes))
 
 
-def _auto_pads(auto_pad: str, frame: Frame, sizes: Sequence[int]) -> tuple[int, int, int, int]:
+def _auto_pads(auto_pad: str, window: SlidingWindow, sizes: Sequence[int]) -> tuple[int, int, int, int]:
     if auto_pad == "VALID":
         return 0, 0, 0, 0
     totals = [
         max((-(-size // stride) - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
         for size, stride, kernel, dilation in zip(
-            sizes, frame.strides, frame.kernel, frame.dilations, strict=True
+            sizes, window.strides, window.kernel, window.dilations, strict=True
         )
     ]
     halves = [total // 2 if auto_pad == "SAME_UPPER" else -(-total // 2) for total in totals]

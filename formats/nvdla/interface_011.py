@@ -31,16 +31,16 @@ FORMATS = {EmuFormat.INT8: 0, EmuFormat.INT16: 1, EmuFormat.FF16: 2}
 """Formats of the CPU emulator's buffers, and what they were."""
 
 
-def for_older_firmware(loadable: Loadable) -> Loadable:
+def to_interface_011(loadable: Loadable) -> Loadable:
     """
     The same network for firmware interface 0.11.
 
     `XonncError` for operations of the CPU emulator that it did not have then.
     """
-    return _Older(loadable).loadable()
+    return _Interface011Writer(loadable).loadable()
 
 
-class _Older:
+class _Interface011Writer:
     def __init__(self, loadable: Loadable):
         self._from = loadable
         self._addresses = list(loadable.addresses)

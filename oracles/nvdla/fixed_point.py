@@ -13,40 +13,40 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
 
-OPERAND = 32767
+MAX_OPERAND = 32767
 """The largest operand of 16 bits in magnitude."""
 
-MOST_SHIFT = 31
+MAX_SHIFT = 31
 
 
-def shifted(numbers: Integers, shift: int) -> Integers:
+def rounding_shift(numbers: Integers, shift: int) -> Integers:
     """`numbers / 2^shift`, halves away from zero (docs/internals/nvdla-hardware.md §4.0)."""
     if shift == 0:
         return numbers
     return np.sign(numbers) * ((np.abs(numbers) + (1 << (shift - 1))) >> shift)
 
 
-def saturated(numbers: Integers, bits: int) -> Integers:
+def saturate(numbers: Integers, bits: int) -> Integers:
     """Limited to signed integers of `bits`."""
     return np.clip(numbers, -(1 << (bits - 1)), (1 << (bits - 1)) - 1)
 
 
-def as_factors(numbers: Array) -> tuple[Integers, int]:
+def factor_operands(numbers: Array) -> tuple[Integers, int]:
     """
     Operands and the most bits `n` by which their products can be shifted: `operand * 2^-n` is nearest.
     """
-    for shift in range(MOST_SHIFT, -1, -1):
+    for shift in range(MAX_SHIFT, -1, -1):
         operands = np.rint(numbers * 2.0**shift)
-        if np.abs(operands).max(initial=0) <= OPERAND:
+        if np.abs(operands).max(initial=0) <= MAX_OPERAND:
             return operands.astype(np.int64), 0 if not numbers.any() else shift
     raise OverflowError(f"a factor of {np.abs(numbers).max():g}")
 
 
-def as_sums(numbers: Array) -> tuple[Integers, int]:
+def addend_operands(numbers: Array) -> tuple[Integers, int]:
     """Operands and the fewest bits `n` that they are shifted left: `operand * 2^n` is nearest."""
-    for shift in range(MOST_SHIFT + 1):
+    for shift in range(MAX_SHIFT + 1):
         operands = np.rint(numbers * 2.0**-shift)
-        if np.abs(operands).max(initial=0) <= OPERAND:
+        if np.abs(operands).max(initial=0) <= MAX_OPERAND:
             return operands.astype(np.int64), shift
     raise OverflowError(f"a sum of {np.abs(numbers).max():g}")
 

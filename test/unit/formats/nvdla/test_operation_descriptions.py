@@ -10,15 +10,15 @@ import pytest
 
 from xonnc.formats.nvdla.constants import PixelFormat
 from xonnc.formats.nvdla.loadable import Loadable
-from xonnc.formats.nvdla.phrases import (
-    Phrase,
-    cdp_phrase,
-    conv_phrase,
-    converter_words,
-    pdp_phrase,
-    rubik_phrase,
-    sdp_phrase,
-    stage_phrase,
+from xonnc.formats.nvdla.operation_descriptions import (
+    Description,
+    describe_cdp,
+    describe_conv,
+    describe_converter,
+    describe_pdp,
+    describe_rubik,
+    describe_sdp,
+    describe_stage,
 )
 from xonnc.formats.nvdla.records import (
     CdpOp,
@@ -96,21 +96,21 @@ POOLED = PdpSurface(src_data=cube(12, 6, 6), dst_data=cube(12, 3, 3))
     ],
 )
 def test_convolutions(changes: dict[str, int], words: str):
-    assert conv_phrase(replace(CONV, **changes), CONV_SURFACE).words == words
+    assert describe_conv(replace(CONV, **changes), CONV_SURFACE).words == words
 
 
 def test_sizes_that_are_those_of_the_cubes_are_told():
-    told = conv_phrase(CONV, CONV_SURFACE).told
+    covered = describe_conv(CONV, CONV_SURFACE).covered
     sizes = {"input_width_csc", "input_height_cmac", "kernel_channel_csc", "release", "out_cvt"}
-    assert sizes <= told
+    assert sizes <= covered
     odd = replace(CONV, input_width_csc=9, input_height_cmac=9, kernel_channel_csc=9, release=9)
     odd = replace(odd, out_cvt=CvtParam(scale=1, truncate=1, enable=1))
-    assert not sizes & conv_phrase(odd, CONV_SURFACE).told
+    assert not sizes & describe_conv(odd, CONV_SURFACE).covered
 
 
 def test_what_decides_performance_is_left_to_the_fields():
-    told = conv_phrase(CONV, CONV_SURFACE).told
-    assert not {"data_bank", "weight_bank", "entry_per_slice", "bytes_per_kernel"} & told
+    covered = describe_conv(CONV, CONV_SURFACE).covered
+    assert not {"data_bank", "weight_bank", "entry_per_slice", "bytes_per_kernel"} & covered
 
 
 @pytest.mark.parametrize(
@@ -148,20 +148,22 @@ def test_what_decides_performance_is_left_to_the_fields():
     ],
 )
 def test_stages(name: str, stage: SdpSubOp, source: int, words: str):
-    assert stage_phrase(name, replace(stage, enable=1), source, lut=4).words == words
+    assert describe_stage(name, replace(stage, enable=1), source, lut=4).words == words
 
 
 def test_operands_of_a_stage_that_passes_are_not_told():
-    assert "alu_operand" not in stage_phrase("x1", SdpSubOp(enable=1, alu_operand=3), INT8, -1).told
-    assert "alu_operand" in stage_phrase("x1", SdpSubOp(enable=1, type=ADD, alu_operand=3), INT8, -1).told
+    assert "alu_operand" not in describe_stage("x1", SdpSubOp(enable=1, alu_operand=3), INT8, -1).covered
+    assert (
+        "alu_operand" in describe_stage("x1", SdpSubOp(enable=1, type=ADD, alu_operand=3), INT8, -1).covered
+    )
 
 
 def test_sdp():
     op = SdpOp(src_precision=INT16, dst_precision=INT8, batch_num=2)
-    assert sdp_phrase(op, cube(64, 27, 111)).words == "64x27x111, int16 to int8, batch of 2"
-    assert "out_cvt" in sdp_phrase(op, cube(1, 1, 1)).told
+    assert describe_sdp(op, cube(64, 27, 111)).words == "64x27x111, int16 to int8, batch of 2"
+    assert "out_cvt" in describe_sdp(op, cube(1, 1, 1)).covered
     scaled = replace(op, out_cvt=CvtParam(scale=3, enable=1), conv_mode=1)
-    assert not {"out_cvt", "conv_mode", "lut_index"} & sdp_phrase(scaled, cube(1, 1, 1)).told
+    assert not {"out_cvt", "conv_mode", "lut_index"} & describe_sdp(scaled, cube(1, 1, 1)).covered
 
 
 @pytest.mark.parametrize(
@@ -198,14 +200,14 @@ def test_sdp():
     ],
 )
 def test_poolings(op: PdpOp, words: str):
-    assert pdp_phrase(op, POOLED).words == words
+    assert describe_pdp(op, POOLED).words == words
 
 
 def test_normalisation():
     op = CdpOp(local_size=5, lut_index=1)
-    assert cdp_phrase(op, cube(24, 4, 4)).words == "normalises over 5 channels with table 1, 24x4x4, int8"
+    assert describe_cdp(op, cube(24, 4, 4)).words == "normalises over 5 channels with table 1, 24x4x4, int8"
     op = replace(op, bypass_sqsum=1, bypass_out_mul=1)
-    assert cdp_phrase(op, cube(24, 4, 4)).words == (
+    assert describe_cdp(op, cube(24, 4, 4)).words == (
         "normalises over 5 channels with table 1, of the value, not the sum of squares, "
         "giving the table's value itself, 24x4x4, int8"
     )
@@ -214,8 +216,8 @@ def test_normalisation():
 def test_reshaping():
     surface = PdpSurface(src_data=cube(64, 4, 4), dst_data=cube(16, 8, 12))
     op = RubikOp(mode=0, precision=FP16, stride_x=3, stride_y=2)
-    assert rubik_phrase(op, surface).words == "contract 2x3, 64x4x4 to 16x8x12, fp16"
-    assert rubik_phrase(replace(op, mode=1), surface) == Phrase(
+    assert describe_rubik(op, surface).words == "contract 2x3, 64x4x4 to 16x8x12, fp16"
+    assert describe_rubik(replace(op, mode=1), surface) == Description(
         "split, 64x4x4 to 16x8x12, fp16", frozenset({"mode", "precision"})
     )
 
@@ -230,7 +232,7 @@ def test_reshaping():
     ],
 )
 def test_converters(converter: CvtParam, words: str):
-    assert converter_words(converter) == words
+    assert describe_converter(converter) == words
 
 
 def test_any_bytes_have_words(vector: Callable[[str], Loadable]):
@@ -240,15 +242,15 @@ def test_any_bytes_have_words(vector: Callable[[str], Loadable]):
         pooled = PdpSurface.unpack(chance.randbytes(PdpSurface.SIZE))
         sdp = SdpOp.unpack(chance.randbytes(SdpOp.SIZE))
         phrases = [
-            conv_phrase(ConvOp.unpack(chance.randbytes(ConvOp.SIZE)), surface),
-            sdp_phrase(sdp, surface.src_data),
-            stage_phrase("x1", sdp.x1_op, sdp.src_precision, 0),
-            stage_phrase("y", replace(sdp.y_op, mode=0), FP16, 0),
-            pdp_phrase(PdpOp.unpack(chance.randbytes(PdpOp.SIZE)), pooled),
-            cdp_phrase(CdpOp.unpack(chance.randbytes(CdpOp.SIZE)), pooled.src_data),
-            rubik_phrase(RubikOp.unpack(chance.randbytes(RubikOp.SIZE)), pooled),
+            describe_conv(ConvOp.unpack(chance.randbytes(ConvOp.SIZE)), surface),
+            describe_sdp(sdp, surface.src_data),
+            describe_stage("x1", sdp.x1_op, sdp.src_precision, 0),
+            describe_stage("y", replace(sdp.y_op, mode=0), FP16, 0),
+            describe_pdp(PdpOp.unpack(chance.randbytes(PdpOp.SIZE)), pooled),
+            describe_cdp(CdpOp.unpack(chance.randbytes(CdpOp.SIZE)), pooled.src_data),
+            describe_rubik(RubikOp.unpack(chance.randbytes(RubikOp.SIZE)), pooled),
         ]
-        assert all(phrase.words and "\n" not in phrase.words for phrase in phrases)
+        assert all(description.words and "\n" not in description.words for description in phrases)
 
 
 def test_fields_that_are_told_exist(vector: Callable[[str], Loadable]):
@@ -258,9 +260,9 @@ def test_fields_that_are_told_exist(vector: Callable[[str], Loadable]):
             for operation in task.operations:
                 op, surface = operation.op, operation.surface
                 if isinstance(op, ConvOp) and isinstance(surface, ConvSurface):
-                    assert all(hasattr(op, field) for field in conv_phrase(op, surface).told)
+                    assert all(hasattr(op, field) for field in describe_conv(op, surface).covered)
                 if isinstance(op, SdpOp):
-                    assert all(hasattr(op, field) for field in sdp_phrase(op, cube(1, 1, 1)).told)
-                    assert all(hasattr(op.x1_op, f) for f in stage_phrase("x1", op.x1_op, 0, 0).told)
+                    assert all(hasattr(op, field) for field in describe_sdp(op, cube(1, 1, 1)).covered)
+                    assert all(hasattr(op.x1_op, f) for f in describe_stage("x1", op.x1_op, 0, 0).covered)
                 if isinstance(op, PdpOp) and isinstance(surface, PdpSurface):
-                    assert all(hasattr(op, field) for field in pdp_phrase(op, surface).told)
+                    assert all(hasattr(op, field) for field in describe_pdp(op, surface).covered)

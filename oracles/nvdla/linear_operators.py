@@ -6,29 +6,29 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from oracles.nvdla.affine import (
-    Affine,
-    Grid,
-    Joined,
-    Moved,
-    Reals,
-    side_by_side,
-)
-from oracles.nvdla.network import (
-    LARGEST,
+from oracles.nvdla.evaluation import (
+    INT8_MAX,
     Attributes,
     Constant,
-    Network,
+    Evaluation,
     Operator,
-    Unknown,
+    UnsupportedOperator,
     Value,
 )
-from oracles.nvdla.rounding import Array, Integers
-from oracles.nvdla.upsampling import Spread, dense_kernels
-from oracles.nvdla.windows import (
-    Frame,
-    convolved,
-    frame_of,
+from oracles.nvdla.fixed_point import Array, Integers
+from oracles.nvdla.requantization import (
+    Affine,
+    Concatenated,
+    Dequantized,
+    MovedElements,
+    QuantizationParameters,
+    side_by_side,
+)
+from oracles.nvdla.transposed_convolution import TransposedGeometry, dense_kernels
+from oracles.nvdla.window_operators import (
+    SlidingWindow,
+    convolve,
+    window_of,
 )
 
 
@@ -39,18 +39,18 @@ def kernels(constant: Constant, outputs: int) -> tuple[Integers, Array]:
         return np.moveaxis(given, outputs, 0), scales
     rows = np.moveaxis(constant.numbers, outputs, 0).astype(np.float64)
     largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)))
-    scales = np.where(largest > 0, largest, 1.0) / LARGEST
+    scales = np.where(largest > 0, largest, 1.0) / INT8_MAX
     return np.rint(rows / scales.reshape(-1, *(1,) * (rows.ndim - 1))).astype(np.int64), scales
 
 
-def _conv(here: Network, inputs: Sequence[str], attributes: Attributes) -> Value:
+def _conv(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> Value:
     source = here.stored(inputs[0])
     constant = here.constant(inputs[1])
     if constant is None:
-        raise Unknown(f"{inputs[1]}: the reference needs constant kernels")
+        raise UnsupportedOperator(f"{inputs[1]}: the reference needs constant kernels")
     weights, scales = kernels(constant, 0)
     bias = here.number(inputs[2]).astype(np.float64) if len(inputs) > 2 else np.zeros(1)
-    frame = window(attributes, weights.shape[2:], source.integers.shape[2:])
+    window = checked_window(attributes, weights.shape[2:], source.integers.shape[2:])
     batch = len(source.integers)
     if batch > 1:
         # The images of a batch are groups of channels.
@@ -58,30 +58,32 @@ def _conv(here: Network, inputs: Sequence[str], attributes: Attributes) -> Value
         weights = np.tile(weights, (batch, 1, 1, 1))
     images = source.integers.reshape(1, -1, *source.integers.shape[2:])
     groups: int = attributes.get("group", 1) * batch
-    sums = convolved(images, weights, frame, groups, source.grid.zero)
+    sums = convolve(images, weights, window, groups, source.qparams.zero_point)
     per_group = sums.shape[1] // groups
-    merged = here.layers.groups_at_once(images.shape[1:], sums.shape[1], frame, groups)
+    merged = here.layers.groups_at_once(images.shape[1:], sums.shape[1], window, groups)
     step = merged * per_group
-    parts: list[Reals] = [
-        products(sums[:, rows], weights[rows], _part(scales, rows), _part(bias, rows), source.grid)
+    parts: list[Dequantized] = [
+        products(sums[:, rows], weights[rows], _part(scales, rows), _part(bias, rows), source.qparams)
         for rows in (slice(begin, begin + step) for begin in range(0, sums.shape[1], step))
     ]
     found = parts[0] if len(parts) == 1 else side_by_side(parts, 1)
-    return found if batch == 1 else Moved(found, lambda y: y.reshape(batch, -1, *y.shape[2:]))
+    return found if batch == 1 else MovedElements(found, lambda y: y.reshape(batch, -1, *y.shape[2:]))
 
 
 def _part(numbers: Array, rows: slice) -> Array:
     return numbers if numbers.size == 1 else numbers[rows]
 
 
-def products(sums: Integers, weights: Integers, scales: Array, bias: Array, grid: Grid) -> Affine:
-    """Sums of products, each of whose sources lies `zero` above what it means."""
-    scale = grid.scale * scales
-    shift = scale * (grid.zero * weights.sum(axis=tuple(range(1, weights.ndim))))
+def products(
+    sums: Integers, weights: Integers, scales: Array, bias: Array, qparams: QuantizationParameters
+) -> Affine:
+    """Sums of products, each of whose sources lies `zero_point` above what it means."""
+    scale = qparams.scale * scales
+    shift = scale * (qparams.zero_point * weights.sum(axis=tuple(range(1, weights.ndim))))
     return Affine(sums, scale, bias - shift, is_fine=True)
 
 
-def _conv_transpose(here: Network, inputs: Sequence[str], attributes: Attributes) -> Value:
+def _conv_transpose(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> Value:
     source, constant = here.stored(inputs[0]), here.constant(inputs[1])
     if (
         constant is None
@@ -89,7 +91,7 @@ def _conv_transpose(here: Network, inputs: Sequence[str], attributes: Attributes
         or attributes.get("output_shape")
         or attributes.get("auto_pad", b"NOTSET") != b"NOTSET"
     ):
-        raise Unknown(f"{inputs[1]}: the reference needs constant kernels and pads")
+        raise UnsupportedOperator(f"{inputs[1]}: the reference needs constant kernels and pads")
     given, scales = kernels(constant, 1)
     bias = here.number(inputs[2]).astype(np.float64) if len(inputs) > 2 else np.zeros(1)
     groups: int = attributes.get("group", 1)
@@ -104,44 +106,47 @@ def _conv_transpose(here: Network, inputs: Sequence[str], attributes: Attributes
     )
     # A single row or column is one layer, whatever the stride.
     rows, columns = source.integers.shape[2:]
-    spread = Spread((sy if rows > 1 else 1, sx if columns > 1 else 1), (pads[0], pads[1]), (height, width))
-    phases = spread.phases(source.integers, weights, source.grid.zero)
-    return Joined(
-        [products(sums, kernels, scales, bias, source.grid) for sums, kernels in phases], spread.interleaved
+    spread = TransposedGeometry(
+        (sy if rows > 1 else 1, sx if columns > 1 else 1), (pads[0], pads[1]), (height, width)
+    )
+    phases = spread.phases(source.integers, weights, source.qparams.zero_point)
+    return Concatenated(
+        [products(sums, kernels, scales, bias, source.qparams) for sums, kernels in phases],
+        spread.interleaved,
     )
 
 
-def window(attributes: Attributes, kernel: Sequence[int], sizes: Sequence[int]) -> Frame:
+def checked_window(attributes: Attributes, kernel: Sequence[int], sizes: Sequence[int]) -> SlidingWindow:
     """The windows of an operator over images of `sizes`."""
     if len(kernel) != 2:
-        raise Unknown(f"{len(kernel)} dimensions; the reference has images")
-    return frame_of(attributes, kernel, sizes)
+        raise UnsupportedOperator(f"{len(kernel)} dimensions; the reference has images")
+    return window_of(attributes, kernel, sizes)
 
 
-def _gemm(here: Network, inputs: Sequence[str], attributes: Attributes) -> Value:
+def _gemm(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> Value:
     bias = here.number(inputs[2]) if len(inputs) > 2 else np.zeros(1, np.float32)
     bias = bias.reshape(-1) * np.float32(attributes.get("beta", 1.0))
     outputs = 0 if attributes.get("transB", 0) else 1
     if attributes.get("transA", 0):
-        raise Unknown(f"{inputs[0]}: the reference multiplies rows")
+        raise UnsupportedOperator(f"{inputs[0]}: the reference multiplies rows")
     return _product(here, inputs, outputs, attributes.get("alpha", 1.0), bias)
 
 
-def _matmul(here: Network, inputs: Sequence[str], _: Attributes) -> Value:
+def _matmul(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
     return _product(here, inputs, 1, 1.0, np.zeros(1))
 
 
-def _product(here: Network, inputs: Sequence[str], outputs: int, alpha: float, bias: Array) -> Value:
+def _product(here: Evaluation, inputs: Sequence[str], outputs: int, alpha: float, bias: Array) -> Value:
     source, constant = here.stored(inputs[0]), here.constant(inputs[1])
     if constant is None or constant.numbers.ndim != 2:
-        raise Unknown(f"{inputs[1]}: the reference needs a constant matrix")
+        raise UnsupportedOperator(f"{inputs[1]}: the reference needs a constant matrix")
     weights, scales = kernels(constant, outputs)
     if weights.ndim != 2 or bias.size not in (1, len(weights)):
-        raise Unknown(f"{inputs[1]}: the reference needs a matrix, and one bias for each column")
+        raise UnsupportedOperator(f"{inputs[1]}: the reference needs a matrix, and one bias for each column")
     sums = source.integers.reshape(-1, weights.shape[1]) @ weights.T
-    found = products(sums, weights, scales * alpha, bias.astype(np.float64), source.grid)
+    found = products(sums, weights, scales * alpha, bias.astype(np.float64), source.qparams)
     shape = (*source.integers.shape[:-1], len(weights))
-    return found if sums.shape == shape else Moved(found, lambda y: y.reshape(shape))
+    return found if sums.shape == shape else MovedElements(found, lambda y: y.reshape(shape))
 
 
 OPERATORS: Mapping[str, Operator] = {

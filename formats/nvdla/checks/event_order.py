@@ -10,8 +10,8 @@ from enum import IntEnum
 from itertools import pairwise
 
 from xonnc.formats.nvdla.constants import Event
-from xonnc.formats.nvdla.graph import chains_of, queues, reads_memory
 from xonnc.formats.nvdla.scheduling import GROUPS
+from xonnc.formats.nvdla.task_graph import chains_of, queues, reads_memory
 from xonnc.formats.nvdla.tasks import DlaTask
 
 
@@ -50,7 +50,7 @@ _WITHIN = (
 )
 
 
-class Order:
+class EventOrder:
     """
     The moments of a task's operations as the events force them, transitively closed.
 
@@ -83,15 +83,15 @@ class Order:
             for node in following:
                 waiting[node] += 1
         ready = [node for node in reversed(range(self._size)) if not waiting[node]]
-        found: list[int] = []
+        result: list[int] = []
         while ready:
             node = ready.pop()
-            found.append(node)
+            result.append(node)
             for following in self._next[node]:
                 waiting[following] -= 1
                 if not waiting[following]:
                     ready.append(following)
-        return found
+        return result
 
 
 def _node(operation: int, moment: Moment) -> int:

@@ -19,14 +19,14 @@ from xonnc.formats.nvdla.constants import MemoryType
 from xonnc.formats.nvdla.records import PdpOp, PdpSurface
 
 
-class LeftOver(NamedTuple):
+class UnreadInput(NamedTuple):
     """Rows and columns of a source, padding apart, behind those that the last windows reach."""
 
     rows: int
     columns: int
 
     @property
-    def spoils_the_next(self) -> bool:
+    def breaks_next_pooling(self) -> bool:
         """Whether, in memory, they break the pooling that comes next."""
         return self.rows > 0 and not self.columns
 
@@ -35,14 +35,14 @@ class LeftOver(NamedTuple):
         return " and ".join(f"{count} {what}{'s' * (count > 1)}" for count, what in counted if count)
 
 
-def left_over(op: PdpOp, surface: PdpSurface) -> LeftOver:
+def unread_input(op: PdpOp, surface: PdpSurface) -> UnreadInput:
     """What the windows of a pooling leave over."""
     src, dst = surface.src_data, surface.dst_data
     rows = (dst.height - 1) * op.stride_y + op.pool_height + 1 - op.pad_top
     columns = (dst.width - 1) * op.stride_x + op.pool_width + 1 - op.pad_left
-    return LeftOver(max(src.height - rows, 0), max(src.width - columns, 0))
+    return UnreadInput(max(src.height - rows, 0), max(src.width - columns, 0))
 
 
-def hangs_on_the_fly(op: PdpOp, surface: PdpSurface) -> bool:
+def hangs_when_fused(op: PdpOp, surface: PdpSurface) -> bool:
     """Whether a pooling comes to no end because rows that the SDP hands over are left."""
-    return surface.src_data.type == MemoryType.HW and left_over(op, surface).rows > 0
+    return surface.src_data.type == MemoryType.HW and unread_input(op, surface).rows > 0

@@ -20,14 +20,14 @@ Array = npt.NDArray[Any]
 
 CHANNELS = (1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 40, 64, 70)
 SIDES = (1, 2, 3, 5, 7, 8, 9, 13, 16, 19, 28)
-MOST_PRODUCTS = 4_000_000
+MAX_MACS = 4_000_000
 """Multiplications in one convolution: larger ones get fewer kernels."""
 
-MOST_CHANNELS = 300
+MAX_CHANNELS = 300
 
 
 @dataclass(frozen=True)
-class Layer:
+class RecipeLayer:
     """One entry of a recipe."""
 
     kind: str
@@ -35,12 +35,12 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class NetworkRecipe:
     """A network: the shape of its image, its layers, and whether it is quantised."""
 
     seed: int
     shape: tuple[int, int, int]
-    layers: tuple[Layer, ...]
+    layers: tuple[RecipeLayer, ...]
     is_integer: bool
 
     def __str__(self) -> str:
@@ -49,40 +49,40 @@ class Recipe:
         return f"{kind} seed {self.seed} {'x'.join(map(str, self.shape))} {layers}"
 
 
-def random_recipe(seed: int, *, is_integer: bool, layers: int | None = None) -> Recipe:
+def random_recipe(seed: int, *, is_integer: bool, layers: int | None = None) -> NetworkRecipe:
     """A recipe with so many layers; two to six if the number is not given."""
     generator = np.random.default_rng(seed)
     shape = tuple(int(generator.choice(choices)) for choices in (CHANNELS, SIDES, SIDES))
     count = int(generator.integers(2, 7)) if layers is None else layers
     kinds = [*LAYERS] if is_integer else [*LAYERS, *FLOAT_LAYERS]
     drawn = [
-        Layer(kinds[int(generator.integers(len(kinds)))], int(generator.integers(1 << 20)))
+        RecipeLayer(kinds[int(generator.integers(len(kinds)))], int(generator.integers(1 << 20)))
         for _ in range(count)
     ]
-    return Recipe(seed, (shape[0], shape[1], shape[2]), tuple(drawn), is_integer)
+    return NetworkRecipe(seed, (shape[0], shape[1], shape[2]), tuple(drawn), is_integer)
 
 
 @dataclass(frozen=True)
-class Held:
+class RecipeValue:
     """A value that later layers may read again: its shape and about how far its numbers spread."""
 
     name: str
     shape: tuple[int, ...]
     spread: float
-    zero: int
+    zero_point: int
 
 
 @dataclass
-class Draft:
+class NetworkDraft:
     """A model in the making; `here` is the value that the next layer reads."""
 
     generator: np.random.Generator
     is_integer: bool
     kind: type[np.int8 | np.uint8]
-    here: Held
+    here: RecipeValue
     nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
     constants: list[onnx.TensorProto] = field(default_factory=list[onnx.TensorProto])
-    held: list[Held] = field(default_factory=list[Held])
+    held: list[RecipeValue] = field(default_factory=list[RecipeValue])
 
     def number(self, low: int, high: int) -> int:
         """A number from `low` to `high`, both included."""
@@ -118,9 +118,9 @@ class Draft:
         count = shape[outputs] if by_channel else 1
         scales = (self.generator.uniform(0.5, 1.5, count) / (73 * np.sqrt(reach))).astype(np.float32)
         scale = self.constant(scales if by_channel else scales[0])
-        zero = self.constant(np.zeros(count if by_channel else (), np.int8))
+        zero_point = self.constant(np.zeros(count if by_channel else (), np.int8))
         axis = {"axis": outputs} if by_channel else {}
-        return self.node("DequantizeLinear", self.constant(integers), scale, zero, **axis)
+        return self.node("DequantizeLinear", self.constant(integers), scale, zero_point, **axis)
 
     def floats(self, *shape: int) -> str:
         """A constant of about the spread of what is here."""
@@ -131,14 +131,14 @@ class Draft:
         """The value that the next layer reads, in integers behind Quantize- and DequantizeLinear."""
         spread = max(spread, 1e-3)
         if not self.is_integer:
-            self.here = Held(name, shape, spread, self.here.zero)
+            self.here = RecipeValue(name, shape, spread, self.here.zero_point)
         else:
             scale = np.float32(spread * self.generator.uniform(1.5, 4) / 127)
-            zero = 0 if self.chance(2) else self.number(-60, 60)
+            zero_point = 0 if self.chance(2) else self.number(-60, 60)
             middle = 128 if self.kind is np.uint8 else 0
-            grid = self.constant(scale), self.constant(self.kind(middle + zero))
-            rounded = self.node("DequantizeLinear", self.node("QuantizeLinear", name, *grid), *grid)
-            self.here = Held(rounded, shape, spread, zero)
+            qparams = self.constant(scale), self.constant(self.kind(middle + zero_point))
+            requantized = self.node("DequantizeLinear", self.node("QuantizeLinear", name, *qparams), *qparams)
+            self.here = RecipeValue(requantized, shape, spread, zero_point)
         self.held.append(self.here)
 
     def image(self) -> tuple[int, int, int]:
@@ -146,19 +146,19 @@ class Draft:
         if len(self.here.shape) == 2:
             shape = (*self.here.shape, 1, 1)
             sizes = self.constant(np.array(shape, np.int64))
-            self.here = Held(
-                self.node("Reshape", self.here.name, sizes), shape, self.here.spread, self.here.zero
+            self.here = RecipeValue(
+                self.node("Reshape", self.here.name, sizes), shape, self.here.spread, self.here.zero_point
             )
         _, channels, height, width = self.here.shape
         return channels, height, width
 
 
-def model_of(recipe: Recipe) -> onnx.ModelProto:
+def model_of(recipe: NetworkRecipe) -> onnx.ModelProto:
     """The model of a recipe; its input is `x`."""
     generator = np.random.default_rng((recipe.seed, 1))
     kind = np.uint8 if generator.integers(2) else np.int8
     shape = (1, *recipe.shape)
-    draft = Draft(generator, recipe.is_integer, kind, Held("x", shape, 1.0, 0))
+    draft = NetworkDraft(generator, recipe.is_integer, kind, RecipeValue("x", shape, 1.0, 0))
     draft.becomes("x", shape, 1.0)
     for layer in recipe.layers:
         draft.generator = np.random.default_rng(layer.seed)
@@ -174,25 +174,25 @@ def model_of(recipe: Recipe) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def image_of(recipe: Recipe, index: int = 0) -> Array:
+def image_of(recipe: NetworkRecipe, index: int = 0) -> Array:
     """A seeded input."""
     generator = np.random.default_rng((recipe.seed, 2, index))
     return generator.standard_normal((1, *recipe.shape)).astype(np.float32)
 
 
-def conv(draft: Draft) -> None:
+def conv(draft: NetworkDraft) -> None:
     """A convolution with everything that may vary, and perhaps a bound behind it."""
     channels = draft.image()[0]
     groups = draft.pick([count for count in range(1, channels + 1) if channels % count == 0])
     _conv(draft, groups if draft.chance(3) else 1, draft.pick((1, 2, 3)))
 
 
-def depthwise(draft: Draft) -> None:
+def depthwise(draft: NetworkDraft) -> None:
     """A convolution of each channel by itself."""
     _conv(draft, draft.image()[0], 1)
 
 
-def _conv(draft: Draft, groups: int, most_dilation: int) -> None:
+def _conv(draft: NetworkDraft, groups: int, most_dilation: int) -> None:
     channels, height, width = draft.image()
     kernel, strides, pads, dilations = zip(
         *(_side(draft, size, most_dilation) for size in (height, width)), strict=True
@@ -205,7 +205,7 @@ def _conv(draft: Draft, groups: int, most_dilation: int) -> None:
     )
     each = rows * columns * prod(kernel) * channels // groups
     kernels = draft.pick((1, 3, 5, 8, 16, 17, 32, 33, 48))
-    kernels = max(1, min(kernels, MOST_PRODUCTS // each // groups or 1, MOST_CHANNELS // groups)) * groups
+    kernels = max(1, min(kernels, MAX_MACS // each // groups or 1, MAX_CHANNELS // groups)) * groups
     inputs = [draft.here.name, draft.weights(kernels, channels // groups, *kernel)]
     if draft.chance(2):
         inputs.append(draft.floats(kernels))
@@ -216,7 +216,7 @@ def _conv(draft: Draft, groups: int, most_dilation: int) -> None:
     _end(draft, name, (1, kernels, rows, columns), draft.here.spread)
 
 
-def _side(draft: Draft, size: int, most_dilation: int) -> tuple[int, int, tuple[int, int], int]:
+def _side(draft: NetworkDraft, size: int, most_dilation: int) -> tuple[int, int, tuple[int, int], int]:
     """Kernel, stride, pads and dilation along one dimension."""
     over, dilation = draft.pick((1, 1, 2, 3, 3, 4, 5, 7)), draft.number(1, most_dilation)
     reach = (over - 1) * dilation + 1
@@ -227,7 +227,9 @@ def _side(draft: Draft, size: int, most_dilation: int) -> tuple[int, int, tuple[
     return over, draft.pick((1, 1, 1, 2, 2, 3, 4)), pads, dilation
 
 
-def _end(draft: Draft, name: str, shape: tuple[int, ...], spread: float, *, may_clip: bool = True) -> None:
+def _end(
+    draft: NetworkDraft, name: str, shape: tuple[int, ...], spread: float, *, may_clip: bool = True
+) -> None:
     """Perhaps a bound, perhaps the greatest of windows, then the rounding."""
     match draft.number(0, 3):
         case 0:
@@ -243,7 +245,7 @@ def _end(draft: Draft, name: str, shape: tuple[int, ...], spread: float, *, may_
     draft.becomes(name, shape, spread)
 
 
-def gemm(draft: Draft) -> None:
+def gemm(draft: NetworkDraft) -> None:
     """A fully connected layer."""
     shape = draft.here.shape
     elements, outputs = prod(shape), draft.pick((1, 3, 10, 17, 33))
@@ -260,7 +262,7 @@ def gemm(draft: Draft) -> None:
     _end(draft, name, (1, outputs), draft.here.spread)
 
 
-def softmax(draft: Draft) -> None:
+def softmax(draft: NetworkDraft) -> None:
     """Shares of one, of a vector."""
     flat = draft.node("Flatten", draft.here.name) if len(draft.here.shape) == 4 else draft.here.name
     elements = prod(draft.here.shape)
@@ -271,11 +273,11 @@ def softmax(draft: Draft) -> None:
     draft.becomes(draft.node("Softmax", flat, axis=1), (1, elements), 3 / elements)
 
 
-def pool(draft: Draft) -> None:
+def pool(draft: NetworkDraft) -> None:
     """The greatest or the mean of windows."""
     channels, height, width = draft.image()
     is_mean = draft.chance(2)
-    may_pad = not (is_mean and draft.is_integer and draft.here.zero)
+    may_pad = not (is_mean and draft.is_integer and draft.here.zero_point)
     kernel, strides, pads = zip(*(_window(draft, size, may_pad) for size in (height, width)), strict=True)
     begins, ends = zip(*pads, strict=True)
     rows, columns = (
@@ -291,13 +293,13 @@ def pool(draft: Draft) -> None:
     draft.becomes(name, shape, draft.here.spread / np.sqrt(prod(kernel)))
 
 
-def _window(draft: Draft, size: int, may_pad: bool) -> tuple[int, int, tuple[int, int]]:
+def _window(draft: NetworkDraft, size: int, may_pad: bool) -> tuple[int, int, tuple[int, int]]:
     over = draft.number(1, min(8, size)) if draft.chance(3) else draft.number(1, min(3, size))
     pads = (draft.number(0, over - 1), draft.number(0, over - 1)) if may_pad and draft.chance(2) else (0, 0)
     return over, draft.number(1, 3), pads
 
 
-def global_pool(draft: Draft) -> None:
+def global_pool(draft: NetworkDraft) -> None:
     """The mean or the greatest of every channel."""
     channels, height, width = draft.image()
     shape = (1, channels, 1, 1)
@@ -308,7 +310,7 @@ def global_pool(draft: Draft) -> None:
         draft.becomes(name, shape, draft.here.spread / np.sqrt(height * width))
 
 
-def residual(draft: Draft) -> None:
+def residual(draft: NetworkDraft) -> None:
     """A sum with an earlier value of the same shape, or with a convolution of this one."""
     channels, _, _ = draft.image()
     here = draft.here
@@ -327,12 +329,12 @@ def residual(draft: Draft) -> None:
     _end(draft, draft.node("Add", *operands), here.shape, 1.4 * here.spread, may_clip=False)
 
 
-def concat(draft: Draft) -> None:
+def concat(draft: NetworkDraft) -> None:
     """Side by side with earlier values of the same rows and columns, or with a convolution."""
     channels, height, width = draft.image()
     here, parts, total = draft.here, [draft.here.name], channels
     for one in [one for one in draft.held if len(one.shape) == 4 and one.shape[2:] == here.shape[2:]][-2:]:
-        if draft.chance(2) and total + one.shape[1] <= MOST_CHANNELS:
+        if draft.chance(2) and total + one.shape[1] <= MAX_CHANNELS:
             parts.append(one.name)
             total += one.shape[1]
     if len(parts) == 1 or draft.chance(2):
@@ -343,7 +345,7 @@ def concat(draft: Draft) -> None:
     draft.becomes(draft.node("Concat", *parts, axis=1), (1, total, height, width), here.spread)
 
 
-def scale(draft: Draft) -> None:
+def scale(draft: NetworkDraft) -> None:
     """A factor and a sum for each channel, or one for all."""
     channels, _, _ = draft.image()
     here, shape = draft.here, (channels, 1, 1) if draft.chance(2) else (1,)
@@ -354,7 +356,7 @@ def scale(draft: Draft) -> None:
     draft.becomes(name, here.shape, here.spread)
 
 
-def bound(draft: Draft) -> None:
+def bound(draft: NetworkDraft) -> None:
     """A bound by itself."""
     low, high = (draft.constant(np.float32(each * draft.here.spread)) for each in (-0.8, 1.1))
     operands = [draft.here.name, low] if draft.chance(2) else [draft.here.name, "", high]
@@ -362,7 +364,7 @@ def bound(draft: Draft) -> None:
     draft.becomes(name, draft.here.shape, draft.here.spread)
 
 
-def shuffle(draft: Draft) -> None:
+def shuffle(draft: NetworkDraft) -> None:
     """Channels in another order, as ShuffleNet has them."""
     channels, height, width = draft.image()
     groups = draft.pick([count for count in range(1, channels + 1) if channels % count == 0])
@@ -370,13 +372,13 @@ def shuffle(draft: Draft) -> None:
     name = draft.node("Reshape", draft.here.name, split)
     name = draft.node("Transpose", name, perm=[0, 2, 1, 3, 4])
     whole = draft.constant(np.array([1, channels, height, width], np.int64))
-    draft.here = Held(
-        draft.node("Reshape", name, whole), draft.here.shape, draft.here.spread, draft.here.zero
+    draft.here = RecipeValue(
+        draft.node("Reshape", name, whole), draft.here.shape, draft.here.spread, draft.here.zero_point
     )
     draft.held.append(draft.here)
 
 
-def transposed(draft: Draft) -> None:
+def transposed(draft: NetworkDraft) -> None:
     """A transposed convolution of one or two phases in each dimension."""
     channels, height, width = draft.image()
     outputs = draft.pick((1, 3, 8, 17))
@@ -388,14 +390,14 @@ def transposed(draft: Draft) -> None:
             (height, width), strides, kernel, pads[:2], pads[2:], strict=True
         )
     ]
-    if min(sizes) < 1 or outputs * channels * prod(kernel) * height * width > MOST_PRODUCTS:
+    if min(sizes) < 1 or outputs * channels * prod(kernel) * height * width > MAX_MACS:
         return
     operands = [draft.here.name, draft.weights(channels, outputs, *kernel, outputs=1)]
     name = draft.node("ConvTranspose", *operands, draft.floats(outputs), strides=strides, pads=pads)
     _end(draft, name, (1, outputs, *sizes), 1.0)
 
 
-def nearest(draft: Draft) -> None:
+def nearest(draft: NetworkDraft) -> None:
     """Every row and column once or twice."""
     channels, height, width = draft.image()
     rows, columns = draft.number(1, 2), draft.number(1, 2)
@@ -407,7 +409,7 @@ def nearest(draft: Draft) -> None:
     draft.becomes(name, (1, channels, height * rows, width * columns), draft.here.spread)
 
 
-def linear(draft: Draft) -> None:
+def linear(draft: NetworkDraft) -> None:
     """Rows and columns on lines between those there are."""
     channels, height, width = draft.image()
     rows, columns = draft.number(1, 3), draft.number(1, 3)
@@ -420,7 +422,7 @@ def linear(draft: Draft) -> None:
     _end(draft, name, (1, channels, height * rows, width * columns), draft.here.spread)
 
 
-def unary(draft: Draft) -> None:
+def unary(draft: NetworkDraft) -> None:
     """A function of every number by itself."""
     calls: tuple[tuple[str, dict[str, float]], ...] = (
         ("LeakyRelu", {"alpha": 0.2}),
@@ -431,7 +433,7 @@ def unary(draft: Draft) -> None:
     draft.becomes(draft.node(op, draft.here.name, **attributes), draft.here.shape, draft.here.spread)
 
 
-def binary(draft: Draft) -> None:
+def binary(draft: NetworkDraft) -> None:
     """A function of two computed values."""
     here = draft.here
     others = [one for one in draft.held if one.shape == here.shape]
@@ -440,7 +442,7 @@ def binary(draft: Draft) -> None:
     draft.becomes(draft.node(op, here.name, other.name), here.shape, here.spread)
 
 
-def normalized(draft: Draft) -> None:
+def normalized(draft: NetworkDraft) -> None:
     """Each number by the size of its neighbours in other channels."""
     draft.image()
     size, alpha = draft.pick((3, 5, 7, 9)), float(draft.generator.uniform(1e-4, 0.5))
@@ -448,7 +450,7 @@ def normalized(draft: Draft) -> None:
     draft.becomes(name, draft.here.shape, draft.here.spread)
 
 
-def batch_normalized(draft: Draft) -> None:
+def batch_normalized(draft: NetworkDraft) -> None:
     """Each channel by what is known of its numbers."""
     channels, _, _ = draft.image()
     generator, spread = draft.generator, draft.here.spread
@@ -461,9 +463,9 @@ def batch_normalized(draft: Draft) -> None:
     _end(draft, name, draft.here.shape, 1.2)
 
 
-Add = Callable[[Draft], None]
+AddLayer = Callable[[NetworkDraft], None]
 
-LAYERS: dict[str, Add] = {
+LAYERS: dict[str, AddLayer] = {
     "conv": conv,
     "conv2": conv,
     "conv3": conv,
@@ -485,5 +487,5 @@ LAYERS: dict[str, Add] = {
 }
 """Layers that every configuration takes, by name; convolutions are the most frequent."""
 
-FLOAT_LAYERS: dict[str, Add] = {"unary": unary, "binary": binary}
+FLOAT_LAYERS: dict[str, AddLayer] = {"unary": unary, "binary": binary}
 """Layers that only FP16 takes."""

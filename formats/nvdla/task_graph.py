@@ -15,7 +15,7 @@ FEEDS = {OpType.CONV: OpType.SDP, OpType.SDP: OpType.PDP}
 
 def queues(task: DlaTask) -> dict[OpType, list[int]]:
     """The operations of each engine as its own slots chain them; stops where a chain goes wrong."""
-    found: dict[OpType, list[int]] = {}
+    result: dict[OpType, list[int]] = {}
     for engine in OpType:
         queue: list[int] = []
         seen: set[int] = set()
@@ -27,8 +27,8 @@ def queues(task: DlaTask) -> dict[OpType, list[int]]:
             seen.add(index)
             queue.append(index)
             index = operation.dependency.consumers[engine].index
-        found[engine] = queue
-    return found
+        result[engine] = queue
+    return result
 
 
 def parent_of(task: DlaTask, operation: Operation) -> Operation | None:

@@ -21,7 +21,7 @@ from xonnc.formats.nvdla.constants import Interface
 from xonnc.formats.nvdla.loadable import Blob, Loadable
 
 BLOB_NAME = "xonnc-images"
-LARGEST_PIXEL = 255
+MAX_PIXEL = 255
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Normalization:
     def pixels(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """The nearest pixels of 8 bits; what lies outside becomes the nearest end."""
         places = np.nan_to_num(np.rint(numbers * self._along(self.std) + self._along(self.mean)))
-        return np.clip(places, 0, LARGEST_PIXEL).astype(np.int64)
+        return np.clip(places, 0, MAX_PIXEL).astype(np.int64)
 
     def _along(self, numbers: tuple[float, ...]) -> npt.NDArray[np.float64]:
         return np.array(numbers, np.float64).reshape(1, -1, 1, 1)

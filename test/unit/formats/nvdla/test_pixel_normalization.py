@@ -10,7 +10,7 @@ import pytest
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import Interface
 from xonnc.formats.nvdla.loadable import Blob, Loadable
-from xonnc.formats.nvdla.normalization import (
+from xonnc.formats.nvdla.pixel_normalization import (
     BLOB_NAME,
     Normalization,
     normalization_blob,

@@ -13,7 +13,7 @@ from xonnc.formats.nvdla.checks.container import ELEMENT_BYTES, atom_bytes
 from xonnc.formats.nvdla.checks.problem import Problem
 from xonnc.formats.nvdla.constants import MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
-from xonnc.formats.nvdla.regions import Bytes, Region, Step
+from xonnc.formats.nvdla.regions import ByteSet, Region, Repetition
 from xonnc.formats.nvdla.tasks import Address
 from xonnc.targets import NvdlaTarget
 
@@ -28,40 +28,40 @@ RULES = {
 
 
 @dataclass
-class Content:
+class WrittenRange:
     """What one writer left in a memory object."""
 
     writer: str
-    written: Bytes
-    live: Bytes
+    written: ByteSet
+    live: ByteSet
     """What of it nobody has overwritten."""
     is_read: bool
     overwritten_by: str = ""
 
 
 @dataclass
-class Flow:
+class MemoryContents:
     """The contents of all memory objects while the operations go by in the order that events force."""
 
     loadable: Loadable
     target: NvdlaTarget
     problems: list[Problem] = field(default_factory=list[Problem])
-    _contents: dict[int, list[Content]] = field(default_factory=dict[int, list[Content]])
+    _contents: dict[int, list[WrittenRange]] = field(default_factory=dict[int, list[WrittenRange]])
 
     def __post_init__(self):
         for index, memory in enumerate(self.loadable.memories):
             given = self._given_bytes(memory)
             if given:
-                self._contents[index] = [Content(_given(memory), given, given, is_read=True)]
+                self._contents[index] = [WrittenRange(_given(memory), given, given, is_read=True)]
 
-    def _given_bytes(self, memory: MemoryEntry) -> Bytes:
+    def _given_bytes(self, memory: MemoryEntry) -> ByteSet:
         """What is there before anything runs: an input as a whole, of other memories what blobs fill."""
         if memory.flags & MemoryFlags.INPUT:
-            return Bytes.range(0, memory.size)
-        given = Bytes.none()
+            return ByteSet.range(0, memory.size)
+        given = ByteSet.none()
         if memory.flags & MemoryFlags.SET:
             for name, offset in zip(memory.contents, memory.offsets, strict=True):
-                given = given | Bytes.range(offset, offset + self.loadable.by_name[name].byte_size)
+                given = given | ByteSet.range(offset, offset + self.loadable.by_name[name].byte_size)
         return given
 
     def read(self, place: str, access: Access, addresses: tuple[Address, ...]) -> None:
@@ -69,7 +69,7 @@ class Flow:
         region = access.region(addresses)
         if region is None or access.is_padding:
             return
-        wanted = Bytes.of(region)
+        wanted = ByteSet.of(region)
         found = [
             (content, content.written & wanted)
             for content in self._contents.get(region.memory, ())
@@ -88,7 +88,9 @@ class Flow:
                 "is read, but nothing has written it",
             )
 
-    def _find_damage(self, place: str, access: Access, content: Content, part: Bytes, wanted: Bytes) -> None:
+    def _find_damage(
+        self, place: str, access: Access, content: WrittenRange, part: ByteSet, wanted: ByteSet
+    ) -> None:
         """Of what the reader wants, a writer's part is half there, half overwritten."""
         live = content.live & wanted
         if live and len(live) < len(part) and content.overwritten_by:
@@ -112,15 +114,15 @@ class Flow:
                 f"{access.field} writes to memory {region.memory}, {_given(memory)}; a second run would not "
                 "find what the first did",
             )
-        written = Bytes.of(region)
+        written = ByteSet.of(region)
         contents = self._contents.setdefault(region.memory, [])
         for content in contents:
             if _meet(content.live, written):
                 self._overwrite(content, place, written)
         contents[:] = [content for content in contents if content.live]
-        contents.append(Content(place, written, written, is_read=access.is_padding))
+        contents.append(WrittenRange(place, written, written, is_read=access.is_padding))
 
-    def _overwrite(self, content: Content, place: str, written: Bytes) -> None:
+    def _overwrite(self, content: WrittenRange, place: str, written: ByteSet) -> None:
         left = content.live - written
         if len(left) == len(content.live):
             return
@@ -168,22 +170,22 @@ class Flow:
         self.problems.append(Problem(place, rule, reason))
 
 
-def _elements(tensor: TensorDesc, target: NvdlaTarget) -> Bytes:
+def _elements(tensor: TensorDesc, target: NvdlaTarget) -> ByteSet:
     """The bytes of a bound cube's elements; none of what is no cube."""
     element = ELEMENT_BYTES.get(tensor.data_type, 1)
     atom = atom_bytes(tensor, target)
     if not atom or tensor.stride_1 < tensor.w * atom:
-        return Bytes.none()
-    height = Step(tensor.h, tensor.stride_1, "stride_1")
+        return ByteSet.none()
+    height = Repetition(tensor.h, tensor.stride_1, "stride_1")
     full, lanes = divmod(tensor.c * element, atom)
-    found = Bytes.none()
+    result = ByteSet.none()
     if full:
-        surfaces = Step(full, tensor.stride_2, "stride_2")
-        found = Bytes.of(Region(0, tensor.offset, tensor.w * atom, (height, surfaces)))
+        surfaces = Repetition(full, tensor.stride_2, "stride_2")
+        result = ByteSet.of(Region(0, tensor.offset, tensor.w * atom, (height, surfaces)))
     if lanes:
         last = tensor.offset + full * tensor.stride_2
-        found = found | Bytes.of(Region(0, last, lanes, (Step(tensor.w, atom, "atom"), height)))
-    return found
+        result = result | ByteSet.of(Region(0, last, lanes, (Repetition(tensor.w, atom, "atom"), height)))
+    return result
 
 
 def _given(memory: MemoryEntry) -> str:
@@ -192,7 +194,7 @@ def _given(memory: MemoryEntry) -> str:
     return f"the constants '{memory.contents[0]}'" if memory.contents else "constants"
 
 
-def _meet(first: Bytes, second: Bytes) -> bool:
+def _meet(first: ByteSet, second: ByteSet) -> bool:
     """Whether the ranges from first to last byte overlap."""
     if not (first and second):
         return False

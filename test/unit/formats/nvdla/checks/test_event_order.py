@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from xonnc.formats.nvdla.checks.order import Moment, Order
+from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
 from xonnc.formats.nvdla.constants import Event, MemoryType, OpType
 from xonnc.formats.nvdla.records import (
     CommonOpDesc,
@@ -56,7 +56,7 @@ CHUNKS = task_of(
 
 
 def test_later_operations_of_an_engine_wait_behind_the_first_consumer():
-    order = Order(CHUNKS)
+    order = EventOrder(CHUNKS)
     assert order.precedes(0, Moment.WRITTEN, 1, Moment.STARTS)
     assert order.precedes(0, Moment.WRITTEN, 3, Moment.STARTS)
     # It may be enabled before, though.
@@ -64,17 +64,17 @@ def test_later_operations_of_an_engine_wait_behind_the_first_consumer():
 
 
 def test_a_programmed_successor_reads_before_the_first_result_is_written():
-    order = Order(CHUNKS)
+    order = EventOrder(CHUNKS)
     assert not order.precedes(2, Moment.WRITTEN, 3, Moment.STARTS)
     waking = task_of(
         (OpType.CONV, OpType.SDP, OpType.CONV, OpType.SDP),
         {(0, 1): PROGRAMMED, (1, 2): COMPLETED, (1, 3): PROGRAMMED, (2, 3): PROGRAMMED},
     )
-    assert Order(waking).precedes(1, Moment.WRITTEN, 2, Moment.STARTS)
+    assert EventOrder(waking).precedes(1, Moment.WRITTEN, 2, Moment.STARTS)
 
 
 def test_an_engine_writes_in_the_order_of_its_queue():
-    order = Order(CHUNKS)
+    order = EventOrder(CHUNKS)
     assert order.precedes(2, Moment.WRITTEN, 4, Moment.WRITES)
     # What a convolution reads is read when its fused SDP is done, so a later SDP may write over it.
     assert order.precedes(1, Moment.READ, 4, Moment.WRITES)
@@ -85,26 +85,26 @@ def test_an_sdp_without_operands_holds_back_no_reader():
         (OpType.PDP, OpType.CONV, OpType.SDP, OpType.CONV, OpType.SDP),
         {(0, 2): COMPLETED, (1, 2): PROGRAMMED, (2, 4): PROGRAMMED, (3, 4): PROGRAMMED, (1, 3): PROGRAMMED},
     )
-    assert not Order(pooled).precedes(0, Moment.WRITTEN, 4, Moment.STARTS)
+    assert not EventOrder(pooled).precedes(0, Moment.WRITTEN, 4, Moment.STARTS)
     fetching = SdpOp(x1_op=SdpSubOp(enable=1, type=2, mode=2))
     operations = [
         replace(operation, op=fetching) if operation.engine is OpType.SDP else operation
         for operation in pooled.operations
     ]
-    order = Order(replace(pooled, operations=tuple(operations)))
+    order = EventOrder(replace(pooled, operations=tuple(operations)))
     assert order.precedes(0, Moment.WRITTEN, 4, Moment.STARTS)
 
 
 def test_two_register_groups():
     wakes = {(0, 1): PROGRAMMED, (1, 2): PROGRAMMED}
-    order = Order(task_of((OpType.PDP, OpType.PDP, OpType.PDP), wakes))
+    order = EventOrder(task_of((OpType.PDP, OpType.PDP, OpType.PDP), wakes))
     assert order.precedes(0, Moment.COMPLETED, 2, Moment.PROGRAMMED)
     assert not order.precedes(0, Moment.COMPLETED, 1, Moment.PROGRAMMED)
     assert order.precedes(0, Moment.COMPLETED, 1, Moment.COMPLETED)
 
 
 def test_moments_come_in_an_order_that_can_happen():
-    order = Order(CHUNKS)
+    order = EventOrder(CHUNKS)
     seen: list[tuple[int, Moment]] = list(order.moments())
     assert len(seen) == len(set(seen)) == len(Moment) * len(CHUNKS.operations)
     assert seen.index((0, Moment.COMPLETED)) < seen.index((3, Moment.STARTS))

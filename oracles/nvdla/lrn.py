@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.nvdla.affine import Grid, Stored
-from oracles.nvdla.rounding import Array, Integers, saturated, shifted
+from oracles.nvdla.fixed_point import Array, Integers, rounding_shift, saturate
+from oracles.nvdla.requantization import QuantizationParameters, StoredIntegers
 
-LEAST, LARGEST = -128, 127
+INT8_MIN, INT8_MAX = -128, 127
 FRACTION_BITS = 16
-MOST_SHIFT = 22
+MAX_SHIFT = 22
 NEAR, FAR = 256, 64
 """Steps of the fine table and of the coarse one."""
 
@@ -26,37 +26,37 @@ SUMS = 4000
 
 
 @dataclass(frozen=True)
-class Normalized:
+class LrnLookup:
     """`x (bias + scale s)^-beta` of stored integers, `s` the sum of squares of `size` channels."""
 
-    source: Stored
+    source: StoredIntegers
     size: int
     scale: float
     bias: float
     beta: float
 
-    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+    def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
         """Nine bits in, factors of 16 bits, the product shifted to the grid."""
-        here = self.source.grid
-        centred = saturated(self.source.integers - here.zero, 9)
+        here = self.source.qparams
+        centred = saturate(self.source.integers - here.zero_point, 9)
         sums = self._sums(centred)
-        scale, factor = self.scale * here.scale**2, here.scale / grid.scale
+        scale, factor = self.scale * here.scale**2, here.scale / qparams.scale
 
         def power(numbers: Array) -> Array:
             return factor * (self.bias + scale * numbers) ** -self.beta
 
-        widest = self.size * max(abs(LEAST - here.zero), abs(LARGEST - here.zero)) ** 2
+        widest = self.size * max(abs(INT8_MIN - here.zero_point), abs(INT8_MAX - here.zero_point)) ** 2
         table = _best_table(power, widest)
         products = table.read(sums) * centred
-        found = saturated(shifted(products + (grid.zero << table.shift), table.shift), 8)
-        exact = np.clip(power(sums.astype(np.float64)) * centred + grid.zero, LEAST, LARGEST)
-        worst.append(float(np.abs(found - exact).max(initial=0.0)))
-        return found
+        result = saturate(rounding_shift(products + (qparams.zero_point << table.shift), table.shift), 8)
+        exact = np.clip(power(sums.astype(np.float64)) * centred + qparams.zero_point, INT8_MIN, INT8_MAX)
+        deviations.append(float(np.abs(result - exact).max(initial=0.0)))
+        return result
 
     def _sums(self, centred: Integers) -> Integers:
         half = self.size // 2
         rows = np.pad(centred**2, [(0, 0), (half, half), *[(0, 0)] * (centred.ndim - 2)])
-        return np.sum([rows[:, place : place + centred.shape[1]] for place in range(self.size)], axis=0)
+        return np.sum([rows[:, index : index + centred.shape[1]] for index in range(self.size)], axis=0)
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ def _between(entries: Integers, step: int, sums: Integers) -> Integers:
     part = sums - (place << step)
     way = part << (FRACTION_BITS - step) if step <= FRACTION_BITS else part >> (step - FRACTION_BITS)
     low, high = entries[place], entries[place + 1]
-    found = saturated(low + shifted((high - low) * way, FRACTION_BITS), 16)
+    found = saturate(low + rounding_shift((high - low) * way, FRACTION_BITS), 16)
     return np.where(sums >> step < last, found, entries[last])
 
 
 def _best_table(power: Callable[[Array], Array], widest: int) -> _Table:
     """The table whose product is least wrong: a number is at most 255 and the root of its sum."""
     whole = float(power(np.zeros(1))[0])
-    shift = max((bits for bits in range(MOST_SHIFT + 1) if whole * 2**bits <= 32767), default=0)
+    shift = max((bits for bits in range(MAX_SHIFT + 1) if whole * 2**bits <= 32767), default=0)
     sums = np.unique(np.geomspace(1, max(widest, 2), SUMS).astype(np.int64)).astype(np.float64)
     exact, weight = power(sums), np.minimum(np.sqrt(sums), 255.0)
     most = next(bits for bits in range(64) if NEAR << bits >= widest)

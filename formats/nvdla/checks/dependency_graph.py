@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.checks.problem import Problem, apply
 from xonnc.formats.nvdla.constants import Event, OpType
-from xonnc.formats.nvdla.graph import (
+from xonnc.formats.nvdla.scheduling import Scheduler, graph_node
+from xonnc.formats.nvdla.task_graph import (
     FEEDS,
     child_of,
     parent_of,
@@ -18,7 +19,6 @@ from xonnc.formats.nvdla.graph import (
     source_type,
     writes_on_the_fly,
 )
-from xonnc.formats.nvdla.scheduling import Scheduler, graph_node
 from xonnc.formats.nvdla.tasks import DlaTask, Operation
 
 

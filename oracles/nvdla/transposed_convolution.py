@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.nvdla.rounding import Integers
-from oracles.nvdla.windows import Frame, convolved
+from oracles.nvdla.fixed_point import Integers
+from oracles.nvdla.window_operators import SlidingWindow, convolve
 
 
 @dataclass(frozen=True)
-class Spread:
+class TransposedGeometry:
     """Where `y[stride i + r - pad] += w[r] x[i]` puts `sizes` results, rows and columns."""
 
     strides: tuple[int, int]
@@ -32,7 +32,7 @@ class Spread:
         rows, columns = (self._places(axis, weights.shape[2 + axis]) for axis in range(2))
         margin = max(*weights.shape[2:], *self.sizes) + max(self.pads)
         around = np.pad(images, [(0, 0), (0, 0), (margin,) * 2, (margin,) * 2], constant_values=fill)
-        found: list[tuple[Integers, Integers]] = []
+        result: list[tuple[Integers, Integers]] = []
         for row_taps, row in rows:
             for column_taps, column in columns:
                 kernels = weights[:, :, row_taps][:, :, :, column_taps]
@@ -40,18 +40,18 @@ class Spread:
                 height = -(-self.sizes[0] // self.strides[0]) + len(row_taps) - 1
                 width = -(-self.sizes[1] // self.strides[1]) + len(column_taps) - 1
                 seen = around[:, :, top : top + height, left : left + width]
-                frame = Frame((len(row_taps), len(column_taps)))
-                found.append((convolved(seen, kernels, frame, 1, fill), kernels))
-        return found
+                window = SlidingWindow((len(row_taps), len(column_taps)))
+                result.append((convolve(seen, kernels, window, 1, fill), kernels))
+        return result
 
     def _places(self, axis: int, kernel: int) -> list[tuple[list[int], int]]:
         """Of each phase the taps in the order in which they see the image, and where the first one does."""
         stride, pad = self.strides[axis], self.pads[axis]
-        found: list[tuple[list[int], int]] = []
+        result: list[tuple[list[int], int]] = []
         for phase in range(stride):
             taps = [tap for tap in range(kernel) if (phase + pad - tap) % stride == 0]
-            found.append((taps[::-1], (phase + pad - taps[-1]) // stride if taps else 0))
-        return found
+            result.append((taps[::-1], (phase + pad - taps[-1]) // stride if taps else 0))
+        return result
 
     def interleaved(self, parts: Sequence[Integers]) -> Integers:
         """The phases in their places."""
@@ -66,10 +66,10 @@ def dense_kernels(weights: Integers, groups: int, dilations: Sequence[int]) -> I
     """Kernels `M/gxCxRxS` of a transposed convolution as `MxCxRxS`: zeros for other groups and dilations."""
     per_group, inputs, rows, columns = weights.shape
     reach = (rows - 1) * dilations[0] + 1, (columns - 1) * dilations[1] + 1
-    found = np.zeros((groups * per_group, inputs, *reach), np.int64)
+    result = np.zeros((groups * per_group, inputs, *reach), np.int64)
     step = inputs // groups
     for group in range(groups):
         here = slice(group * step, (group + 1) * step)
         outputs = slice(group * per_group, (group + 1) * per_group)
-        found[outputs, here, :: dilations[0], :: dilations[1]] = weights[:, here]
-    return found
+        result[outputs, here, :: dilations[0], :: dilations[1]] = weights[:, here]
+    return result

@@ -1,0 +1,116 @@
+"""The greatest and the mean of windows, and sums over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import floor, log2, prod
+
+import numpy as np
+
+from oracles.nvdla.evaluation import (
+    INT8_MAX,
+    Attributes,
+    Evaluation,
+    Operator,
+    UnsupportedOperator,
+    Value,
+)
+from oracles.nvdla.fixed_point import Array, Integers
+from oracles.nvdla.linear_operators import checked_window, products
+from oracles.nvdla.requantization import (
+    Affine,
+    MovedElements,
+    QuantizationParameters,
+)
+from oracles.nvdla.window_operators import (
+    MAX_POOL,
+    average_pool,
+    divisor_counts,
+    global_average,
+    max_pool,
+)
+
+
+def _max_pool(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> Value:
+    ceil = bool(attributes.get("ceil_mode", 0))
+
+    def move(images: Integers) -> Integers:
+        return max_pool(
+            images, checked_window(attributes, attributes["kernel_shape"], images.shape[2:]), ceil=ceil
+        )
+
+    return MovedElements(here.reals(inputs[0]), move)
+
+
+def _global_max_pool(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
+    return MovedElements(here.reals(inputs[0]), lambda images: images.max(axis=(2, 3), keepdims=True))
+
+
+def _average_pool(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> Value:
+    source = here.stored(inputs[0])
+    sizes = source.integers.shape[2:]
+    window, ceil = (
+        checked_window(attributes, attributes["kernel_shape"], sizes),
+        bool(attributes.get("ceil_mode", 0)),
+    )
+    if window.kernel == tuple(sizes) and not any(window.pads):
+        return _global_average_pool(here, inputs, attributes)
+    with_pads = bool(attributes.get("count_include_pad", 0))
+    divided = divisor_counts(sizes, window, ceil=ceil, with_pads=with_pads)
+    means = average_pool(source.integers, window, ceil=ceil)
+    return _mean(means, source.qparams, np.float32(prod(window.kernel)) / divided)
+
+
+def _global_average_pool(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
+    source, qparams = here.stored(inputs[0]), here.consumer_qparams()
+    channels, rows, columns = source.integers.shape[1:]
+    is_small = 1 < rows * columns and max(rows, columns) <= MAX_POOL
+    if is_small and qparams is not None and source.qparams.scale > qparams.scale:
+        # Means in coarser steps than the result's would be rounded twice: the sums are exact.
+        sums = source.integers.sum(axis=(2, 3), keepdims=True)
+        ones = np.ones((channels, 1, rows, columns), np.int64)
+        return products(sums, ones, np.array([1 / (rows * columns)]), np.zeros(1), source.qparams)
+    means, factor = global_average(source.integers)
+    return _mean(means, source.qparams, np.full((1, 1), factor))
+
+
+def _mean(means: Integers, qparams: QuantizationParameters, factors: Array) -> Affine:
+    """What the engine gives times a factor for each position; factors that differ have 7 bits."""
+    largest, bias = float(factors.max()), np.array([-qparams.zero_point * qparams.scale])
+    if np.all(factors == largest):
+        return Affine(means, np.array([qparams.scale]) * largest, bias)
+    shift = floor(log2(INT8_MAX / largest))
+    spread = np.rint(factors * 2.0**shift)
+    return Affine(means, np.array([qparams.scale]) * 2.0**-shift, bias, is_fine=True, spread=spread)
+
+
+def _reduced(here: Evaluation, inputs: Sequence[str], attributes: Attributes, *, is_mean: bool) -> Value:
+    source = here.stored(inputs[0])
+    given = here.number(inputs[1]).tolist() if len(inputs) > 1 and inputs[1] else attributes.get("axes", [])
+    axes = tuple(given) or tuple(
+        () if attributes.get("noop_with_empty_axes") else range(source.integers.ndim)
+    )
+    if source.integers.size > 1024:
+        raise UnsupportedOperator(f"{inputs[0]}: the reference adds up what a small convolution can")
+    sums = source.integers.sum(axis=axes, keepdims=bool(attributes.get("keepdims", 1)))
+    count = source.integers.size // max(sums.size, 1)
+    scale = np.array([source.qparams.scale / count if is_mean else source.qparams.scale])
+    return Affine(sums, scale, -source.qparams.zero_point * count * scale, is_fine=True)
+
+
+def _sum_over(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> Value:
+    return _reduced(here, inputs, attributes, is_mean=False)
+
+
+def _mean_over(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> Value:
+    return _reduced(here, inputs, attributes, is_mean=True)
+
+
+OPERATORS: Mapping[str, Operator] = {
+    "AveragePool": _average_pool,
+    "GlobalAveragePool": _global_average_pool,
+    "GlobalMaxPool": _global_max_pool,
+    "MaxPool": _max_pool,
+    "ReduceMean": _mean_over,
+    "ReduceSum": _sum_over,
+}
