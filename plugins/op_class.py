@@ -21,7 +21,15 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import integer, integers, is_array, real, reals, text, texts
+from xonnc.dialects.onnx.attributes import (
+    float_array_attr,
+    float_attr,
+    int_array_attr,
+    int_attr,
+    is_array,
+    string_array_attr,
+    string_attr,
+)
 from xonnc.dialects.onnx.constraints import (
     ELEMENTS,
     INT,
@@ -117,17 +125,17 @@ def encoded(kind: str, value: Any) -> IrAttribute:
     """A Python value as an attribute of one of ONNX's kinds."""
     match kind:
         case "INT":
-            return integer(int(value))
+            return int_attr(int(value))
         case "FLOAT":
-            return real(float(value))
+            return float_attr(float(value))
         case "STRING":
-            return text(str(value))
+            return string_attr(str(value))
         case "INTS":
-            return integers(*value)
+            return int_array_attr(*value)
         case "FLOATS":
-            return reals(*value)
+            return float_array_attr(*value)
         case "STRINGS":
-            return texts(*value)
+            return string_array_attr(*value)
         case _:
             raise XonncError(f"an attribute of kind {kind} has no default")
 
