@@ -31,15 +31,15 @@ from xonnc.dialects.onnx.attributes import (
     string_attr,
 )
 from xonnc.dialects.onnx.constraints import (
-    ELEMENTS,
-    INT,
-    INTS,
-    REAL,
-    REALS,
+    ELEMENTS_ATTR,
+    FLOAT_ARRAY_ATTR,
+    FLOAT_ATTR,
+    INT_ARRAY_ATTR,
+    INT_ATTR,
+    STRING_ARRAY_ATTR,
+    STRING_ATTR,
     TENSOR,
-    TEXT,
-    TEXTS,
-    Types,
+    TypeConstraint,
     types,
 )
 from xonnc.dialects.onnx.elements import elements_array
@@ -53,13 +53,13 @@ if TYPE_CHECKING:
     from xonnc.plugins.operators import OperatorSpec
 
 CONSTRAINTS: Mapping[str, AttrConstraint[Any]] = {
-    "INT": INT,
-    "FLOAT": REAL,
-    "STRING": TEXT,
-    "INTS": INTS,
-    "FLOATS": REALS,
-    "STRINGS": TEXTS,
-    "TENSOR": ELEMENTS,
+    "INT": INT_ATTR,
+    "FLOAT": FLOAT_ATTR,
+    "STRING": STRING_ATTR,
+    "INTS": INT_ARRAY_ATTR,
+    "FLOATS": FLOAT_ARRAY_ATTR,
+    "STRINGS": STRING_ARRAY_ATTR,
+    "TENSOR": ELEMENTS_ATTR,
 }
 """What an attribute of each of ONNX's kinds is in IR."""
 
@@ -149,7 +149,7 @@ def _property(declared: Attribute[Any]) -> Any:
     return prop_def(constraint, default_value=encoded(declared.kind, declared.default))
 
 
-def _constraint(port: Port, variables: Mapping[str, ElementTypes]) -> Types:
+def _constraint(port: Port, variables: Mapping[str, ElementTypes]) -> TypeConstraint:
     allowed: ElementTypes = port.types
     variable = ""
     if isinstance(allowed, str):
