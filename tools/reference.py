@@ -335,7 +335,8 @@ def _cores() -> list[str]:
         "name LLVM detects and whose caches Linux reports. `krnl-attach-core` records the core in the IR. The",
         "last column says where speed was measured; parameters of the other cores are from their manuals.",
         "",
-        "| core | processors | bytes multiplied, loaded per cycle | FMA latency | L1, L2, L3 (KiB) | hardware prefetches "
+        "| core | processors | bytes multiplied, loaded per cycle | FMA latency "
+        "| L1, L2, L3 (KiB) | hardware prefetches "
         "| measured |",
         "|---|---|---|---|---|---|---|",
     ]
