@@ -17,7 +17,7 @@ import warnings
 from pathlib import Path
 
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.fuzzing.edge_cases import disagreements, fills, is_valid, variants
+from xonnc.fuzzing.edge_cases import disagreements, is_valid, value_sets, variants
 from xonnc.fuzzing.edge_templates import TEMPLATES
 from xonnc.fuzzing.edge_values import page
 
@@ -37,7 +37,7 @@ def main() -> int:
         if options.only not in ("", template.operator):
             continue
         for each in (template, *filter(is_valid, variants(template))):
-            cases += len(fills(each))
+            cases += len(value_sets(each))
             types = ", ".join(f"{data.dtype.name}{list(data.shape)}" for data in each.data.values())
             for line in disagreements(each):
                 failed += 1

@@ -5,7 +5,7 @@ Random models of NNSmith, folded, simplified and as native code, against onnxrun
 
 NNSmith (https://pypi.org/project/nnsmith) runs in an environment that is made in the folder. Each model runs
 on the inputs that NNSmith found for it, on normal and on extreme ones. Exits 1 if anything differs that
-`fuzzing/judging.py` does not explain.
+`fuzzing/known_differences.py` does not explain.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import onnx
 from onnx import numpy_helper
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.agreement import disagreement
 from xonnc.fuzzing.differential import DIFFERS, Failure, Original
 from xonnc.fuzzing.edge_values import folded
-from xonnc.fuzzing.generate import Array, Feeds
-from xonnc.fuzzing.verdict import failure_of
+from xonnc.fuzzing.failures import failure_of
+from xonnc.fuzzing.random_models import Array, Feeds
+from xonnc.fuzzing.tolerance import disagreement
 
 PACKAGES = ("torch==2.13.0", "onnx>=1.23,<1.24", "onnxruntime>=1.22,<2", "nnsmith==0.1.0")
 
@@ -79,7 +79,7 @@ def folding_failure(original: Original) -> Failure | None:
         if found is None:
             continue
         made = dict(zip(names, found, strict=True))
-        wrong = disagreement(expected, made, lambda feeds=feeds: original.nudged(feeds))
+        wrong = disagreement(expected, made, lambda feeds=feeds: original.perturbed(feeds))
         if wrong:
             return Failure("fold", DIFFERS, wrong)
     return None

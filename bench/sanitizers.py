@@ -39,9 +39,9 @@ from bench.backend import BackendCase, load_cases
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.native.program import RuntimeValue
-from xonnc.fuzzing.agreement import differing
-from xonnc.fuzzing.generate import Sample, sample
 from xonnc.fuzzing.invalid import Mutant, mutants
+from xonnc.fuzzing.random_models import RandomModel, random_model
+from xonnc.fuzzing.tolerance import differing
 from xonnc.model_check import check_model
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import InputShapes, Session, check_feeds
@@ -100,7 +100,7 @@ def main() -> int:
         return _invalid(arguments.count, arguments.seed, arguments.flag)
     seed, clean, passed, failed = arguments.seed, 0, 0, 0
     while clean + failed < arguments.count:
-        said = _tried(sample(seed), arguments.flag)
+        said = _tried(random_model(seed), arguments.flag)
         if said is None:
             passed += 1
         elif said:
@@ -139,7 +139,7 @@ def _mutants(seed: int) -> Iterator[tuple[str, Mutant]]:
         generator = np.random.default_rng((seed, turn))
         name, model, feeds = tests[int(generator.integers(len(tests)))]
         if turn % 4 == 0:
-            drawn = sample(turn)
+            drawn = random_model(turn)
             name, model, feeds = f"seed {turn}", drawn.model, drawn.feeds[0]
         for mutant in mutants(model, feeds, 1, turn):
             yield name, mutant
@@ -193,7 +193,7 @@ def outcome_of(mutant: Mutant, flags: Sequence[str]) -> str:
         return ENDED if done.returncode else RAN
 
 
-def _tried(drawn: Sample, flags: Sequence[str]) -> str | None:
+def _tried(drawn: RandomModel, flags: Sequence[str]) -> str | None:
     """What is wrong, empty for nothing; `None` if the model is passed over."""
     shapes = {port: array.shape for port, array in drawn.feeds[0].items()}
     said = _tried_for(drawn, shapes, flags)
@@ -204,7 +204,7 @@ def _tried(drawn: Sample, flags: Sequence[str]) -> str | None:
     return said
 
 
-def _tried_for(drawn: Sample, shapes: InputShapes | None, flags: Sequence[str]) -> str | None:
+def _tried_for(drawn: RandomModel, shapes: InputShapes | None, flags: Sequence[str]) -> str | None:
     feeds = drawn.feeds[0]
     with TemporaryDirectory() as name:
         folder = Path(name)

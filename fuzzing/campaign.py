@@ -12,15 +12,15 @@ import onnx
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_writes
 from xonnc.fuzzing.differential import Failure, Original
-from xonnc.fuzzing.edits import Case
-from xonnc.fuzzing.generate import Sample, sample
+from xonnc.fuzzing.edits import ReductionCase
+from xonnc.fuzzing.failures import failure_of
 from xonnc.fuzzing.levels import LEVELS
+from xonnc.fuzzing.random_models import RandomModel, random_model
 from xonnc.fuzzing.reduction import reduced_failure
-from xonnc.fuzzing.verdict import failure_of
 
 
 @dataclass(frozen=True)
-class Trial:
+class FuzzResult:
     """What one seed gave."""
 
     seed: int
@@ -31,28 +31,28 @@ class Trial:
     failures: tuple[Failure, ...]
 
 
-def trial(seed: int, levels: Sequence[str] = tuple(LEVELS)) -> Trial:
+def run_seed(seed: int, levels: Sequence[str] = tuple(LEVELS)) -> FuzzResult:
     """Runs the model of a seed before and after each level of simplification."""
-    drawn = sample(seed)
+    drawn = random_model(seed)
     nodes = len(drawn.model.graph.node)
     try:
         original = Original(drawn.model, drawn.feeds)
     except XonncError:
-        return Trial(seed, nodes, drawn.motifs, "", ())
+        return FuzzResult(seed, nodes, drawn.motifs, "", ())
     found = [failure for level in levels if (failure := failure_of(original, level)) is not None]
     engine = "reference" if original.engine.by_reference else "onnxruntime"
-    return Trial(seed, nodes, drawn.motifs, engine, tuple(found))
+    return FuzzResult(seed, nodes, drawn.motifs, engine, tuple(found))
 
 
-def trials(seeds: Sequence[int], levels: Sequence[str] = tuple(LEVELS)) -> Iterator[Trial]:
+def run_seeds(seeds: Sequence[int], levels: Sequence[str] = tuple(LEVELS)) -> Iterator[FuzzResult]:
     """The trials of these seeds."""
-    return (trial(seed, levels) for seed in seeds)
+    return (run_seed(seed, levels) for seed in seeds)
 
 
-def save(found: Trial, folder: Path) -> list[Path]:
+def save(found: FuzzResult, folder: Path) -> list[Path]:
     """Reduces the first failure of a trial and writes it as a model and a text; gives the files."""
-    drawn = sample(found.seed)
-    case, failure = reduced_failure(Case(drawn.model, drawn.feeds), found.failures[0])
+    drawn = random_model(found.seed)
+    case, failure = reduced_failure(ReductionCase(drawn.model, drawn.feeds), found.failures[0])
     stem = folder / f"seed-{found.seed}-{failure.level}"
     model, text = stem.with_suffix(".onnx"), stem.with_suffix(".txt")
     contents = {
@@ -66,7 +66,7 @@ def save(found: Trial, folder: Path) -> list[Path]:
     return [model, text]
 
 
-def _described(found: Trial, drawn: Sample, case: Case, failure: Failure) -> str:
+def _described(found: FuzzResult, drawn: RandomModel, case: ReductionCase, failure: Failure) -> str:
     others = [one.level for one in found.failures[1:]]
     lines = [
         str(failure),

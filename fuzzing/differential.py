@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.agreement import NUDGES, disagreement, nudged_feeds, nudged_model
 from xonnc.fuzzing.engines import Engine, Outputs, engine_for
-from xonnc.fuzzing.generate import Feeds
-from xonnc.fuzzing.levels import LEVELS, WHOLE, NoSuchOpset
+from xonnc.fuzzing.levels import LEVELS, WHOLE, OpsetError
+from xonnc.fuzzing.random_models import Feeds
+from xonnc.fuzzing.tolerance import PERTURBATIONS, disagreement, perturbed_feeds, perturbed_model
 from xonnc.fuzzing.validity import invalidity
 
 CRASHES, REFUSES, INVALID, INTERFACE, DOES_NOT_RUN, DIFFERS = (
@@ -68,15 +68,15 @@ class Original:
         except XonncError:
             return None
 
-    def nudged(self, feeds: Feeds) -> list[Outputs]:
+    def perturbed(self, feeds: Feeds) -> list[Outputs]:
         """Outputs for inputs, and with constants, that are a few roundings away."""
         generator = np.random.default_rng(0)
         found: list[Outputs] = []
-        for _ in range(NUDGES):
-            for model in (self.model, nudged_model(self.model, generator)):
+        for _ in range(PERTURBATIONS):
+            for model in (self.model, perturbed_model(self.model, generator)):
                 try:
                     engine = Engine(model, self.engine.by_reference)
-                    found.append(engine.run(nudged_feeds(feeds, generator)))
+                    found.append(engine.run(perturbed_feeds(feeds, generator)))
                 except XonncError:
                     # A divisor nudged to what the model does not take says nothing.
                     continue
@@ -87,7 +87,7 @@ def failure_at(original: Original, level: str) -> Failure | None:
     """What the level does wrong to the model, `None` if nothing."""
     try:
         made = LEVELS[level](original.model)
-    except NoSuchOpset:
+    except OpsetError:
         return None
     except XonncError as error:
         return Failure(level, REFUSES, str(error))
@@ -115,7 +115,7 @@ def _difference(original: Original, made: onnx.ModelProto, level: str) -> Failur
             found = engine.run(feeds)
         except XonncError as error:
             return Failure(level, DOES_NOT_RUN, str(error))
-        wrong = disagreement(expected, found, lambda feeds=feeds: original.nudged(feeds))
+        wrong = disagreement(expected, found, lambda feeds=feeds: original.perturbed(feeds))
         if wrong and not _same_by_reference(original, made, feeds):
             return Failure(level, DIFFERS, wrong)
     return None
@@ -134,7 +134,7 @@ def _same_by_reference(original: Original, made: onnx.ModelProto, feeds: Feeds) 
         found = Engine(made, by_reference=True).run(feeds)
     except XonncError:
         return False
-    return not disagreement(expected, found, lambda: original.nudged(feeds))
+    return not disagreement(expected, found, lambda: original.perturbed(feeds))
 
 
 def _interface_change(before: onnx.ModelProto, after: onnx.ModelProto) -> str:

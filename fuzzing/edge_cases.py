@@ -16,12 +16,12 @@ import numpy as np
 import onnx
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.agreement import differing
-from xonnc.fuzzing.draft import SPELLINGS
-from xonnc.fuzzing.edge_templates import Data, Template
+from xonnc.fuzzing.edge_templates import DataOperand, NodeTemplate
 from xonnc.fuzzing.edge_values import EdgeNode, is_same
 from xonnc.fuzzing.engines import Engine
-from xonnc.fuzzing.generate import Array
+from xonnc.fuzzing.model_builder import SPELLINGS
+from xonnc.fuzzing.random_models import Array
+from xonnc.fuzzing.tolerance import differing
 from xonnc.model_check import check_model
 from xonnc.native import compile_native
 
@@ -40,7 +40,7 @@ FLOATS = {"bfloat16": (127, 7), "float16": (15, 10), "float32": (127, 23), "floa
 """The greatest exponent of a type, and the bits of its fraction."""
 
 
-def _fills(dtype: np.dtype[Any]) -> Mapping[str, Sequence[float]]:
+def _value_sets(dtype: np.dtype[Any]) -> Mapping[str, Sequence[float]]:
     """Numbers by what is at their edge; they are repeated."""
     if dtype.kind == "b":
         return {"truths": (1, 0, 0, 1, 1)}
@@ -69,16 +69,16 @@ def _fills(dtype: np.dtype[Any]) -> Mapping[str, Sequence[float]]:
     }
 
 
-def fills(template: Template) -> Sequence[str]:
+def value_sets(template: NodeTemplate) -> Sequence[str]:
     """The kinds of numbers that are put into a template."""
     held = template.data
-    return tuple(_fills(next(iter(held.values())).dtype)) if held else ("nothing drawn",)
+    return tuple(_value_sets(next(iter(held.values())).dtype)) if held else ("nothing drawn",)
 
 
-def drawn(template: Template, fill: str) -> EdgeNode:
+def instantiate(template: NodeTemplate, value_set: str) -> EdgeNode:
     """The node with its data filled; each operand begins elsewhere among the numbers."""
     inputs = [
-        _filled(each, fill, place) if isinstance(each, Data) else each
+        _fill(each, value_set, place) if isinstance(each, DataOperand) else each
         for place, each in enumerate(template.inputs)
     ]
     constant = [place for place in range(len(inputs)) if place not in template.data]
@@ -93,14 +93,14 @@ def drawn(template: Template, fill: str) -> EdgeNode:
     )
 
 
-def _filled(data: Data, fill: str, turn: int) -> Array:
-    kinds = _fills(data.dtype)
+def _fill(data: DataOperand, value_set: str, turn: int) -> Array:
+    kinds = _value_sets(data.dtype)
     # Integers beside floats have other numbers.
-    numbers = np.array(kinds.get(fill, next(iter(kinds.values()))), object)
+    numbers = np.array(kinds.get(value_set, next(iter(kinds.values()))), object)
     return np.resize(np.roll(numbers, -turn), data.shape).astype(data.dtype)
 
 
-def variants(template: Template) -> Iterator[Template]:
+def variants(template: NodeTemplate) -> Iterator[NodeTemplate]:
     """The template with operands of other types, without elements, and of rank 0: what is valid of these."""
     held = template.data
     if not held:
@@ -116,12 +116,12 @@ def variants(template: Template) -> Iterator[Template]:
     yield template.changed({place: replace(each, shape=()) for place, each in held.items()})
 
 
-def is_valid(template: Template) -> bool:
+def is_valid(template: NodeTemplate) -> bool:
     """Whether the model checker takes a template, whatever its numbers."""
-    return not check_model(drawn(template, fills(template)[0]).model(is_constant=False))
+    return not check_model(instantiate(template, value_sets(template)[0]).model(is_constant=False))
 
 
-ROUNDED = frozenset(
+APPROXIMATE = frozenset(
     """Acosh Adagrad Adam AffineGrid Asinh Atanh Attention AveragePool BatchNormalization CausalConvWithState
     Celu Col2Im Conv ConvTranspose Cosh CumProd CumSum DFT DeformConv Det Einsum Elu Erf Exp FlexAttention GRU
     Gelu Gemm GlobalAveragePool GlobalLpPool GridSample GroupNormalization HardSigmoid HardSwish
@@ -143,7 +143,7 @@ EITHER_ZERO = frozenset("GlobalMaxPool MaxPool ReduceMax ReduceMin".split())
 OVERFLOWING = ("edges", "extremes")
 """Numbers whose sums overflow."""
 
-REFERENCE: Mapping[str, str] = {
+REFERENCE_DEVIATIONS: Mapping[str, str] = {
     "Adam": "gives doubles",
     "AveragePool": "takes NaN to be padding",
     "Cast": "casts what is out of range as the processor does",
@@ -169,13 +169,13 @@ REFERENCE: Mapping[str, str] = {
 """What the reference evaluator does otherwise, by operator."""
 
 
-def difference(operator: str, fill: str, expected: Array, found: Array, *, is_exact: bool = True) -> str:
+def difference(operator: str, value_set: str, expected: Array, found: Array, *, is_exact: bool = True) -> str:
     """
     How two results of an operator differ by more than they may, in a line; empty if they do not.
 
     Unless it `is_exact`, roundings and the signs of zeros are nothing.
     """
-    is_rounded = operator in ROUNDED or not is_exact
+    is_rounded = operator in APPROXIMATE or not is_exact
     if is_same(expected, found):
         return ""
     if (expected.dtype, expected.shape) != (found.dtype, found.shape):
@@ -184,7 +184,7 @@ def difference(operator: str, fill: str, expected: Array, found: Array, *, is_ex
     if operator in EITHER_ZERO or is_rounded:
         wrong &= ~((_elements(expected) == 0) & (_elements(found) == 0)).reshape(-1)
     if is_rounded and expected.dtype.name in FLOATS:
-        wrong &= _differing(expected, found, fill).reshape(-1)
+        wrong &= _differing(expected, found, value_set).reshape(-1)
     places = np.flatnonzero(wrong)
     if not places.size:
         return ""
@@ -196,23 +196,23 @@ def _elements(array: Array) -> Array:
     return array.reshape(-1, 1)
 
 
-def _differing(expected: Array, found: Array, fill: str) -> Array:
+def _differing(expected: Array, found: Array, value_set: str) -> Array:
     """Which floats differ by more than roundings of the largest, or of 1."""
     if expected.dtype.itemsize < 4:
         expected, found = expected.astype(np.float16), found.astype(np.float16)
     with np.errstate(all="ignore"):
         wrong = differing(expected, found, 1.0)
-    if fill in OVERFLOWING:
+    if value_set in OVERFLOWING:
         wrong &= np.isfinite(expected) & np.isfinite(found) & (np.abs(expected) < 1e3)
     return wrong
 
 
-def disagreements(template: Template, kinds: Sequence[str] = ()) -> Iterator[str]:
+def disagreements(template: NodeTemplate, kinds: Sequence[str] = ()) -> Iterator[str]:
     """What constant propagation, native code and the reference give otherwise, a line each."""
     session = None
-    for fill in kinds or fills(template):
-        node = drawn(template, fill)
-        about = f"{template.operator}, {fill}"
+    for value_set in kinds or value_sets(template):
+        node = instantiate(template, value_set)
+        about = f"{template.operator}, {value_set}"
         folded = node.folded()
         try:
             session = session or compile_native(node.model(is_constant=False), cache=False)
@@ -223,10 +223,10 @@ def disagreements(template: Template, kinds: Sequence[str] = ()) -> Iterator[str
             continue
         others = {"folded": folded, "by the reference": _by_reference(node)}
         for what, values in others.items():
-            if values is None or (what == "by the reference" and template.operator in REFERENCE):
+            if values is None or (what == "by the reference" and template.operator in REFERENCE_DEVIATIONS):
                 continue
             for number, (expected, found) in enumerate(zip(values, native, strict=True)):
-                wrong = difference(template.operator, fill, expected, found, is_exact=what == "folded")
+                wrong = difference(template.operator, value_set, expected, found, is_exact=what == "folded")
                 if wrong:
                     yield f"{about}: native code gives {wrong}, which is {what}, for output {number}"
 

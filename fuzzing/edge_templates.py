@@ -17,7 +17,7 @@ import numpy.typing as npt
 import onnx
 from onnx import helper
 
-from xonnc.fuzzing.generate import Array
+from xonnc.fuzzing.random_models import Array
 
 F32, I8, U8, I32, I64, BOOL = (
     np.dtype(each) for each in (np.float32, np.int8, np.uint8, np.int32, np.int64, np.bool_)
@@ -25,7 +25,7 @@ F32, I8, U8, I32, I64, BOOL = (
 
 
 @dataclass(frozen=True)
-class Data:
+class DataOperand:
     """An operand whose numbers are drawn."""
 
     shape: tuple[int, ...]
@@ -33,28 +33,28 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Template:
+class NodeTemplate:
     """A node and its operands; `None` is one left out."""
 
     operator: str
-    inputs: Sequence[Data | Array | None]
+    inputs: Sequence[DataOperand | Array | None]
     attributes: Mapping[str, object]
     outputs: int = 1
     domain: str = ""
     opset: int = 23
 
     @property
-    def data(self) -> Mapping[int, Data]:
+    def data(self) -> Mapping[int, DataOperand]:
         """The operands that are drawn, by their places."""
-        return {place: each for place, each in enumerate(self.inputs) if isinstance(each, Data)}
+        return {place: each for place, each in enumerate(self.inputs) if isinstance(each, DataOperand)}
 
-    def changed(self, data: Mapping[int, Data]) -> Template:
+    def changed(self, data: Mapping[int, DataOperand]) -> NodeTemplate:
         """The template with other operands at some places."""
         return replace(self, inputs=[data.get(place, each) for place, each in enumerate(self.inputs)])
 
 
-def _d(*shape: int, dtype: npt.DTypeLike = F32) -> Data:
-    return Data(shape, np.dtype(dtype))
+def _d(*shape: int, dtype: npt.DTypeLike = F32) -> DataOperand:
+    return DataOperand(shape, np.dtype(dtype))
 
 
 def _i(*numbers: int) -> Array:
@@ -71,18 +71,18 @@ def _f(*numbers: float) -> Array:
 
 def _t(
     operator: str,
-    *inputs: Data | Array | None,
+    *inputs: DataOperand | Array | None,
     outputs: int = 1,
     opset: int = 0,
     domain: str = "",
     given: Mapping[str, object] | None = None,
     **attributes: object,
-) -> Template:
+) -> NodeTemplate:
     attributes = {**(given or {}), **attributes}
     since = onnx.defs.get_schema(operator, domain).since_version if not opset else 0
     if domain:
-        return Template(operator, inputs, attributes, outputs, domain, opset or since)
-    return Template(operator, inputs, attributes, outputs, domain, opset or max(since, 23))
+        return NodeTemplate(operator, inputs, attributes, outputs, domain, opset or since)
+    return NodeTemplate(operator, inputs, attributes, outputs, domain, opset or max(since, 23))
 
 
 X = _d(4, 5)
@@ -107,7 +107,7 @@ REDUCTIONS = (
 IMAGE = _d(1, 2, 4, 4)
 
 
-def _recurrent(operator: str, gates: int, outputs: int) -> Template:
+def _recurrent(operator: str, gates: int, outputs: int) -> NodeTemplate:
     operands = (_d(3, 1, 2), _d(1, 2 * gates, 2), _d(1, 2 * gates, 2))
     return _t(operator, *operands, outputs=outputs, hidden_size=2)
 
@@ -149,7 +149,7 @@ ELEMENTWISE = (
     _t("Where", _d(4, 5, dtype=BOOL), X, X),
 )
 
-MOVING = (
+DATA_MOVEMENT = (
     _t("CenterCropPad", X, _i(2, 7)),
     _t("Compress", X, np.array([True, False, True, True]), axis=0),
     _t("Concat", X, X, axis=0),
@@ -196,7 +196,7 @@ ORDERING = (
     _t("Unique", _d(20), outputs=4, sorted=0),
 )
 
-SUMMING = (
+SUMS = (
     *(_t(name, X, _i(axis)) for name in REDUCTIONS.split() for axis in (0, 1)),
     *(_t(name, X, _n(1), exclusive=1, reverse=1) for name in ("CumSum", "CumProd")),
     *(_t(name, X, _n(0)) for name in ("CumSum", "CumProd")),
@@ -243,7 +243,7 @@ WINDOWS = (
     _t("STFT", _d(1, 8, 1), _n(2), _d(4)),
 )
 
-QUANTISED = (
+QUANTIZED = (
     _t("DequantizeLinear", _d(4, 5, dtype=I8), _d(4), _d(4, dtype=I8), axis=0),
     _t("DequantizeLinear", _d(4, 5, dtype=I32), _d()),
     _t("DynamicQuantizeLinear", X, outputs=3),
@@ -324,16 +324,16 @@ VECTORS: Mapping[str, object] = {"kernel_type": "RBF", "kernel_params": [0.5, 0.
 
 def _ml(
     operator: str,
-    *inputs: Data | Array,
+    *inputs: DataOperand | Array,
     outputs: int = 1,
     given: Mapping[str, object] | None = None,
     **attributes: object,
-) -> Template:
+) -> NodeTemplate:
     opset = 3 if operator in ("TreeEnsembleClassifier", "TreeEnsembleRegressor") else 0
     return _t(operator, *inputs, outputs=outputs, opset=opset, domain=ML, given=given, **attributes)
 
 
-OF_ML = (
+CLASSICAL_ML = (
     _ml("ArrayFeatureExtractor", X, _i(3, 0)),
     _ml("Binarizer", X, threshold=0.0),
     _ml("FeatureVectorizer", X, _d(4, 2), inputdimensions=[5, 2]),
@@ -436,25 +436,25 @@ TRAINING = (
     ),
 )
 
-TEMPLATES: Sequence[Template] = (
+TEMPLATES: Sequence[NodeTemplate] = (
     *ELEMENTWISE,
-    *MOVING,
+    *DATA_MOVEMENT,
     *ORDERING,
-    *SUMMING,
+    *SUMS,
     *WINDOWS,
-    *QUANTISED,
+    *QUANTIZED,
     *SEQUENCES,
     *GENERATED,
-    *OF_ML,
+    *CLASSICAL_ML,
     *TRAINING,
 )
 
 RANDOM = "it draws random numbers"
-TEXTS = "it takes or gives texts"
-HOLDS = "it takes or gives what is no tensor, and computes nothing"
+STRINGS = "it takes or gives texts"
+NO_TENSOR = "it takes or gives what is no tensor, and computes nothing"
 BODY = "it runs a body of other operators"
 
-WITHOUT: Mapping[str, str] = {
+WITHOUT_TEMPLATE: Mapping[str, str] = {
     **dict.fromkeys(
         "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split(), RANDOM
     ),
@@ -462,12 +462,12 @@ WITHOUT: Mapping[str, str] = {
     **dict.fromkeys(
         "ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct "
         "SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence".split(),
-        HOLDS,
+        NO_TENSOR,
     ),
     **dict.fromkeys(
         "CastMap CategoryMapper DictVectorizer RegexFullMatch StringConcat StringNormalizer StringSplit "
         "ZipMap".split(),
-        TEXTS,
+        STRINGS,
     ),
     "Constant": "it has no operands",
     "Gradient": "it computes nothing without a training runtime",

@@ -18,7 +18,7 @@ from onnx import helper, numpy_helper
 from xonnc.contexts import new_context
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_proto
-from xonnc.fuzzing.generate import Array
+from xonnc.fuzzing.random_models import Array
 from xonnc.native import compile_native
 from xonnc.passes import run_pass
 
@@ -115,7 +115,7 @@ def is_same(a: Array, b: Array) -> bool:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ImplementationChoice:
     """A case that ONNX leaves open, and what is computed."""
 
     text: str
@@ -134,22 +134,24 @@ def _floats(*values: float) -> Array:
 
 NAN, INF = float("nan"), float("inf")
 
-OUTSIDE = _floats(NAN, INF, -INF, 3e9, -3e9, 300.5, -300.5, -1.5, -0.0)
+OUT_OF_RANGE = _floats(NAN, INF, -INF, 3e9, -3e9, 300.5, -300.5, -1.5, -0.0)
 
 UNDEFINED = "fixed point: undefined if OOR"
 
 
-def _cast(to: type[np.generic], *expected: int, case: str = "NaN, ±inf, out of range") -> Choice:
+def _cast(
+    to: type[np.generic], *expected: int, case: str = "NaN, ±inf, out of range"
+) -> ImplementationChoice:
     code = helper.np_dtype_to_tensor_dtype(np.dtype(to))
     is_narrow = ml_dtypes.iinfo(to).bits < 8
     chosen = (
         "the low bits of the nearest integer of 32 bits; NaN is 0" if is_narrow else "the nearest; NaN is 0"
     )
-    return Choice(
+    return ImplementationChoice(
         UNDEFINED,
         f"{case}, to {np.dtype(to).name}",
         chosen,
-        EdgeNode("Cast", [OUTSIDE], {"to": code}),
+        EdgeNode("Cast", [OUT_OF_RANGE], {"to": code}),
         [np.array(expected, to)],
     )
 
@@ -168,7 +170,7 @@ CASTS = (
 )
 
 OTHERS = (
-    Choice(
+    ImplementationChoice(
         "the values will be casted to int64 before use",
         "indices that are fractions, NaN, out of range",
         "as Cast: towards 0, NaN is 0",
@@ -179,7 +181,7 @@ OTHERS = (
         ),
         [np.array([[1, 0], [1, 0], [0, 1], [1, 0], [0, 0]], np.int32)],
     ),
-    Choice(
+    ImplementationChoice(
         "`pads[start_i] = total_padding[i]/2`, where `total_padding` may be negative",
         "output_shape larger than the windows reach",
         "nothing is cut off; zeros follow the last element",
@@ -195,38 +197,38 @@ OTHERS = (
 ZEROS = "nothing of the sign of zero"
 
 EXTREMES = (
-    Choice(
+    ImplementationChoice(
         ZEROS,
         "0 and -0",
         "0 is larger than -0, as IEEE 754-2019 `maximum` has it; NaN stays",
         EdgeNode("Max", [_floats(0, -0.0, -0.0, NAN), _floats(-0.0, 0, -0.0, 1)]),
         [_floats(0, 0, -0.0, NAN)],
     ),
-    Choice(
+    ImplementationChoice(
         ZEROS,
         "0 and -0",
         "-0 is smaller than 0, as IEEE 754-2019 `minimum` has it; NaN stays",
         EdgeNode("Min", [_floats(0, -0.0, 0, NAN), _floats(-0.0, 0, 0, 1)]),
         [_floats(-0.0, -0.0, 0, NAN)],
     ),
-    Choice(
+    ImplementationChoice(
         "`max(0, x)`", "-0, NaN", "0, NaN", EdgeNode("Relu", [_floats(-0.0, NAN, -1)]), [_floats(0, NAN, 0)]
     ),
-    Choice(
+    ImplementationChoice(
         "bounds default to `numeric_limits::lowest()` and `numeric_limits::max()`",
         "±inf, NaN, without bounds",
         "the largest finite numbers; NaN stays",
         EdgeNode("Clip", [_floats(INF, -INF, NAN, -0.0)]),
         [_floats(3.4028234663852886e38, -3.4028234663852886e38, NAN, -0.0)],
     ),
-    Choice(
+    ImplementationChoice(
         "nothing of NaN",
         "NaN",
         "the first NaN is the largest, as for ArgMax",
         EdgeNode("Hardmax", [_floats(1, NAN, 5, NAN)]),
         [_floats(0, 1, 0, 0)],
     ),
-    Choice(
+    ImplementationChoice(
         "nothing of NaN",
         "NaN",
         "the first NaN is the largest",
@@ -238,21 +240,21 @@ EXTREMES = (
 AXES = np.array([0], np.int64)
 
 SUMS = (
-    Choice(
+    ImplementationChoice(
         ZEROS,
         "-0 alone",
         "0: sums start from 0",
         EdgeNode("ReduceSum", [_floats(-0.0, -0.0), AXES], {"keepdims": 0}, constant=[1]),
         [np.array(0, np.float32)],
     ),
-    Choice(
+    ImplementationChoice(
         ZEROS,
         "-0 alone",
         "0: sums start from 0",
         EdgeNode("CumSum", [_floats(-0.0, -0.0, 1), np.array(0, np.int64)], constant=[1]),
         [_floats(0, 0, 1)],
     ),
-    Choice(
+    ImplementationChoice(
         "`log(sum(exp(x)))`",
         "±inf",
         "inf if one is, -inf if all are",
@@ -261,21 +263,21 @@ SUMS = (
         ),
         [_floats(INF, 1).reshape(2, 1)],
     ),
-    Choice(
+    ImplementationChoice(
         "nothing of the steps",
         "integers",
         "root of squares in float64, towards 0; they do not wrap",
         EdgeNode("ReduceL2", [np.array([123456789, 3], np.int32), AXES], {"keepdims": 0}, constant=[1]),
         [np.array(123456789, np.int32)],
     ),
-    Choice(
+    ImplementationChoice(
         "`(maximum(0, max(x)) - minimum(0, min(x))) / 255`; nothing of `x / 0`",
         "zeros",
         "scale 0, zero point 0, all 0",
         EdgeNode("DynamicQuantizeLinear", [_floats(0, -0.0, 0)], outputs=3),
         [np.zeros(3, np.uint8), np.array(0, np.float32), np.array(0, np.uint8)],
     ),
-    Choice(
+    ImplementationChoice(
         "nothing of the maximum of nothing",
         "no elements",
         "as of zeros: scale 0, zero point 0",
@@ -287,7 +289,7 @@ SUMS = (
 ROW = _floats(NAN, -0.0, -0.0, 1).reshape(1, 4)
 
 SCATTERED = tuple(
-    Choice(
+    ImplementationChoice(
         ZEROS,
         f"0 and -0, NaN, {how}",
         chosen,
@@ -306,8 +308,8 @@ SCATTERED = tuple(
     )
 )
 
-UNORDERED = (
-    Choice(
+NAN_CASES = (
+    ImplementationChoice(
         "nothing of NaN",
         "NaN",
         "the first, whether the largest or the smallest are asked for, as for ArgMax and ArgMin",
@@ -317,7 +319,7 @@ UNORDERED = (
         [_floats(NAN, -INF), np.array([1, 3], np.int64)],
         folds=False,
     ),
-    Choice(
+    ImplementationChoice(
         "nothing of NaN",
         "the key NaN",
         "NaN finds it",
@@ -331,7 +333,7 @@ UNORDERED = (
         [_floats(2, 9)],
         folds=False,
     ),
-    Choice(
+    ImplementationChoice(
         "`saturate((x / y_scale) + y_zero_point)`; nothing of NaN",
         "NaN, ±inf",
         "NaN as -inf: the ends of the type",
@@ -341,7 +343,7 @@ UNORDERED = (
         [np.array([-128, 127, -128, 4], np.int8)],
         folds=False,
     ),
-    Choice(
+    ImplementationChoice(
         "-1 and 1 are the centers of the corner pixels, with `align_corners`",
         "an axis of one element",
         "-1, as the body of the operator has for the depth",
@@ -354,14 +356,14 @@ UNORDERED = (
         [_floats(-3, 4).reshape(1, 1, 1, 2)],
         folds=False,
     ),
-    Choice(
+    ImplementationChoice(
         "`(maximum(0, max(x)) - minimum(0, min(x))) / 255`; nothing of `inf / inf`",
         "NaN, or inf",
         "scale NaN, or inf; zero point and all numbers 0",
         EdgeNode("DynamicQuantizeLinear", [_floats(INF, -2, 1)], outputs=3),
         [np.zeros(3, np.uint8), np.array(INF, np.float32), np.array(0, np.uint8)],
     ),
-    Choice(
+    ImplementationChoice(
         "`X / max(X)` for MAX; nothing of NaN",
         "NaN, MAX",
         "NaN is passed over",
@@ -371,7 +373,7 @@ UNORDERED = (
         [_floats(NAN, 0.5, 1).reshape(1, 3)],
         folds=False,
     ),
-    Choice(
+    ImplementationChoice(
         "sums of products",
         "NaN, ±inf, a real signal",
         "the parts of a frequency that are 0 for finite numbers are NaN, too",
@@ -379,7 +381,7 @@ UNORDERED = (
         [np.full((1, 2, 2), NAN, np.float32)],
         folds=False,
     ),
-    Choice(
+    ImplementationChoice(
         "nothing of an infinite element whose weight is 0",
         "inf beside a weight of 0",
         "the other element: what has no weight is not read",
@@ -394,7 +396,7 @@ UNORDERED = (
     ),
 )
 
-CHOICES = (*CASTS, *OTHERS, *EXTREMES, *SUMS, *SCATTERED, *UNORDERED)
+CHOICES = (*CASTS, *OTHERS, *EXTREMES, *SUMS, *SCATTERED, *NAN_CASES)
 
 PAGE = """# Values at the edge of ONNX
 
@@ -416,7 +418,7 @@ signs, a reduction or a pool takes either for its extreme.
 """
 
 
-def page(choices: Sequence[Choice] = CHOICES) -> str:
+def page(choices: Sequence[ImplementationChoice] = CHOICES) -> str:
     """The table of choices, in Markdown."""
     rows = [
         f"| {each.node.operator} | {each.case} | {each.text} | {each.chosen} |"

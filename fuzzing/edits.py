@@ -17,11 +17,11 @@ from onnx import helper, numpy_helper
 
 from xonnc.errors import XonncError
 from xonnc.fuzzing.engines import engine_for
-from xonnc.fuzzing.generate import Array, Feeds
+from xonnc.fuzzing.random_models import Array, Feeds
 
 
 @dataclass(frozen=True)
-class Case:
+class ReductionCase:
     """A model, and sets of inputs for it; none if it is not run here."""
 
     model: onnx.ModelProto
@@ -33,17 +33,17 @@ class Case:
         return len(self.model.graph.node)
 
 
-Edit = Callable[[Case], Iterator[Case]]
+Edit = Callable[[ReductionCase], Iterator[ReductionCase]]
 
 
-def fewer_feeds(case: Case) -> Iterator[Case]:
+def fewer_feeds(case: ReductionCase) -> Iterator[ReductionCase]:
     """One set of inputs alone."""
     if len(case.feeds) > 1:
         for feeds in case.feeds:
-            yield Case(case.model, (feeds,))
+            yield ReductionCase(case.model, (feeds,))
 
 
-def fewer_outputs(case: Case) -> Iterator[Case]:
+def fewer_outputs(case: ReductionCase) -> Iterator[ReductionCase]:
     """One output alone, or all but one."""
     outputs = list(case.model.graph.output)
     if len(outputs) < 2:
@@ -54,14 +54,14 @@ def fewer_outputs(case: Case) -> Iterator[Case]:
         yield _with_outputs(case, [one for one in outputs if one is not output])
 
 
-def _with_outputs(case: Case, outputs: Sequence[onnx.ValueInfoProto]) -> Case:
+def _with_outputs(case: ReductionCase, outputs: Sequence[onnx.ValueInfoProto]) -> ReductionCase:
     model = _copy(case.model)
     del model.graph.output[:]
     model.graph.output.extend(outputs)
     return _without_dead(model, case.feeds)
 
 
-def output_further_up(case: Case) -> Iterator[Case]:
+def output_further_up(case: ReductionCase) -> Iterator[ReductionCase]:
     """An operand of the node that makes an output as the output instead."""
     types, _ = _values(case)
     makers = {name: node for node in case.model.graph.node for name in node.output}
@@ -70,11 +70,13 @@ def output_further_up(case: Case) -> Iterator[Case]:
         for operand in () if maker is None else maker.input:
             if operand in types and operand not in {one.name for one in case.model.graph.output}:
                 model = _copy(case.model)
-                model.graph.output[index].CopyFrom(_open(helper.make_value_info(operand, types[operand])))
+                model.graph.output[index].CopyFrom(
+                    _clear_dims(helper.make_value_info(operand, types[operand]))
+                )
                 yield _without_dead(model, case.feeds)
 
 
-def cuts(case: Case) -> Iterator[Case]:
+def cuts(case: ReductionCase) -> Iterator[ReductionCase]:
     """A node's results as inputs of the model, or as constants."""
     types, values = _values(case)
     for index in reversed(range(len(case.model.graph.node))):
@@ -96,7 +98,7 @@ def cuts(case: Case) -> Iterator[Case]:
             yield _without_dead(model, case.feeds)
 
 
-def bypasses(case: Case) -> Iterator[Case]:
+def bypasses(case: ReductionCase) -> Iterator[ReductionCase]:
     """An operand of a node read instead of its first result, in graphs within too."""
     for path, node in _nodes(case.model.graph):
         for operand in node.input:
@@ -110,7 +112,7 @@ def bypasses(case: Case) -> Iterator[Case]:
                 yield _without_dead(model, case.feeds)
 
 
-def inlined(case: Case) -> Iterator[Case]:
+def inlined(case: ReductionCase) -> Iterator[ReductionCase]:
     """A branch in the place of its If."""
     for index, node in enumerate(case.model.graph.node):
         if node.op_type != "If":
@@ -129,20 +131,20 @@ def inlined(case: Case) -> Iterator[Case]:
             yield _without_dead(model, case.feeds)
 
 
-def barer_nodes(case: Case) -> Iterator[Case]:
+def barer_nodes(case: ReductionCase) -> Iterator[ReductionCase]:
     """A node without one of its attributes, or without its last operand."""
     for index, node in enumerate(case.model.graph.node):
         for position in range(len(node.attribute)):
             model = _copy(case.model)
             del model.graph.node[index].attribute[position]
-            yield Case(model, case.feeds)
+            yield ReductionCase(model, case.feeds)
         if len(node.input) > 1:
             model = _copy(case.model)
             del model.graph.node[index].input[-1]
             yield _without_dead(model, case.feeds)
 
 
-def plainer_model(case: Case) -> Iterator[Case]:
+def plainer_model(case: ReductionCase) -> Iterator[ReductionCase]:
     """Without what nodes are called, types in between, functions not called, and names of dimensions."""
     model = _copy(case.model)
     for node in model.graph.node:
@@ -153,7 +155,7 @@ def plainer_model(case: Case) -> Iterator[Case]:
     del model.functions[:]
     model.functions.extend(kept)
     if model != case.model:
-        yield Case(model, case.feeds)
+        yield ReductionCase(model, case.feeds)
     if not case.feeds:
         return
     model = _copy(case.model)
@@ -161,10 +163,10 @@ def plainer_model(case: Case) -> Iterator[Case]:
         if one.name in case.feeds[0]:
             _set_shape(one, case.feeds[0][one.name].shape)
     if model != case.model:
-        yield Case(model, case.feeds)
+        yield ReductionCase(model, case.feeds)
 
 
-def plainer_constants(case: Case) -> Iterator[Case]:
+def plainer_constants(case: ReductionCase) -> Iterator[ReductionCase]:
     """Constants that are nodes as initializers; numbers that are all one, or zero."""
     for index, node in enumerate(case.model.graph.node):
         if node.op_type == "Constant" and node.attribute[0].HasField("t"):
@@ -173,7 +175,7 @@ def plainer_constants(case: Case) -> Iterator[Case]:
             tensor.CopyFrom(node.attribute[0].t)
             tensor.name = node.output[0]
             del model.graph.node[index]
-            yield Case(model, case.feeds)
+            yield ReductionCase(model, case.feeds)
     for index, tensor in enumerate(case.model.graph.initializer):
         array = numpy_helper.to_array(tensor)
         for number in (0, 1):
@@ -181,10 +183,10 @@ def plainer_constants(case: Case) -> Iterator[Case]:
                 model = _copy(case.model)
                 plain = numpy_helper.from_array(np.full_like(array, number), tensor.name)
                 model.graph.initializer[index].CopyFrom(plain)
-                yield Case(model, case.feeds)
+                yield ReductionCase(model, case.feeds)
 
 
-def smaller_shapes(case: Case) -> Iterator[Case]:
+def smaller_shapes(case: ReductionCase) -> Iterator[ReductionCase]:
     """Every dimension of one size made smaller, in constants that are sizes too."""
     arrays = [numpy_helper.to_array(tensor) for tensor in case.model.graph.initializer]
     shapes = [array.shape for array in arrays] + [
@@ -196,7 +198,9 @@ def smaller_shapes(case: Case) -> Iterator[Case]:
                 yield _resized(case, arrays, size, smaller, is_number_too)
 
 
-def _resized(case: Case, arrays: Sequence[Array], size: int, smaller: int, is_number_too: bool) -> Case:
+def _resized(
+    case: ReductionCase, arrays: Sequence[Array], size: int, smaller: int, is_number_too: bool
+) -> ReductionCase:
     def cut(array: Array) -> Array:
         window = tuple(slice(0, smaller) if extent == size else slice(None) for extent in array.shape)
         return np.asarray(array[window])
@@ -212,9 +216,9 @@ def _resized(case: Case, arrays: Sequence[Array], size: int, smaller: int, is_nu
             if dim.dim_value == size:
                 dim.dim_value = smaller
     for output in model.graph.output:
-        _open(output)
+        _clear_dims(output)
     feeds = tuple({name: cut(array) for name, array in one.items()} for one in case.feeds)
-    return Case(model, feeds)
+    return ReductionCase(model, feeds)
 
 
 EDITS: tuple[Edit, ...] = (
@@ -232,7 +236,7 @@ EDITS: tuple[Edit, ...] = (
 """In the order in which they are tried: what removes most comes first."""
 
 
-def _values(case: Case) -> tuple[Mapping[str, onnx.TypeProto], Sequence[Mapping[str, Array]]]:
+def _values(case: ReductionCase) -> tuple[Mapping[str, onnx.TypeProto], Sequence[Mapping[str, Array]]]:
     """The types of all tensors in between, and their numbers for each set of inputs."""
     if not case.feeds:
         return _inferred(case.model), ()
@@ -309,7 +313,7 @@ def _rename(graph: onnx.GraphProto, old: str, new: str) -> None:
         graph.node.append(helper.make_node("Identity", [new], [old]))
 
 
-def _without_dead(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> Case:
+def _without_dead(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> ReductionCase:
     """Without nodes that no output needs, and without inputs and constants that nothing reads."""
     graph = model.graph
     needed = {output.name for output in graph.output}
@@ -326,7 +330,7 @@ def _without_dead(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> Case:
                 del field[index]
     names = {one.name for one in graph.input}
     kept_feeds = tuple({name: array for name, array in one.items() if name in names} for one in feeds)
-    return Case(model, kept_feeds)
+    return ReductionCase(model, kept_feeds)
 
 
 def _reads(node: onnx.NodeProto) -> Iterator[str]:
@@ -343,7 +347,7 @@ def _set_shape(one: onnx.ValueInfoProto, shape: Sequence[int]) -> None:
         dim.dim_value = size
 
 
-def _open(one: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
+def _clear_dims(one: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
     """A value whose sizes are left open."""
     for dim in one.type.tensor_type.shape.dim:
         dim.Clear()

@@ -10,8 +10,8 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.ancestry import every_node
-from xonnc.fuzzing.generate import Array, Feeds
+from xonnc.fuzzing.backward_slice import walk_nodes
+from xonnc.fuzzing.random_models import Array, Feeds
 from xonnc.runtime.reference import open_session
 
 Outputs = Mapping[str, Array]
@@ -90,7 +90,7 @@ becomes 1. Numpy's `dot` of [[inf]] and [[0]] is [[0]], of [[inf, 1]] and
 
 
 def _evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
-    nodes = list(every_node(model))
+    nodes = list(walk_nodes(model))
     used = {node.op_type for node in nodes}
     for op_type, before, fault in REFERENCE_FAULTS:
         if op_type in used and _opset(model) < before:

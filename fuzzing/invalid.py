@@ -16,19 +16,19 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from xonnc.fuzzing.generate import Array, Feeds
+from xonnc.fuzzing.random_models import Array, Feeds
 
 _A = onnx.AttributeProto
 _T = TypeVar("_T")
 
 _KINDS = {"INT": _A.INT, "FLOAT": _A.FLOAT, "STRING": _A.STRING, "INTS": _A.INTS}
 
-ODD_INTEGERS = (-(2**40), -129, -2, -1, 0, 1, 2, 3, 5, 7, 64, 2**31)
+UNUSUAL_INTEGERS = (-(2**40), -129, -2, -1, 0, 1, 2, 3, 5, 7, 64, 2**31)
 """What numbers become: around the ends of small ranges, and far out."""
 
-ODD_TEXTS = ("", "nonsense", "NOTSET", "linear", "constant", "none", "TANH")
+UNUSUAL_STRINGS = ("", "nonsense", "NOTSET", "linear", "constant", "none", "TANH")
 
-MOST_ELEMENTS = 1 << 16
+MAX_ELEMENTS = 1 << 16
 """Inputs whose shapes change stay small."""
 
 
@@ -42,7 +42,7 @@ class Mutant:
     feeds: Feeds
 
 
-class _Idle(Exception):
+class _NotApplicable(Exception):
     """A change for which the model has no place."""
 
 
@@ -56,14 +56,14 @@ def mutants(model: onnx.ModelProto, feeds: Feeds, count: int, seed: int) -> Iter
         change = CHANGES[int(generator.integers(len(CHANGES)))]
         try:
             said = change(copy, given, generator)
-        except _Idle:
+        except _NotApplicable:
             continue
         yield Mutant(said, copy, given)
 
 
 def _one(found: Sequence[_T], generator: np.random.Generator) -> _T:
     if not found:
-        raise _Idle
+        raise _NotApplicable
     return found[int(generator.integers(len(found)))]
 
 
@@ -77,16 +77,16 @@ def _change_attribute(model: onnx.ModelProto, feeds: dict[str, Array], generator
     given = _one(node.attribute, generator)
     match given.type:
         case _A.INT:
-            given.i = int(_one(ODD_INTEGERS, generator))
+            given.i = int(_one(UNUSUAL_INTEGERS, generator))
             value: object = given.i
         case _A.FLOAT:
             given.f = float(_one((-1.0, 0.0, 3.5, float("nan"), float("inf")), generator))
             value = given.f
         case _A.STRING:
-            given.s = _one(ODD_TEXTS, generator).encode()
+            given.s = _one(UNUSUAL_STRINGS, generator).encode()
             value = given.s
         case _A.INTS:
-            value = _altered(list(given.ints), generator)
+            value = _mutated_list(list(given.ints), generator)
             del given.ints[:]
             given.ints.extend(value)
         case _A.FLOATS:
@@ -96,21 +96,21 @@ def _change_attribute(model: onnx.ModelProto, feeds: dict[str, Array], generator
             value = list(given.strings)[:-1]
             del given.strings[-1:]
         case _:
-            raise _Idle
+            raise _NotApplicable
     return f"{node.op_type}: {given.name} = {value}"
 
 
-def _altered(numbers: list[int], generator: np.random.Generator) -> list[int]:
+def _mutated_list(numbers: list[int], generator: np.random.Generator) -> list[int]:
     """A list with a number less, more or changed."""
     kind = int(generator.integers(4))
     if kind == 0:
         return numbers[:-1]
     if kind == 1:
-        return [*numbers, int(_one(ODD_INTEGERS, generator))]
+        return [*numbers, int(_one(UNUSUAL_INTEGERS, generator))]
     if not numbers:
-        raise _Idle
+        raise _NotApplicable
     place = int(generator.integers(len(numbers)))
-    numbers[place] = numbers[place - 1] if kind == 2 else int(_one(ODD_INTEGERS, generator))
+    numbers[place] = numbers[place - 1] if kind == 2 else int(_one(UNUSUAL_INTEGERS, generator))
     return numbers
 
 
@@ -121,19 +121,19 @@ def _set_attribute(model: onnx.ModelProto, feeds: dict[str, Array], generator: n
     try:
         schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
     except onnx.defs.SchemaError as error:
-        raise _Idle from error
+        raise _NotApplicable from error
     named = {given.name for given in node.attribute}
     left = [each for name, each in sorted(schema.attributes.items()) if name not in named]
     attribute = _one(left, generator)
     values: Mapping[int, object] = {
-        _A.INT: int(_one(ODD_INTEGERS, generator)),
+        _A.INT: int(_one(UNUSUAL_INTEGERS, generator)),
         _A.FLOAT: float(_one((-1.0, 0.0, 3.5), generator)),
-        _A.STRING: _one(ODD_TEXTS, generator),
-        _A.INTS: _altered([1, 1], generator),
+        _A.STRING: _one(UNUSUAL_STRINGS, generator),
+        _A.INTS: _mutated_list([1, 1], generator),
     }
     kind = _KINDS.get(str(attribute.type).rpartition(".")[2], _A.UNDEFINED)
     if kind not in values or values[kind] == []:
-        raise _Idle
+        raise _NotApplicable
     node.attribute.append(onnx.helper.make_attribute(attribute.name, values[kind]))
     return f"{node.op_type}: {attribute.name} = {values[kind]}, which was left out"
 
@@ -189,11 +189,11 @@ def _change_shape(model: onnx.ModelProto, feeds: dict[str, Array], generator: np
     shape = _other_shape(array.shape, generator)
     feeds[info.name] = np.resize(array, shape).astype(array.dtype)
     sizes = info.type.tensor_type.shape
-    was_open = any(not dim.HasField("dim_value") for dim in sizes.dim)
+    was_dynamic = any(not dim.HasField("dim_value") for dim in sizes.dim)
     del sizes.dim[:]
     for size in shape:
         dim = sizes.dim.add()
-        if not was_open:
+        if not was_dynamic:
             dim.dim_value = size
     # What is declared would contradict it, which is another change.
     for each in (*model.graph.output, *model.graph.value_info):
@@ -201,7 +201,9 @@ def _change_shape(model: onnx.ModelProto, feeds: dict[str, Array], generator: np
     return f"input '{info.name}': {list(array.shape)} becomes {list(shape)}"
 
 
-def _open_shape(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator) -> str:
+def _make_shape_dynamic(
+    model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator
+) -> str:
     """The same with all sizes left open."""
     said = _change_shape(model, feeds, generator)
     for info in model.graph.input:
@@ -225,7 +227,7 @@ def _other_shape(shape: tuple[int, ...], generator: np.random.Generator) -> tupl
     place = int(generator.integers(len(shape)))
     size = (0, 1, shape[place] + 1, max(shape[place] - 1, 0))[int(generator.integers(4))]
     made = (*shape[:place], size, *shape[place + 1 :])
-    return made if np.prod(made) <= MOST_ELEMENTS else shape[1:]
+    return made if np.prod(made) <= MAX_ELEMENTS else shape[1:]
 
 
 def _change_type(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator) -> str:
@@ -253,17 +255,17 @@ def _declare(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.rand
 def _freeze(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator) -> str:
     """An input of integers that is a constant with other numbers."""
     info = _one([info for info in model.graph.input if _is_count(feeds.get(info.name))], generator)
-    array = _odd(feeds.pop(info.name), generator)
+    array = _unusual(feeds.pop(info.name), generator)
     name = info.name
     model.graph.initializer.append(numpy_helper.from_array(array, name))
     model.graph.input.remove(info)
     return f"'{name}' is the constant {array.reshape(-1)[:8].tolist()}"
 
 
-def _odd_feed(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator) -> str:
+def _unusual_feed(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator) -> str:
     """An input of integers fed with other numbers."""
     name = _one([name for name, held in feeds.items() if _is_count(held)], generator)
-    feeds[name] = _odd(feeds[name], generator)
+    feeds[name] = _unusual(feeds[name], generator)
     return f"'{name}' is fed {feeds[name].reshape(-1)[:8].tolist()}"
 
 
@@ -272,11 +274,11 @@ def _is_count(held: Array | None) -> bool:
     return held is not None and held.dtype.kind in "iu" and 0 < held.size <= 64
 
 
-def _odd(array: Array, generator: np.random.Generator) -> Array:
+def _unusual(array: Array, generator: np.random.Generator) -> Array:
     made = array.copy().reshape(-1)
     limits = np.iinfo(made.dtype)
     place = int(generator.integers(made.size))
-    made[place] = np.clip(int(_one(ODD_INTEGERS, generator)), limits.min, limits.max)
+    made[place] = np.clip(int(_one(UNUSUAL_INTEGERS, generator)), limits.min, limits.max)
     return made.reshape(array.shape)
 
 
@@ -285,7 +287,7 @@ def _cut_initializer(model: onnx.ModelProto, feeds: dict[str, Array], generator:
     tensor = _one([each for each in model.graph.initializer if each.dims], generator)
     array = numpy_helper.to_array(tensor)
     if not array.size or array.dtype.kind in "OSU":
-        raise _Idle
+        raise _NotApplicable
     shape = _other_shape(array.shape, generator)
     name = tensor.name
     tensor.CopyFrom(numpy_helper.from_array(np.resize(array, shape), name))
@@ -303,10 +305,10 @@ CHANGES: Sequence[Change] = (
     _swap_operands,
     _other_operand,
     _change_shape,
-    _open_shape,
+    _make_shape_dynamic,
     _change_type,
     _declare,
     _freeze,
-    _odd_feed,
+    _unusual_feed,
     _cut_initializer,
 )

@@ -19,7 +19,7 @@ Level = Callable[[onnx.ModelProto], onnx.ModelProto]
 WHOLE = "simplify"
 """What users run; the other levels are parts of it, or more than it does."""
 
-AS_IT_IS = "round-trip"
+ROUND_TRIP = "round-trip"
 
 PASSES = (
     "shape-inference-onnx",
@@ -35,7 +35,7 @@ PASSES = (
 )
 
 
-class NoSuchOpset(XonncError):
+class OpsetError(XonncError):
     """What a pass made has no form in the model's opset; `xonnc simplify` never does that."""
 
 
@@ -44,7 +44,7 @@ def simplified(model: onnx.ModelProto) -> onnx.ModelProto:
     return simplify(model).proto()
 
 
-def by_pass(name: str | None) -> Level:
+def single_pass(name: str | None) -> Level:
     """The level of one pass alone, or of none."""
 
     def run(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -56,18 +56,18 @@ def by_pass(name: str | None) -> Level:
         try:
             made = export_proto(module)
         except XonncError as error:
-            raise NoSuchOpset(str(error)) from error
+            raise OpsetError(str(error)) from error
         if made.opset_import != model.opset_import:
             # Values of the newest types and the model's own functions may be of the old opset alone.
-            raise NoSuchOpset("another opset")
+            raise OpsetError("another opset")
         return made
 
     return run
 
 
 LEVELS: Mapping[str, Level] = {
-    AS_IT_IS: by_pass(None),
-    **{name: by_pass(name) for name in PASSES},
+    ROUND_TRIP: single_pass(None),
+    **{name: single_pass(name) for name in PASSES},
     WHOLE: simplified,
 }
 """Every level by its name."""

@@ -12,18 +12,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.agreement import disagreement
 from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, Failure, Original
 from xonnc.fuzzing.engines import Outputs
-from xonnc.fuzzing.generate import Array, Feeds
-from xonnc.fuzzing.judging import Once, contradicts, is_explained
+from xonnc.fuzzing.known_differences import Lazy, contradicts, is_explained
+from xonnc.fuzzing.random_models import Array, Feeds
+from xonnc.fuzzing.tolerance import disagreement
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session
 
 NATIVE = "native"
 """The level of code for this processor."""
 
-TAKES_WRONG, LACKS = "takes wrong inputs", "lacks code, and the reference is wrong, for"
+ACCEPTS_INVALID, LACKS_KERNEL = "takes wrong inputs", "lacks code, and the reference is wrong, for"
 
 REFERENCE_ERRORS = re.compile(r"the reference evaluator fails|Loop\w*: gives .*, the model says ")
 """What the session says where an operator has no code and the reference evaluator is not up to it."""
@@ -33,9 +33,9 @@ def native_failure(original: Original) -> Failure | None:
     """What is wrong with the code of a model, `None` if nothing."""
     try:
         session = compile_native(original.model, cache=False)
-        return _difference(session, original) or _carelessness(session, original)
+        return _difference(session, original) or _input_check_failure(session, original)
     except XonncError as error:
-        kind = LACKS if REFERENCE_ERRORS.search(str(error)) else DOES_NOT_RUN
+        kind = LACKS_KERNEL if REFERENCE_ERRORS.search(str(error)) else DOES_NOT_RUN
         return Failure(NATIVE, kind, str(error))
     except Exception as error:  # Whatever it is, it is what the search is for.
         return Failure(NATIVE, CRASHES, f"{type(error).__name__}: {error}")
@@ -48,16 +48,16 @@ def _outputs(session: Session, feeds: Feeds) -> Outputs:
 
 def _difference(session: Session, original: Original) -> Failure | None:
     for feeds, expected in original.runs:
-        for given, said in ((feeds, ""), (_scattered(feeds), "inputs that lie apart: ")):
+        for given, said in ((feeds, ""), (_non_contiguous(feeds), "inputs that lie apart: ")):
             try:
                 found = _outputs(session, given)
             except XonncError as error:
                 if not contradicts(original, feeds, str(error)):
                     raise
                 continue
-            nudged = Once(lambda feeds=feeds: original.nudged(feeds))
+            perturbed = Lazy(lambda feeds=feeds: original.perturbed(feeds))
             for name, wanted in expected.items():
-                wrong = disagreement({name: wanted}, {name: found[name]}, nudged)
+                wrong = disagreement({name: wanted}, {name: found[name]}, perturbed)
                 if wrong and contradicts(original, feeds, wrong):
                     continue
                 if wrong and not is_explained(original, feeds, name, wanted, found[name]):
@@ -65,18 +65,18 @@ def _difference(session: Session, original: Original) -> Failure | None:
     return None
 
 
-def _carelessness(session: Session, original: Original) -> Failure | None:
+def _input_check_failure(session: Session, original: Original) -> Failure | None:
     """Wrong inputs that are taken, or that end otherwise than with one line."""
     feeds = original.runs[0][0]
-    for what, wrong in _wrong(feeds):
+    for what, wrong in _invalid_feeds(feeds):
         try:
             session.run(None, wrong)
         except XonncError:
             continue
-        return Failure(NATIVE, TAKES_WRONG, what)
+        return Failure(NATIVE, ACCEPTS_INVALID, what)
     # A loop of 2^63 turns would not end.
     has_loop = b"Loop" in original.model.SerializeToString()
-    for extreme in () if has_loop else _extremes(session, feeds):
+    for extreme in () if has_loop else _extreme_feeds(session, feeds):
         try:
             session.run(None, extreme)
         except XonncError:
@@ -84,7 +84,7 @@ def _carelessness(session: Session, original: Original) -> Failure | None:
     return None
 
 
-def _scattered(feeds: Feeds) -> Feeds:
+def _non_contiguous(feeds: Feeds) -> Feeds:
     """The same numbers, not one beside the other in memory."""
     found: dict[str, Array] = {}
     for name, array in feeds.items():
@@ -94,7 +94,7 @@ def _scattered(feeds: Feeds) -> Feeds:
     return found
 
 
-def _wrong(feeds: Feeds) -> Iterator[tuple[str, Feeds]]:
+def _invalid_feeds(feeds: Feeds) -> Iterator[tuple[str, Feeds]]:
     """Inputs that no model takes, and what is wrong with them."""
     yield "an input of another name", {**feeds, "no such input": np.zeros(1, np.float32)}
     for name, array in feeds.items():
@@ -104,7 +104,7 @@ def _wrong(feeds: Feeds) -> Iterator[tuple[str, Feeds]]:
         yield "an input of another type", {**feeds, name: np.zeros(array.shape, other)}
 
 
-def _extremes(session: Session, feeds: Feeds) -> Iterator[Feeds]:
+def _extreme_feeds(session: Session, feeds: Feeds) -> Iterator[Feeds]:
     """Integers as large and as small as can be: indices out of range, divisions by 0 and of the smallest."""
     integers = [name for name, array in feeds.items() if array.dtype.kind in "iu"]
     for name in integers:

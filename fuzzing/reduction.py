@@ -6,18 +6,20 @@ from collections.abc import Callable
 
 from xonnc.errors import XonncError
 from xonnc.fuzzing.differential import Failure, Original
-from xonnc.fuzzing.edits import EDITS, Case, Edit
-from xonnc.fuzzing.verdict import failure_of
+from xonnc.fuzzing.edits import EDITS, Edit, ReductionCase
+from xonnc.fuzzing.failures import failure_of
 
-MOST_TRIES = 3000
+MAX_CANDIDATES = 3000
 """Candidates tried at most; with what is left after so many, a person goes on."""
 
-StillFails = Callable[[Case], bool]
+StillFails = Callable[[ReductionCase], bool]
 
 
-def reduced(case: Case, still_fails: StillFails, most_tries: int = MOST_TRIES) -> Case:
+def reduced(
+    case: ReductionCase, still_fails: StillFails, max_candidates: int = MAX_CANDIDATES
+) -> ReductionCase:
     """The smallest case found by edits that `still_fails` holds for; the case itself if there is none."""
-    search = _Search(still_fails, most_tries)
+    search = _Search(still_fails, max_candidates)
     changed = True
     while changed:
         changed = False
@@ -31,18 +33,18 @@ def reduced(case: Case, still_fails: StillFails, most_tries: int = MOST_TRIES) -
 class _Search:
     """Counts candidates, so that the search ends."""
 
-    def __init__(self, still_fails: StillFails, most_tries: int):
+    def __init__(self, still_fails: StillFails, max_candidates: int):
         self.still_fails = still_fails
-        self.tries = most_tries
+        self.tries = max_candidates
 
-    def exhausted(self, edit: Edit, case: Case) -> Case:
+    def exhausted(self, edit: Edit, case: ReductionCase) -> ReductionCase:
         """The case after an edit was applied until it finds nothing more."""
-        found: Case | None = case
+        found: ReductionCase | None = case
         while found is not None:
             case, found = found, self._first(edit, found)
         return case
 
-    def _first(self, edit: Edit, case: Case) -> Case | None:
+    def _first(self, edit: Edit, case: ReductionCase) -> ReductionCase | None:
         for candidate in edit(case):
             if self.tries <= 0:
                 return None
@@ -52,10 +54,10 @@ class _Search:
         return None
 
 
-def reduced_failure(case: Case, failure: Failure) -> tuple[Case, Failure]:
+def reduced_failure(case: ReductionCase, failure: Failure) -> tuple[ReductionCase, Failure]:
     """A smaller case that fails in the same way at the same level, and how it fails."""
 
-    def still_fails(candidate: Case) -> bool:
+    def still_fails(candidate: ReductionCase) -> bool:
         found = _failure(candidate, failure.level)
         return found is not None and found.kind == failure.kind
 
@@ -63,7 +65,7 @@ def reduced_failure(case: Case, failure: Failure) -> tuple[Case, Failure]:
     return smaller, _failure(smaller, failure.level) or failure
 
 
-def _failure(case: Case, level: str) -> Failure | None:
+def _failure(case: ReductionCase, level: str) -> Failure | None:
     try:
         return failure_of(Original(case.model, case.feeds), level)
     except XonncError:

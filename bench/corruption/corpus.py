@@ -25,7 +25,7 @@ from bench.corruption.mutators import (
     mutate_words,
 )
 from xonnc.compiler import compile_model
-from xonnc.fuzzing.generate import sample
+from xonnc.fuzzing.random_models import random_model
 from xonnc.packages import compile_package
 from xonnc.targets import FOLDER
 from xonnc.tools import translate
@@ -131,7 +131,7 @@ TEXTS = {
 def models() -> tuple[onnx.ModelProto, ...]:
     """The models of `TEXTS`, one with sparse weights, and random ones."""
     made = [parser.parse_model(_filled(text)) for text in TEXTS.values()]
-    return (*made, _sparse(), *(sample(seed).model for seed in range(RANDOM_MODELS)))
+    return (*made, _sparse(), *(random_model(seed).model for seed in range(RANDOM_MODELS)))
 
 
 def _filled(text: str) -> str:

@@ -15,7 +15,7 @@ from xonnc.tools.console import plural, progress, row
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from xonnc.fuzzing.campaign import Trial
+    from xonnc.fuzzing.campaign import FuzzResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Searches, reduces and reports; the exit code is 1 if anything failed."""
-    from xonnc.fuzzing.campaign import save, trials
+    from xonnc.fuzzing.campaign import run_seeds, save
+    from xonnc.fuzzing.failures import ALL_LEVELS
     from xonnc.fuzzing.levels import LEVELS
-    from xonnc.fuzzing.verdict import ALL_LEVELS
 
     if args.count < 1:
         raise XonncError(f"--count {args.count}: at least one model is needed")
@@ -64,11 +64,11 @@ def run(args: argparse.Namespace) -> int:
         if not args.save.parent.is_dir():
             raise XonncError(f"{args.save.parent}: no such folder")
         args.save.mkdir(exist_ok=True)
-    found: list[Trial] = []
+    found: list[FuzzResult] = []
     files: dict[int, list[Path]] = {}
     levels = args.level or tuple(LEVELS)
     with progress("trying random models", args.quiet or args.json) as step:
-        for index, one in enumerate(trials(range(args.seed, args.seed + args.count), levels)):
+        for index, one in enumerate(run_seeds(range(args.seed, args.seed + args.count), levels)):
             step(index, args.count, f"{sum(bool(each.failures) for each in found)} failed")
             found.append(one)
             if one.failures and args.save is not None:
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(one.failures for one in found) else 0
 
 
-def _report(found: Sequence[Trial], files: dict[int, list[Path]], levels: Sequence[str]) -> None:
+def _report(found: Sequence[FuzzResult], files: dict[int, list[Path]], levels: Sequence[str]) -> None:
     engines = Counter(one.runs_by for one in found)
     row(
         "models",
@@ -99,7 +99,7 @@ def _report(found: Sequence[Trial], files: dict[int, list[Path]], levels: Sequen
 
 
 def _as_json(
-    found: Sequence[Trial], files: dict[int, list[Path]], levels: Sequence[str]
+    found: Sequence[FuzzResult], files: dict[int, list[Path]], levels: Sequence[str]
 ) -> dict[str, object]:
     engines = Counter(one.runs_by or "neither" for one in found)
     return {

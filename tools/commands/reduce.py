@@ -15,7 +15,7 @@ from xonnc.tools.console import progress, row
 from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
-    from xonnc.fuzzing.edits import Case
+    from xonnc.fuzzing.edits import ReductionCase
     from xonnc.tools.console import ProgressCallback
 
 MODEL_PLACEHOLDER = "{}"
@@ -71,13 +71,13 @@ def run(args: argparse.Namespace) -> int:
     """Reduces and writes."""
     from xonnc.formats.atomic_write import atomic_write
     from xonnc.formats.onnx.load_model import load
-    from xonnc.fuzzing.edits import Case
+    from xonnc.fuzzing.edits import ReductionCase
     from xonnc.fuzzing.reduction import reduced
 
     output = args.output or args.model.with_name(f"{args.model.stem}-reduced.onnx")
     require_output(output, (".onnx",), args.model)
     check = FailureCheck(tuple(_words(args.check)), args.says, args.timeout)
-    case = Case(load(args.model).proto)
+    case = ReductionCase(load(args.model).proto)
     with (
         TemporaryDirectory(prefix="xonnc-") as folder,
         progress(f"reducing {args.model.name}", args.quiet) as step,
@@ -118,16 +118,16 @@ class _FailurePredicate:
     step: ProgressCallback
     tries: int = 0
 
-    def __call__(self, candidate: Case) -> bool:
-        from xonnc.fuzzing.reduction import MOST_TRIES
+    def __call__(self, candidate: ReductionCase) -> bool:
+        from xonnc.fuzzing.reduction import MAX_CANDIDATES
         from xonnc.fuzzing.validity import invalidity
 
-        self.step(self.tries, MOST_TRIES, f"{candidate.nodes} nodes")
+        self.step(self.tries, MAX_CANDIDATES, f"{candidate.nodes} nodes")
         self.tries += 1
         # What is no model fails for reasons of its own.
         return not invalidity(candidate.model) and _outcome(self.check, candidate, self.path) == self.wanted
 
 
-def _outcome(check: FailureCheck, case: Case, path: Path) -> int | None:
+def _outcome(check: FailureCheck, case: ReductionCase, path: Path) -> int | None:
     path.write_bytes(case.model.SerializeToString())
     return check.outcome(path)

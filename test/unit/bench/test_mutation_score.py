@@ -56,10 +56,10 @@ def test_only_the_expression_changes():
 
 
 def test_sample_is_seeded_and_each_mutant_is_valid_python():
-    sample = sample_mutants(20, 3)
-    assert sample == sample_mutants(20, 3) != sample_mutants(20, 4)
+    random_model = sample_mutants(20, 3)
+    assert random_model == sample_mutants(20, 3) != sample_mutants(20, 4)
     root = Path(__file__).resolve().parents[3]
-    for mutant in sample:
+    for mutant in random_model:
         ast.parse(mutant.applied((root / mutant.path).read_text()))
 
 

@@ -10,7 +10,7 @@ from onnx import helper
 
 from xonnc.errors import XonncError
 from xonnc.fuzzing import levels
-from xonnc.fuzzing.campaign import save, trial
+from xonnc.fuzzing.campaign import run_seed, save
 from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, INTERFACE, INVALID, REFUSES
 from xonnc.fuzzing.levels import LEVELS, WHOLE
 
@@ -30,7 +30,7 @@ def sums_are_differences(model: onnx.ModelProto) -> onnx.ModelProto:
 
 def test_a_planted_mistake_is_found_made_small_and_saved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     plant(monkeypatch, sums_are_differences)
-    found = next(one for one in (trial(seed, ["planted"]) for seed in range(100)) if one.failures)
+    found = next(one for one in (run_seed(seed, ["planted"]) for seed in range(100)) if one.failures)
     (failure,) = found.failures
     assert failure.kind == DIFFERS
     model, text = save(found, tmp_path)
@@ -92,7 +92,7 @@ def stop_running(model: onnx.ModelProto) -> onnx.ModelProto:
 )
 def test_kinds_of_failures(monkeypatch: pytest.MonkeyPatch, level: levels.Level, kind: str, says: str):
     plant(monkeypatch, level)
-    (failure,) = trial(2, ["planted"]).failures
+    (failure,) = run_seed(2, ["planted"]).failures
     assert failure.kind == kind
     assert says in failure.detail
     assert str(failure).startswith(f"planted {kind}: ")
@@ -100,4 +100,4 @@ def test_kinds_of_failures(monkeypatch: pytest.MonkeyPatch, level: levels.Level,
 
 def test_the_whole_is_a_level():
     assert WHOLE in LEVELS
-    assert levels.AS_IT_IS in LEVELS
+    assert levels.ROUND_TRIP in LEVELS

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from xonnc.dialects.onnx.registry import op_classes
-from xonnc.fuzzing.edge_cases import difference, disagreements, fills, is_valid, variants
-from xonnc.fuzzing.edge_templates import TEMPLATES, WITHOUT, Template
+from xonnc.fuzzing.edge_cases import difference, disagreements, is_valid, value_sets, variants
+from xonnc.fuzzing.edge_templates import TEMPLATES, WITHOUT_TEMPLATE, NodeTemplate
 
 FIRST = {template.operator: template for template in reversed(TEMPLATES)}
 """A template of each operator; `bench/edge_values.py` has all of them, and other types."""
@@ -15,13 +15,13 @@ FIRST = {template.operator: template for template in reversed(TEMPLATES)}
 
 def test_every_operator_has_a_template_or_a_reason():
     named = {each.OP_TYPE for each in op_classes() if each.OP_TYPE}
-    assert named - FIRST.keys() == WITHOUT.keys()
+    assert named - FIRST.keys() == WITHOUT_TEMPLATE.keys()
     assert named >= FIRST.keys()
 
 
 @pytest.mark.parametrize("template", FIRST.values(), ids=lambda each: each.operator)
-def test_nothing_disagrees(template: Template):
-    kinds = [each for each in fills(template) if each in ("edges", "zeros", "extremes", "nothing drawn")]
+def test_nothing_disagrees(template: NodeTemplate):
+    kinds = [each for each in value_sets(template) if each in ("edges", "zeros", "extremes", "nothing drawn")]
     assert not list(disagreements(template, kinds[:2]))
 
 

@@ -11,8 +11,8 @@ import pytest
 from onnx import TensorProto
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.edge_values import CHOICES, Choice, EdgeNode, is_same, page
-from xonnc.fuzzing.generate import Array
+from xonnc.fuzzing.edge_values import CHOICES, EdgeNode, ImplementationChoice, is_same, page
+from xonnc.fuzzing.random_models import Array
 from xonnc.native import compile_native
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,7 +30,7 @@ def agree(node: EdgeNode, *expected: Array) -> None:
 @pytest.mark.parametrize(
     "choice", CHOICES, ids=lambda each: f"{each.node.operator}-{each.case}".replace(" ", "-")
 )
-def test_what_is_left_open_is_chosen_once(choice: Choice):
+def test_what_is_left_open_is_chosen_once(choice: ImplementationChoice):
     if choice.folds:
         agree(choice.node, *choice.expected)
     else:
@@ -81,9 +81,14 @@ def test_powers_of_integers_that_do_not_fit():
 
 
 def test_indices_of_one_hot_have_no_sign_where_their_type_has_none():
-    places, depth, values = np.array([255, 1], np.uint8), np.array(3, np.int64), np.array([0, 1], np.int8)
+    places, depth, values = (
+        np.array([255, 1], np.uint8),
+        np.array(3, np.int64),
+        np.array([0, 1], np.int8),
+    )
     agree(
-        EdgeNode("OneHot", [places, depth, values], constant=[1]), np.array([[0, 0, 0], [0, 1, 0]], np.int8)
+        EdgeNode("OneHot", [places, depth, values], constant=[1]),
+        np.array([[0, 0, 0], [0, 1, 0]], np.int8),
     )
     far = np.array([2**64 - 1, 2], np.uint64)
     agree(EdgeNode("OneHot", [far, depth, values], constant=[1]), np.array([[0, 0, 0], [0, 0, 1]], np.int8))

@@ -10,11 +10,11 @@ import onnx.parser
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.campaign import trial
+from xonnc.fuzzing.campaign import run_seed
 from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, Original
-from xonnc.fuzzing.generate import Feeds, sample
-from xonnc.fuzzing.judging import is_explained
-from xonnc.fuzzing.native import LACKS, NATIVE, TAKES_WRONG, native_failure
+from xonnc.fuzzing.known_differences import is_explained
+from xonnc.fuzzing.native import ACCEPTS_INVALID, LACKS_KERNEL, NATIVE, native_failure
+from xonnc.fuzzing.random_models import Feeds, random_model
 from xonnc.native import compile_native
 from xonnc.rewriting.remarks import XonncWarning
 from xonnc.runtime.native.session import Session
@@ -29,8 +29,8 @@ SEED = 0
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nothing_differs_and_nothing_crashes(part: int) -> None:
-    found = [trial(seed, [NATIVE]) for seed in range(part, SEEDS, PARTS)]
-    wrong = [(one.seed, failure) for one in found for failure in one.failures if failure.kind != LACKS]
+    found = [run_seed(seed, [NATIVE]) for seed in range(part, SEEDS, PARTS)]
+    wrong = [(one.seed, failure) for one in found for failure in one.failures if failure.kind != LACKS_KERNEL]
     assert not [f"seed {seed}: {failure}" for seed, failure in wrong]
     assert sum(not one.failures for one in found) > 0.6 * len(found)
 
@@ -152,12 +152,12 @@ def other(session: Session, names: object, feeds: Mapping[str, object]) -> Seque
     [
         (raising(ValueError("nowhere")), CRASHES),
         (raising(XonncError("no room")), DOES_NOT_RUN),
-        (raising(XonncError("the reference evaluator fails: no kernel")), LACKS),
+        (raising(XonncError("the reference evaluator fails: no kernel")), LACKS_KERNEL),
         (other, DIFFERS),
     ],
 )
 def test_kinds_of_failures(monkeypatch: pytest.MonkeyPatch, run: Callable[..., object], kind: str) -> None:
-    drawn = sample(SEED)
+    drawn = random_model(SEED)
     original = Original(drawn.model, drawn.feeds)
     assert native_failure(original) is None
     plant(monkeypatch, run)
@@ -167,7 +167,7 @@ def test_kinds_of_failures(monkeypatch: pytest.MonkeyPatch, run: Callable[..., o
 
 
 def test_wrong_inputs_that_are_taken_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = sample(SEED)
+    drawn = random_model(SEED)
     original = Original(drawn.model, drawn.feeds)
     original.runs = original.runs[:1]
     good = compile_native(drawn.model).run(None, drawn.feeds[0])
@@ -178,4 +178,4 @@ def test_wrong_inputs_that_are_taken_are_found(monkeypatch: pytest.MonkeyPatch) 
     plant(monkeypatch, take)
     failure = native_failure(original)
     assert failure is not None
-    assert failure.kind == TAKES_WRONG
+    assert failure.kind == ACCEPTS_INVALID

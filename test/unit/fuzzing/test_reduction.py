@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from xonnc.fuzzing.edits import Case
+from xonnc.fuzzing.edits import ReductionCase
 from xonnc.fuzzing.reduction import reduced
 from xonnc.fuzzing.validity import invalidity
 
@@ -28,7 +28,7 @@ def model(
 
 
 def has(op_type: str):
-    def still_fails(case: Case) -> bool:
+    def still_fails(case: ReductionCase) -> bool:
         return not invalidity(case.model) and op_type in ops(case.model.graph)
 
     return still_fails
@@ -53,7 +53,7 @@ def test_a_chain_becomes_the_node_that_matters():
         helper.make_node("Abs", ["a"], ["e"]),
     ]
     whole = model(nodes, [value("d", 4, 6), value("e", 4, 6)])
-    smaller = reduced(Case(whole), has("LeakyRelu")).model
+    smaller = reduced(ReductionCase(whole), has("LeakyRelu")).model
     assert ops(smaller.graph) == ["LeakyRelu"]
     assert not smaller.graph.node[0].attribute
     assert len(smaller.graph.input) == len(smaller.graph.output) == 1
@@ -67,7 +67,7 @@ def test_a_case_with_inputs_keeps_one_set_of_them_that_fits():
     ]
     whole = model(nodes, [value("d", 4, 6)], c=np.full((4, 6), 3, np.float32))
     feeds = {"x": np.ones((4, 6), np.float32), "unused": np.ones(2, np.float32)}
-    smaller = reduced(Case(whole, (feeds, feeds)), has("Softmax"))
+    smaller = reduced(ReductionCase(whole, (feeds, feeds)), has("Softmax"))
     assert ops(smaller.model.graph) == ["Softmax"]
     (left,) = smaller.feeds
     assert [array.size for array in left.values()] in ([1], [])
@@ -80,23 +80,23 @@ def test_a_branch_takes_the_place_of_its_if():
         helper.make_node("Constant", [], ["yes"], value=numpy_helper.from_array(np.array(True))),
         helper.make_node("If", ["yes"], ["y"], then_branch=body, else_branch=other),
     ]
-    smaller = reduced(Case(model(nodes, [value("y", 4, 6)])), has("Cosh")).model
+    smaller = reduced(ReductionCase(model(nodes, [value("y", 4, 6)])), has("Cosh")).model
     assert ops(smaller.graph) == ["Cosh"]
 
 
 def test_what_does_not_fail_stays_whole():
     whole = model([helper.make_node("Relu", ["x"], ["y"])], [value("y", 4, 6)])
-    assert reduced(Case(whole), lambda case: False).model == whole
+    assert reduced(ReductionCase(whole), lambda case: False).model == whole
 
 
 def test_the_search_ends():
     tries = 0
 
-    def count(case: Case) -> bool:
+    def count(case: ReductionCase) -> bool:
         nonlocal tries
         tries += 1
         return False
 
     whole = model([helper.make_node("Relu", ["x"], ["y"])], [value("y", 4, 6)])
-    reduced(Case(whole), count, most_tries=2)
+    reduced(ReductionCase(whole), count, max_candidates=2)
     assert tries == 2

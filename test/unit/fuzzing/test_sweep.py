@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xonnc.fuzzing.campaign import trial
+from xonnc.fuzzing.campaign import run_seed
 from xonnc.fuzzing.levels import LEVELS, WHOLE
 
 OTHERS = tuple(level for level in LEVELS if level != WHOLE)
@@ -17,7 +17,7 @@ PARTS = 8
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nothing_differs_and_nothing_crashes(part: int):
-    found = [trial(seed, _levels(seed)) for seed in range(part, SEEDS, PARTS)]
+    found = [run_seed(seed, _levels(seed)) for seed in range(part, SEEDS, PARTS)]
     assert not [f"seed {one.seed}: {failure}" for one in found for failure in one.failures]
     assert sum(bool(one.runs_by) for one in found) > 0.8 * len(found)
 

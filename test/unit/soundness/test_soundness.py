@@ -19,7 +19,7 @@ import pytest
 from trap import PARSE, Array, Trap
 
 from xonnc.fuzzing.engines import Outputs, engine_for
-from xonnc.fuzzing.levels import by_pass
+from xonnc.fuzzing.levels import single_pass
 from xonnc.fuzzing.validity import invalidity
 from xonnc.tools.driver import main
 
@@ -90,7 +90,7 @@ def test_by_simplify(trap: Trap, tmp_path: Path):
     [pytest.param(trap, name, id=f"{_name(trap)}-{name}") for trap in TRAPS for name in trap.passes],
 )
 def test_by_a_pass_alone(trap: Trap, name: str):
-    _judge(trap, by_pass(name)(trap.model()))
+    _judge(trap, single_pass(name)(trap.model()))
 
 
 def _judge(trap: Trap, made: onnx.ModelProto) -> None:

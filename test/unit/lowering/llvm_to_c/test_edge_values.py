@@ -9,10 +9,10 @@ import onnx
 from c_programs import outputs_of
 from onnx import compose, helper
 
-from xonnc.fuzzing.edge_cases import difference, drawn, fills
+from xonnc.fuzzing.edge_cases import difference, instantiate, value_sets
 from xonnc.fuzzing.edge_templates import TEMPLATES
 from xonnc.fuzzing.edge_values import CHOICES, EdgeNode, is_same
-from xonnc.fuzzing.generate import Array
+from xonnc.fuzzing.random_models import Array
 
 EVERY = 16
 """One template of so many: C takes its time to compile."""
@@ -53,7 +53,7 @@ def test_c_source_gives_the_same(tmp_path: Path):
 
 def test_c_source_gives_what_native_code_gives(tmp_path: Path):
     current = [each for each in TEMPLATES if each.opset == 23 and each.data]
-    nodes = [drawn(each, fills(each)[0]) for each in current[::EVERY]]
+    nodes = [instantiate(each, value_sets(each)[0]) for each in current[::EVERY]]
     native = [node.native() for node in nodes]
     found = iter(outputs(tmp_path, nodes, [array for arrays in native for array in arrays]))
     for node, arrays in zip(nodes, native, strict=True):

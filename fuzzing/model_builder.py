@@ -38,10 +38,10 @@ NUMBERS = (*FLOATS, *FLOATS, *INTEGERS)
 SIZES = (1, 2, 2, 3, 3, 4, 5)
 """Sizes of dimensions, as often as they are to be drawn."""
 
-LARGEST = 20_000
+MAX_ELEMENTS = 20_000
 """No value of a draft has more elements, so that a thousand models run in minutes."""
 
-KNOWN_DATA = 64
+MAX_KNOWN_ELEMENTS = 64
 """Constants of up to so many elements are shown to shape inference."""
 
 KEEPS_BOUNDS = frozenset(
@@ -53,7 +53,7 @@ KEEPS_BOUNDS = frozenset(
 """Operators whose results are finite, and not far larger than finite operands."""
 
 
-class Unfit(Exception):
+class NotApplicable(Exception):
     """A motif that does not fit: no such types in this opset, no such operand, too large."""
 
 
@@ -114,22 +114,22 @@ class Input:
 
 
 @dataclass
-class Shared:
+class BuilderState:
     """What a draft and the bodies within it have in common."""
 
     names: Callable[[str], str]
     inputs: list[Input] = field(default_factory=list[Input])
     functions: list[onnx.FunctionProto] = field(default_factory=list[onnx.FunctionProto])
-    is_wild: bool = False
+    allows_nonfinite: bool = False
     """Whether infinities and NaN may be fed and stand among constants."""
-    has_empty: bool = False
+    allows_empty: bool = False
     """Whether inputs may have dimensions of size 0."""
 
 
-class Draft:
+class ModelBuilder:
     """A graph under construction: the model's own, or the body of a control-flow operator."""
 
-    def __init__(self, random: Random, opset: int, shared: Shared, outer: Draft | None = None):
+    def __init__(self, random: Random, opset: int, shared: BuilderState, outer: ModelBuilder | None = None):
         self.random = random
         self.opset = opset
         self.shared = shared
@@ -148,16 +148,16 @@ class Draft:
         """True as often as that."""
         return self.random.random() < probability
 
-    def body(self) -> Draft:
+    def body(self) -> ModelBuilder:
         """The draft of a subgraph, which may read what this one has made so far."""
-        return Draft(self.random, self.opset, self.shared, self)
+        return ModelBuilder(self.random, self.opset, self.shared, self)
 
-    def attempt(self, motif: Callable[[Draft], None]) -> bool:
+    def attempt(self, motif: Callable[[ModelBuilder], None]) -> bool:
         """Adds a motif; if it does not fit, the draft stays as it was."""
         kept = len(self.nodes), len(self.initializers), len(self.values), len(self.shared.inputs)
         try:
             motif(self)
-        except Unfit:
+        except NotApplicable:
             lists = (self.nodes, self.initializers, self.values, self.shared.inputs)
             for held, length in zip(lists, kept, strict=True):
                 del held[length:]
@@ -176,7 +176,7 @@ class Draft:
         if dtype.kind in "iu" and low is None:
             limits = np.iinfo(dtype)
             low, high = max(-100, limits.min), min(100, limits.max)
-        bounded = dtype.kind != "f" or low is not None or not self.shared.is_wild
+        bounded = dtype.kind != "f" or low is not None or not self.shared.allows_nonfinite
         value = Value(self.name("x"), dtype, shape, is_bounded=bounded)
         ends = (-np.inf if low is None else low, np.inf if high is None else high)
         self.shared.inputs.append(Input(value, *ends, is_fixed))
@@ -218,11 +218,11 @@ class Draft:
         **attributes: Attribute,
     ) -> Value:
         """Adds a node with one result."""
-        return self.several(
+        return self.node_with_outputs(
             op_type, *operands, results=results, domain=domain, given={**(given or {}), **attributes}
         )[0]
 
-    def several(
+    def node_with_outputs(
         self,
         op_type: str,
         *operands: Value | None,
@@ -236,7 +236,7 @@ class Draft:
         Adds a node with `count` results, `results` if their types do not follow from the operands.
 
         Attributes that are `None` are left out; those whose names are computed come as `given`.
-        Raises `Unfit` if the opset has no such operator for these operands, or a result is too large.
+        Raises `NotApplicable` if the opset has no such operator for these operands, or a result is too large.
         """
         attributes = {**(given or {}), **attributes}
         if results is not None:
@@ -248,8 +248,8 @@ class Draft:
             names = [self.name("v") for _ in range(count)]
             node = self._node(op_type, operands, names, domain, attributes)
             made = self._inferred(node, operands)
-        if any(one.size > LARGEST for one in made):
-            raise Unfit
+        if any(one.size > MAX_ELEMENTS for one in made):
+            raise NotApplicable
         self.nodes.append(node)
         bounded = op_type in KEEPS_BOUNDS and all(one is None or one.is_bounded for one in operands)
         return [replace(one, is_bounded=bounded or one.is_bounded or one.dtype.kind in "biu") for one in made]
@@ -276,9 +276,9 @@ class Draft:
         try:
             schema = onnx.defs.get_schema(op_type, self.opset)
         except onnx.defs.SchemaError:
-            raise Unfit from None
+            raise NotApplicable from None
         if schema.deprecated:
-            raise Unfit
+            raise NotApplicable
         return schema
 
     def _inferred(self, node: onnx.NodeProto, operands: Sequence[Value | None]) -> list[Value]:
@@ -288,7 +288,7 @@ class Draft:
         data = {
             one.name: numpy_helper.from_array(one.data, one.name)
             for one in operands
-            if one is not None and one.data is not None and one.data.size <= KNOWN_DATA
+            if one is not None and one.data is not None and one.data.size <= MAX_KNOWN_ELEMENTS
         }
         imports = [helper.make_opsetid("", self.opset)]
         try:
@@ -296,7 +296,7 @@ class Draft:
                 schema, node, types, data, opset_imports=imports, ir_version=8
             )
         except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError):
-            raise Unfit from None
+            raise NotApplicable from None
         return [_value(name, found.get(name)) for name in node.output]
 
     def keep(self, *values: Value) -> None:
@@ -327,12 +327,12 @@ class Draft:
             return self.random.choice(fitting)
         made = self.input(self.random.choice(dtypes), self.shape(self.random.choice(ranks)))
         if bounded and not made.is_bounded:
-            raise Unfit
+            raise NotApplicable
         return made
 
     def shape(self, rank: int) -> Shape:
         """A shape of that rank."""
-        sizes = (*SIZES, 0) if self.shared.has_empty else SIZES
+        sizes = (*SIZES, 0) if self.shared.allows_empty else SIZES
         return tuple(self.random.choice(sizes) for _ in range(rank))
 
     def numbers(self, dtype: DType, shape: Shape, is_finite: bool = False) -> Array:
@@ -343,7 +343,7 @@ class Draft:
             return self.numpy.integers(0, 8, shape).astype(dtype)
         if dtype.kind == "i":
             return self.numpy.integers(-6, 8, shape).astype(dtype)
-        if self.shared.is_wild and not is_finite and self.chance(0.15):
+        if self.shared.allows_nonfinite and not is_finite and self.chance(0.15):
             return self.numpy.choice(np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0]), shape).astype(dtype)
         if self.chance(0.3):
             return (self.numpy.standard_normal(shape) * 2).astype(dtype)
@@ -384,35 +384,37 @@ class Draft:
         return tuple(sizes)
 
 
-def new_draft(seed: int, opset: int, is_wild: bool, has_empty: bool) -> Draft:
+def new_builder(seed: int, opset: int, allows_nonfinite: bool, allows_empty: bool) -> ModelBuilder:
     """An empty draft of a model."""
     counter = count()
-    shared = Shared(lambda kind: f"{kind}{next(counter)}", is_wild=is_wild, has_empty=has_empty)
-    return Draft(Random(seed), opset, shared)
+    shared = BuilderState(
+        lambda kind: f"{kind}{next(counter)}", allows_nonfinite=allows_nonfinite, allows_empty=allows_empty
+    )
+    return ModelBuilder(Random(seed), opset, shared)
 
 
 def _value(name: str, type_proto: TypeProto | None) -> Value:
     """A result as shape inference describes it, which must be a tensor of a known shape."""
     tensor = None if type_proto is None else type_proto.tensor_type
     if tensor is None or not tensor.elem_type or not tensor.HasField("shape"):
-        raise Unfit
+        raise NotApplicable
     if any(not dim.HasField("dim_value") for dim in tensor.shape.dim):
-        raise Unfit
+        raise NotApplicable
     dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
     return Value(name, np.dtype(dtype), tuple(dim.dim_value for dim in tensor.shape.dim))
 
 
 def _check_types(schema: onnx.defs.OpSchema, operands: Sequence[Value | None]) -> None:
-    """Raises `Unfit` for operands that the operator does not take."""
+    """Raises `NotApplicable` for operands that the operator does not take."""
     bound: dict[str, str] = {}
     if not schema.min_input <= len(operands) <= schema.max_input:
-        raise Unfit
+        raise NotApplicable
     for index, operand in enumerate(operands):
         formal = schema.inputs[min(index, len(schema.inputs) - 1)]
         if operand is None:
             continue
         text = operand.type_text
         if text not in formal.types:
-            raise Unfit
+            raise NotApplicable
         if formal.is_homogeneous and bound.setdefault(formal.type_str, text) != text:
-            raise Unfit
+            raise NotApplicable

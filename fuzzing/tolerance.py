@@ -15,21 +15,21 @@ import onnx
 from onnx import numpy_helper
 
 from xonnc.fuzzing.engines import Outputs
-from xonnc.fuzzing.generate import Array, Feeds
+from xonnc.fuzzing.random_models import Array, Feeds
 
-ROUNDINGS = {"float16": 64, "float32": 256, "float64": 4096}
+TOLERANCE_EPS = {"float16": 64, "float32": 256, "float64": 4096}
 """By how many roundings of the largest number outputs may differ, by their type."""
 
-NUDGES = 3
+PERTURBATIONS = 3
 """How often the original runs on nudged inputs to see how much it makes of roundings."""
 
-SPREAD = 64
+SENSITIVITY_FACTOR = 64
 """Outputs may be apart by so many times what nudging the inputs by a few roundings does."""
 
-Truth = npt.NDArray[np.bool_]
+BoolArray = npt.NDArray[np.bool_]
 
 
-def differing(expected: Array, found: Array, range_: float = 0.0) -> Truth:
+def differing(expected: Array, found: Array, range_: float = 0.0) -> BoolArray:
     """
     Which elements differ by more than roundings; both of one type and shape.
 
@@ -59,14 +59,14 @@ def _allowed(dtype: np.dtype[np.generic], numbers: Array, range_: float) -> floa
     largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=range_))
     limits = np.finfo(dtype.name)
     # The largest number of a type cannot be told from infinity: a rounding away it is.
-    return ROUNDINGS.get(dtype.name, 256) * float(limits.eps) * largest + float(limits.tiny)
+    return TOLERANCE_EPS.get(dtype.name, 256) * float(limits.eps) * largest + float(limits.tiny)
 
 
-def disagreement(expected: Outputs, found: Outputs, nudged: Callable[[], Sequence[Outputs]]) -> str:
+def disagreement(expected: Outputs, found: Outputs, perturbed: Callable[[], Sequence[Outputs]]) -> str:
     """
     What differs between the outputs of two runs, in a line; empty if nothing does.
 
-    `nudged` gives outputs of the original for inputs a few roundings away; it is asked only if something
+    `perturbed` gives outputs of the original for inputs a few roundings away; it is asked only if something
     differs.
     """
     for name, a in expected.items():
@@ -75,7 +75,7 @@ def disagreement(expected: Outputs, found: Outputs, nudged: Callable[[], Sequenc
             return f"{name}: {b.dtype}{list(b.shape)}, but the original gives {a.dtype}{list(a.shape)}"
         wrong = differing(a, b)
         if wrong.any():
-            wrong &= ~_explained(a, b, [outputs[name] for outputs in nudged() if name in outputs])
+            wrong &= ~_explained(a, b, [outputs[name] for outputs in perturbed() if name in outputs])
         if wrong.any():
             place = tuple(int(index) for index in np.argwhere(wrong)[0])
             count = int(np.count_nonzero(wrong))
@@ -85,28 +85,28 @@ def disagreement(expected: Outputs, found: Outputs, nudged: Callable[[], Sequenc
     return ""
 
 
-def _explained(expected: Array, found: Array, nudged: Sequence[Array]) -> Truth:
+def _explained(expected: Array, found: Array, perturbed: Sequence[Array]) -> BoolArray:
     """Which elements are apart no further than roundings of the inputs make them."""
     explained = np.zeros(expected.shape, np.bool_)
     if expected.dtype.kind != "f":
-        for other in nudged:
+        for other in perturbed:
             explained |= np.asarray(other.shape == expected.shape and other != expected)
         return explained
     a, b = expected.astype(np.float64), found.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        for other in nudged:
+        for other in perturbed:
             if other.shape == expected.shape:
-                far = np.abs(other.astype(np.float64) - a) * SPREAD
+                far = np.abs(other.astype(np.float64) - a) * SENSITIVITY_FACTOR
                 explained |= (np.abs(a - b) <= far) | (np.isfinite(other) != np.isfinite(a))
     return explained
 
 
-def nudged_feeds(feeds: Feeds, generator: np.random.Generator) -> Feeds:
+def perturbed_feeds(feeds: Feeds, generator: np.random.Generator) -> Feeds:
     """Inputs whose floats are up to four roundings away."""
-    return {name: _nudged(array, generator) for name, array in feeds.items()}
+    return {name: _perturbed(array, generator) for name, array in feeds.items()}
 
 
-def nudged_model(model: onnx.ModelProto, generator: np.random.Generator) -> onnx.ModelProto:
+def perturbed_model(model: onnx.ModelProto, generator: np.random.Generator) -> onnx.ModelProto:
     """The model with the floats of its constants a few roundings away."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
@@ -118,11 +118,11 @@ def nudged_model(model: onnx.ModelProto, generator: np.random.Generator) -> onnx
     for tensor in (*copy.graph.initializer, *constants):
         array = numpy_helper.to_array(tensor)
         if array.dtype.kind == "f":
-            tensor.CopyFrom(numpy_helper.from_array(_nudged(array, generator), tensor.name))
+            tensor.CopyFrom(numpy_helper.from_array(_perturbed(array, generator), tensor.name))
     return copy
 
 
-def _nudged(array: Array, generator: np.random.Generator) -> Array:
+def _perturbed(array: Array, generator: np.random.Generator) -> Array:
     if array.dtype.kind != "f":
         return array
     steps = generator.integers(-4, 5, array.shape) * float(np.finfo(array.dtype).eps)

@@ -11,39 +11,39 @@ import numpy.typing as npt
 import onnx
 from onnx import helper
 
-from xonnc.fuzzing.ancestry import names_read
-from xonnc.fuzzing.draft import BOOL, Draft, Input, Shape, Value, new_draft
-from xonnc.fuzzing.themes import (
+from xonnc.fuzzing.backward_slice import names_read
+from xonnc.fuzzing.model_builder import BOOL, Input, ModelBuilder, Shape, Value, new_builder
+from xonnc.fuzzing.motifs import (
     casts,
-    control,
+    control_flow,
+    data_movement,
+    duplicates,
     elementwise,
     layers,
-    movement,
-    products,
-    quantised,
+    matrix_products,
+    quantization,
     recurrent,
     reductions,
-    repeats,
-    sizes,
+    shape_arithmetic,
 )
 
 Array = npt.NDArray[Any]
 Feeds = Mapping[str, Array]
 
-THEMES = {
+MOTIFS_BY_THEME = {
     theme.__name__.rpartition(".")[2]: theme.MOTIFS
     for theme in (
         elementwise,
-        movement,
+        data_movement,
         layers,
-        products,
+        matrix_products,
         reductions,
-        sizes,
+        shape_arithmetic,
         casts,
-        quantised,
-        control,
+        quantization,
+        control_flow,
         recurrent,
-        repeats,
+        duplicates,
     )
 }
 
@@ -70,13 +70,13 @@ FILE_VERSIONS = {
 }
 """The version of the file format that came with each opset."""
 
-MOST_MOTIFS = 8
-TRIES = 40
-KINDS_OF_FEEDS = 3
+MAX_MOTIFS = 8
+MAX_ATTEMPTS = 40
+FEED_KINDS = 3
 
 
 @dataclass(frozen=True)
-class Sample:
+class RandomModel:
     """A random model and several sets of inputs for it."""
 
     seed: int
@@ -86,84 +86,89 @@ class Sample:
     motifs: tuple[str, ...]
 
 
-def sample(seed: int) -> Sample:
+def random_model(seed: int) -> RandomModel:
     """The model of this seed, always the same."""
     chooser = np.random.default_rng((seed, 1))
     opset = OPSETS[int(chooser.integers(len(OPSETS)))]
-    draft = new_draft(seed, opset, is_wild=chooser.random() < 0.25, has_empty=chooser.random() < 0.06)
-    favourites = [str(name) for name in chooser.choice(list(THEMES), 3, replace=False)]
-    wanted = int(chooser.integers(2, MOST_MOTIFS + 1))
-    motifs: list[str] = []
-    for _ in range(TRIES):
-        theme = draft.random.choice(favourites if draft.chance(0.8) else list(THEMES))
-        motif = draft.random.choice(THEMES[theme])
-        if draft.attempt(motif):
-            motifs.append(f"{theme}.{motif.__name__}")
-        if len(motifs) >= wanted and draft.values:
-            break
-    if not draft.values:
-        draft.attempt(elementwise.unary)
-    symbols = _symbols(draft)
-    model = _finished(draft, symbols)
-    count = KINDS_OF_FEEDS + (1 if symbols else 0)
-    feeds = tuple(
-        _feeds(draft.shared.inputs, symbols, kind, seed, draft.shared.is_wild) for kind in range(count)
+    builder = new_builder(
+        seed, opset, allows_nonfinite=chooser.random() < 0.25, allows_empty=chooser.random() < 0.06
     )
-    return Sample(seed, model, feeds, tuple(motifs))
+    favourites = [str(name) for name in chooser.choice(list(MOTIFS_BY_THEME), 3, replace=False)]
+    wanted = int(chooser.integers(2, MAX_MOTIFS + 1))
+    motifs: list[str] = []
+    for _ in range(MAX_ATTEMPTS):
+        theme = builder.random.choice(favourites if builder.chance(0.8) else list(MOTIFS_BY_THEME))
+        motif = builder.random.choice(MOTIFS_BY_THEME[theme])
+        if builder.attempt(motif):
+            motifs.append(f"{theme}.{motif.__name__}")
+        if len(motifs) >= wanted and builder.values:
+            break
+    if not builder.values:
+        builder.attempt(elementwise.unary)
+    symbols = _symbols(builder)
+    model = _build_model(builder, symbols)
+    count = FEED_KINDS + (1 if symbols else 0)
+    feeds = tuple(
+        _feeds(builder.shared.inputs, symbols, kind, seed, builder.shared.allows_nonfinite)
+        for kind in range(count)
+    )
+    return RandomModel(seed, model, feeds, tuple(motifs))
 
 
 Symbols = Mapping[tuple[str, int], str]
 """The names of dynamic dimensions, by input and axis; an empty name is one too."""
 
 
-def _symbols(draft: Draft) -> Symbols:
+def _symbols(builder: ModelBuilder) -> Symbols:
     """Which sizes of inputs the model leaves open; those of one name are equal."""
-    if draft.chance(0.6):
+    if builder.chance(0.6):
         return {}
-    dynamic = draft.random.sample((1, 2, 3, 4, 5), 2)
+    dynamic = builder.random.sample((1, 2, 3, 4, 5), 2)
     found: dict[tuple[str, int], str] = {}
-    for one in draft.shared.inputs:
+    for one in builder.shared.inputs:
         for axis, size in enumerate(() if one.is_fixed else one.value.shape):
-            if size in dynamic and draft.chance(0.7):
-                found[one.value.name, axis] = f"size{size}" if draft.chance(0.8) else ""
+            if size in dynamic and builder.chance(0.7):
+                found[one.value.name, axis] = f"size{size}" if builder.chance(0.8) else ""
     return found
 
 
-def _finished(draft: Draft, symbols: Symbols) -> onnx.ModelProto:
+def _build_model(builder: ModelBuilder, symbols: Symbols) -> onnx.ModelProto:
     """The model of a draft: what nothing reads is an output, and now and then what is read too."""
-    read = {name for node in draft.nodes for name in names_read(node)}
+    read = {name for node in builder.nodes for name in names_read(node)}
     outputs = [
-        one for one in draft.values if not one.is_sequence and (one.name not in read or draft.chance(0.15))
+        one
+        for one in builder.values
+        if not one.is_sequence and (one.name not in read or builder.chance(0.15))
     ]
-    if len(outputs) > 1 and draft.chance(0.2):
-        outputs.remove(draft.random.choice(outputs))
+    if len(outputs) > 1 and builder.chance(0.2):
+        outputs.remove(builder.random.choice(outputs))
     outputs = list({one.name: one for one in outputs}.values())
-    draft.random.shuffle(outputs)
+    builder.random.shuffle(outputs)
     graph = helper.make_graph(
-        draft.nodes,
+        builder.nodes,
         "fuzzed",
-        [_input(one, symbols) for one in draft.shared.inputs],
-        [_output(draft, one, bool(symbols)) for one in outputs],
-        draft.initializers,
+        [_input(one, symbols) for one in builder.shared.inputs],
+        [_output(builder, one, bool(symbols)) for one in outputs],
+        builder.initializers,
     )
-    imports = [helper.make_opsetid("", draft.opset)]
-    if draft.shared.functions:
-        imports.append(helper.make_opsetid(draft.shared.functions[0].domain, 1))
-    version = max(FILE_VERSIONS[draft.opset], 8 if draft.shared.functions else 4)
+    imports = [helper.make_opsetid("", builder.opset)]
+    if builder.shared.functions:
+        imports.append(helper.make_opsetid(builder.shared.functions[0].domain, 1))
+    version = max(FILE_VERSIONS[builder.opset], 8 if builder.shared.functions else 4)
     model = helper.make_model(
         graph,
         opset_imports=imports,
         ir_version=version,
-        functions=draft.shared.functions,
+        functions=builder.shared.functions,
         producer_name="xonnc fuzz",
     )
-    if draft.chance(0.3):
+    if builder.chance(0.3):
         model = onnx.shape_inference.infer_shapes(model)
-        _forget_names(model)
+        _clear_symbolic_dims(model)
     return model
 
 
-def _forget_names(model: onnx.ModelProto) -> None:
+def _clear_symbolic_dims(model: onnx.ModelProto) -> None:
     """
     Takes the names of sizes from what was inferred.
 
@@ -183,32 +188,36 @@ def _input(one: Input, symbols: Symbols) -> onnx.ValueInfoProto:
     return helper.make_value_info(one.value.name, one.value.type_proto(shape))
 
 
-def _output(draft: Draft, one: Value, is_dynamic: bool) -> onnx.ValueInfoProto:
-    is_open = is_dynamic or draft.chance(0.2)
-    return helper.make_value_info(one.name, one.type_proto([None] * one.rank if is_open else None))
+def _output(builder: ModelBuilder, one: Value, is_dynamic: bool) -> onnx.ValueInfoProto:
+    is_dynamic_shape = is_dynamic or builder.chance(0.2)
+    return helper.make_value_info(one.name, one.type_proto([None] * one.rank if is_dynamic_shape else None))
 
 
-def _feeds(inputs: list[Input], symbols: Symbols, kind: int, seed: int, is_wild: bool) -> Feeds:
+def _feeds(inputs: list[Input], symbols: Symbols, kind: int, seed: int, allows_nonfinite: bool) -> Feeds:
     """Inputs of one kind; what comes after the kinds is one with other sizes."""
     generator = np.random.default_rng((seed, 2, kind))
-    larger = 1 if kind == KINDS_OF_FEEDS else 0
+    larger = 1 if kind == FEED_KINDS else 0
     found: dict[str, Array] = {}
     for one in inputs:
         shape = tuple(
             size + larger if (one.value.name, axis) in symbols else size
             for axis, size in enumerate(one.value.shape)
         )
-        found[one.value.name] = np.asarray(_numbers(one, shape, kind, generator, is_wild), one.value.dtype)
+        found[one.value.name] = np.asarray(
+            _numbers(one, shape, kind, generator, allows_nonfinite), one.value.dtype
+        )
     return found
 
 
 EXTREMES = (0.0, 1.0, -1.0, 0.5, -2.5, 1e-3, 100.0, -100.0)
 """No negative zero: `x + 0` is `x` for all but its sign, which all that simplify leave to chance."""
 
-NO_NUMBERS = (np.nan, np.inf, -np.inf)
+NON_FINITE = (np.nan, np.inf, -np.inf)
 
 
-def _numbers(one: Input, shape: Shape, kind: int, generator: np.random.Generator, is_wild: bool) -> Array:
+def _numbers(
+    one: Input, shape: Shape, kind: int, generator: np.random.Generator, allows_nonfinite: bool
+) -> Array:
     dtype = one.value.dtype
     if dtype == BOOL:
         return generator.integers(0, 2, shape).astype(np.bool_)
@@ -222,5 +231,5 @@ def _numbers(one: Input, shape: Shape, kind: int, generator: np.random.Generator
     elif kind == 1:
         numbers = generator.standard_normal(shape)
     else:
-        numbers = generator.choice(np.array(EXTREMES + (NO_NUMBERS if is_wild else ())), shape)
+        numbers = generator.choice(np.array(EXTREMES + (NON_FINITE if allows_nonfinite else ())), shape)
     return np.clip(numbers, one.low, one.high).astype(dtype)

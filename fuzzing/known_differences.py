@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.agreement import differing, disagreement
-from xonnc.fuzzing.ancestry import every_node, part_for
+from xonnc.fuzzing.backward_slice import backward_slice, walk_nodes
 from xonnc.fuzzing.differential import Original
 from xonnc.fuzzing.engines import NAN_FAULTS, Engine, Outputs
-from xonnc.fuzzing.generate import Array, Feeds
+from xonnc.fuzzing.random_models import Array, Feeds
+from xonnc.fuzzing.tolerance import differing, disagreement
 
 SHAPE_ERRORS = re.compile(r"do not broadcast|the model says|is said to be|but the original gives")
 
 
-class Once:
+class Lazy:
     """Outputs that are computed when they are first asked for."""
 
     def __init__(self, compute: Callable[[], Sequence[Outputs]]) -> None:
@@ -58,17 +58,17 @@ def is_explained(original: Original, feeds: Feeds, name: str, expected: Array, f
     """
     if (expected.dtype, expected.shape) != (found.dtype, found.shape):
         return False
-    part, by_reference = part_for(original.model, name), original.engine.by_reference
-    used = {node.op_type for node in every_node(part)}
+    part, by_reference = backward_slice(original.model, name), original.engine.by_reference
+    used = {node.op_type for node in walk_nodes(part)}
     if not used.isdisjoint(NAN_FAULTS[by_reference]) and not all(map(_is_finite, (expected, found))):
         return True
     if not used.isdisjoint(("GRU", "LSTM")) and not differing(expected, found, 1.0).any():
         return True
     if "Cast" in used and _is_out_of_range(expected, found):
         return True
-    if "ReduceLogSum" in used and _is_no_number(expected, found):
+    if "ReduceLogSum" in used and _is_nan_conversion(expected, found):
         return True
-    if "ReduceLogSumExp" in used and _is_one_apart(expected, found):
+    if "ReduceLogSumExp" in used and _differs_by_one(expected, found):
         return True
     if by_reference:
         return False
@@ -76,11 +76,11 @@ def is_explained(original: Original, feeds: Feeds, name: str, expected: Array, f
         outputs = Engine(part, by_reference=True).run(feeds)
     except XonncError:
         return False
-    nudged = Once(lambda: Original(part, [feeds]).nudged(feeds))
-    return not disagreement(outputs, {name: found}, nudged)
+    perturbed = Lazy(lambda: Original(part, [feeds]).perturbed(feeds))
+    return not disagreement(outputs, {name: found}, perturbed)
 
 
-def _is_no_number(expected: Array, found: Array) -> bool:
+def _is_nan_conversion(expected: Array, found: Array) -> bool:
     """Whether integers differ where NaN is 0 for the one, the least of all for the other."""
     if expected.dtype.kind != "i":
         return False
@@ -103,7 +103,7 @@ def _is_out_of_range(expected: Array, found: Array) -> bool:
     return bool((is_limit | ((found == 0) & (expected == limits.min)))[wrong].all())
 
 
-def _is_one_apart(expected: Array, found: Array) -> bool:
+def _differs_by_one(expected: Array, found: Array) -> bool:
     """Whether integers differ by one at most."""
     if expected.dtype.kind not in "iu":
         return False

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import onnx
 
 
-def part_for(model: onnx.ModelProto, output: str) -> onnx.ModelProto:
+def backward_slice(model: onnx.ModelProto, output: str) -> onnx.ModelProto:
     """The model with one output and the nodes that it is made of; the inputs are the same."""
     part = onnx.ModelProto()
     part.CopyFrom(model)
@@ -32,16 +32,16 @@ def names_read(node: onnx.NodeProto) -> list[str]:
     return [*node.input, *inner, *(output.name for graph in graphs for output in graph.output)]
 
 
-def every_node(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+def walk_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     """All nodes, those in graphs of nodes and in functions too."""
-    yield from _every(model.graph.node)
+    yield from _walk(model.graph.node)
     for function in model.functions:
-        yield from _every(function.node)
+        yield from _walk(function.node)
 
 
-def _every(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+def _walk(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
     for node in nodes:
         yield node
         for attribute in node.attribute:
             if attribute.HasField("g"):
-                yield from _every(attribute.g.node)
+                yield from _walk(attribute.g.node)
