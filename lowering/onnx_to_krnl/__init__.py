@@ -1,1 +1,1 @@
-"""ONNX operators as kernels of the krnl dialect: a function an operator, in files by theme."""
+"""Lowering of ONNX operators to kernels of the krnl dialect: one function per operator, grouped by theme."""

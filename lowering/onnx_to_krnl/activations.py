@@ -1,4 +1,4 @@
-"""Activation functions beyond the simplest."""
+"""Activation functions: PRelu, Swish, HardSwish, Softplus, Mish, Selu, Celu, Gelu and others."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def over(body: ElementwiseBody, x: SSAValue, y: SSAValue) -> SSAValue:
 
 @lowers_elementwise(onnx.PReluOp)
 def prelu(op: onnx.PReluOp, body: ElementwiseBody) -> MaybeScalar:
-    """`X`, times the slope below 0."""
+    """`X` where `X >= 0`, else `slope X`."""
     x, slope = body(op.X), body(op.slope)
     return where(body, "olt", x, 0.0, times(body, x, slope), x) if is_float(x) else None
 
 
 @lowers_elementwise(onnx.ThresholdedReluOp)
 def thresholded_relu(op: onnx.ThresholdedReluOp, body: ElementwiseBody) -> MaybeScalar:
-    """`X` above `alpha`, else 0."""
+    """`X` where `X > alpha`, else 0."""
     x = body(op.X)
     return where(body, "ogt", x, op.alpha.value.data, x, body.constant(0, x))
 
@@ -56,7 +56,7 @@ def swish(op: onnx.SwishOp, body: ElementwiseBody) -> MaybeScalar:
 
 @lowers_elementwise(onnx.HardSwishOp)
 def hard_swish(op: onnx.HardSwishOp, body: ElementwiseBody) -> MaybeScalar:
-    """`X` times `X / 6 + 1 / 2` between 0 and 1."""
+    """`X clamp(X / 6 + 1 / 2, 0, 1)`."""
     x = body(op.X)
     line = plus(body, times(body, x, 1 / 6), 0.5)
     above = body.add(arith.MaximumfOp(line, body.constant(0, x)))
@@ -77,14 +77,16 @@ def softplus(op: onnx.SoftplusOp, body: ElementwiseBody) -> MaybeScalar:
 
 
 def soft_relu(body: ElementwiseBody, x: SSAValue) -> SSAValue:
-    """`max(x, 0) + log(1 + e^-|x|)`, which does not overflow."""
+    """Softplus, `max(x, 0) + log(1 + e^-|x|)`, in the form that does not overflow."""
     size = body.add(math.AbsFOp(x))
     power = body.add(math.ExpOp(times(body, size, -1.0)))
     return plus(body, body.add(arith.MaximumfOp(x, body.constant(0, x))), log_of_one_more(body, power))
 
 
 def log_of_one_more(body: ElementwiseBody, x: SSAValue) -> SSAValue:
-    """`log(1 + x)`, exact where x is small: what is lost in the sum is put right by a quotient (Kahan)."""
+    """
+    `log1p(x)`, accurate for small `x`: the rounding error of `1 + x` is compensated by a quotient (W. Kahan).
+    """
     raised = plus(body, x, 1.0)
     lost = plus(body, raised, -1.0)
     is_one = body.add(arith.CmpfOp(lost, body.constant(0.0, x), "oeq"))
@@ -103,7 +105,7 @@ def mish(op: onnx.MishOp, body: ElementwiseBody) -> MaybeScalar:
 
 @lowers_elementwise(onnx.SeluOp)
 def selu(op: onnx.SeluOp, body: ElementwiseBody) -> MaybeScalar:
-    """`gamma X`, below 0 `gamma alpha (e^X - 1)`."""
+    """`gamma X` where `X > 0`, else `gamma alpha (e^X - 1)`."""
     x = body(op.X)
     below = times(body, plus(body, body.add(math.ExpOp(x)), -1.0), op.alpha.value.data)
     return times(body, where(body, "ole", x, 0.0, below, x), op.gamma.value.data)
@@ -111,7 +113,7 @@ def selu(op: onnx.SeluOp, body: ElementwiseBody) -> MaybeScalar:
 
 @lowers_elementwise(onnx.CeluOp)
 def celu(op: onnx.CeluOp, body: ElementwiseBody) -> MaybeScalar:
-    """`max(0, X) + min(0, alpha (e^(X / alpha) - 1))`, which with alpha 0 is no number from 0 on."""
+    """`max(0, X) + min(0, alpha (e^(X / alpha) - 1))`; with alpha = 0, NaN where `X >= 0`."""
     x, alpha = body(op.X), op.alpha.value.data
     power = body.add(math.ExpOp(over(body, x, body.constant(alpha, x))))
     zero = body.constant(0.0, x)
@@ -121,7 +123,7 @@ def celu(op: onnx.CeluOp, body: ElementwiseBody) -> MaybeScalar:
 
 @lowers_elementwise(onnx.GeluOp)
 def gelu(op: onnx.GeluOp, body: ElementwiseBody) -> MaybeScalar:
-    """`X Φ(X)`, by the error function or, `approximate = "tanh"`, by a hyperbolic tangent."""
+    """`X Φ(X)`, with the error function or, if `approximate = "tanh"`, the tanh approximation."""
     x = body(op.X)
     if not is_float(x):
         return None
@@ -138,7 +140,7 @@ def gelu(op: onnx.GeluOp, body: ElementwiseBody) -> MaybeScalar:
 
 @lowers_elementwise(nn.ShrinkOp)
 def shrink(op: nn.ShrinkOp, body: ElementwiseBody) -> MaybeScalar:
-    """`X` moved by `bias` towards 0 outside of `±lambd`, 0 inside."""
+    """`X - bias` where `X > lambd`, `X + bias` where `X < -lambd`, else 0."""
     x, bias, bound = body(op.input), op.bias.value.data, op.lambd.value.data
     if not is_float(x):
         return None
@@ -148,14 +150,14 @@ def shrink(op: nn.ShrinkOp, body: ElementwiseBody) -> MaybeScalar:
 
 @lowers_elementwise(tensor.IsNaNOp)
 def is_nan(op: tensor.IsNaNOp, body: ElementwiseBody) -> MaybeScalar:
-    """Whether `X` is no number."""
+    """Whether `X` is NaN."""
     x = body(op.X)
     return body.add(arith.CmpfOp(x, x, "uno"))
 
 
 @lowers_elementwise(tensor.IsInfOp)
 def is_inf(op: tensor.IsInfOp, body: ElementwiseBody) -> MaybeScalar:
-    """Whether `X` is infinite, of a sign that is asked for."""
+    """Whether `X` is infinite with one of the signs that are detected."""
     x = body(op.X)
     found = body.kernel.constant(0, i1)
     for asked, bound in ((op.detect_positive, inf), (op.detect_negative, -inf)):
@@ -166,14 +168,14 @@ def is_inf(op: tensor.IsInfOp, body: ElementwiseBody) -> MaybeScalar:
 
 @lowers_elementwise(logical.BitwiseNotOp)
 def bitwise_not(op: logical.BitwiseNotOp, body: ElementwiseBody) -> MaybeScalar:
-    """All bits turned over."""
+    """Bitwise complement."""
     x = body(op.X)
     return body.add(arith.XOrIOp(x, body.constant(-1, x)))
 
 
 @lowers_elementwise(onnx.MeanOp)
 def mean(op: onnx.MeanOp, body: ElementwiseBody) -> MaybeScalar:
-    """The mean of all inputs."""
+    """The elementwise mean of all inputs."""
     numbers = [body(value) for value in op.operands]
     total = numbers[0]
     for number in numbers[1:]:

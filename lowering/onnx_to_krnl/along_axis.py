@@ -1,4 +1,4 @@
-"""Operators that go along one axis in order: places of extremes, running sums, norms."""
+"""Operators that scan one axis in order: ArgMax, ArgMin, Hardmax, CumSum, CumProd."""
 
 from __future__ import annotations
 
@@ -22,14 +22,18 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, static_sizes, volum
 
 
 def split_at_axis(shape: Sequence[Size], axis: int) -> list[Size]:
-    """What is before an axis of a shape, the axis, and what is behind it; a number has an axis of size 1."""
+    """
+    Return a shape as [outer, axis, inner]: products of the sizes before and after an axis.
+
+    A scalar has an axis of size 1.
+    """
     axis = axis % len(shape) if shape else 0
     return [volume(shape[:axis]), shape[axis] if shape else 1, volume(shape[axis + 1 :])]
 
 
 @dataclass(frozen=True)
 class AxisSplit:
-    """A tensor of known sizes as what is before an axis, the axis, and what is behind it."""
+    """A static shape as the product of sizes before an axis, its size, and the product of those after it."""
 
     before: int
     size: int
@@ -37,17 +41,17 @@ class AxisSplit:
 
     @classmethod
     def of(cls, shape: Sequence[int], axis: int) -> AxisSplit:
-        """A tensor of `shape` along `axis`."""
+        """Split `shape` at `axis`."""
         return cls(*static_sizes(split_at_axis(shape, axis)))
 
     @property
     def sizes(self) -> list[int]:
-        """All three."""
+        """The three sizes, as a shape."""
         return [self.before, self.size, self.after]
 
 
 def is_before(kernel: KernelBuilder, element: Attribute, largest: bool, a: SSAValue, b: SSAValue) -> SSAValue:
-    """Whether `a` comes before `b`: it is larger (or smaller), or no number where `b` is one."""
+    """Whether `a` sorts before `b`: it is larger (or smaller), or it is NaN and `b` is not."""
     if is_integer(a.type):
         sign = "u" if is_unsigned_element(element) or a.type.width.data == 1 else "s"
         return kernel.add(arith.CmpiOp(a, b, f"{sign}{'gt' if largest else 'lt'}"))
@@ -65,7 +69,11 @@ def _best(
     element: Attribute,
     how: str,
 ) -> SSAValue:
-    """The place of the `largest` or `smallest` along the axis; of equal ones the first, or the `last`."""
+    """
+    Return the index of the largest or smallest element along the axis.
+
+    Ties go to the first index, or to the last if `how` contains "last". NaN counts as an extreme.
+    """
     before, after = outer
     largest = "largest" in how
     first = kernel.read(source, [before, kernel.index(0), after], element)
@@ -88,7 +96,7 @@ supports_dynamic_shapes(reduction.ArgMaxOp, reduction.ArgMinOp, onnx.CumSumOp, o
 
 @lowers(reduction.ArgMaxOp, reduction.ArgMinOp)
 def arg_extreme(op: reduction.ArgMaxOp | reduction.ArgMinOp, builder: LoweringBuilder) -> str | None:
-    """The place of the largest or smallest along `axis`."""
+    """Index of the largest or smallest element along `axis`."""
     sizes, element = split_at_axis(builder.sizes(op.data), op.axis.value.data), builder.element(op.data)
     kernel = KernelBuilder([buffer_type(sizes[::2], i64), buffer_type(sizes, element)])
     out, source = kernel.buffers
@@ -105,14 +113,14 @@ def arg_extreme(op: reduction.ArgMaxOp | reduction.ArgMinOp, builder: LoweringBu
 @lowers(onnx.HardmaxOp, onnx.HardmaxV11Op)
 def hardmax(op: onnx.HardmaxOp | onnx.HardmaxV11Op, builder: LoweringBuilder) -> str | None:
     """
-    1 for the first of the largest along an axis, else 0; before opset 13 of all axes behind it.
+    1 at the first maximum along an axis, else 0. Before opset 13, all axes from `axis` on are one.
 
-    NaN is larger than any number, as for ArgMax.
+    NaN counts as the maximum, as in ArgMax.
     """
     element, shape = builder.element(op.input), builder.shape(op.input)
     kind = compute_type(element)
     if kind not in (f32, f64) or not shape:
-        return "not of floats, or of a number"
+        return "the input is a scalar or not of floats"
     before, size, after = split_at_axis(shape, op.axis.value.data)
     sizes = [before, size * after, 1] if isinstance(op, onnx.HardmaxV11Op) else [before, size, after]
     kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
@@ -128,10 +136,13 @@ def hardmax(op: onnx.HardmaxOp | onnx.HardmaxV11Op, builder: LoweringBuilder) ->
 
 @lowers(onnx.CumSumOp, onnx.CumProdOp)
 def running(op: onnx.CumSumOp | onnx.CumProdOp, builder: LoweringBuilder) -> str | None:
-    """Sums or products of all elements so far; `exclusive` leaves the own one out, `reverse` goes back."""
+    """
+    Cumulative sum or product along `axis`; `exclusive` leaves out the element itself, `reverse` scans
+    backwards.
+    """
     axis = builder.constant(op.axis)
     if axis is None:
-        return "an axis that is no constant"
+        return "the axis is not a constant"
     sizes = split_at_axis(builder.sizes(op.x), int(np.asarray(axis, np.int64).reshape(-1)[0]))
     element = builder.element(op.x)
     kernel = KernelBuilder([buffer_type(sizes, element)] * 2)

@@ -1,10 +1,12 @@
 """
-`assign-layout`: decides how images lie in memory, with how wide a halo.
+`assign-layout`: choose the memory layout of images and the width of their halos.
 
 ```mlir
 %y = "onnx.Conv"(%x, %w, %b) <{pads = [1, 1, 1, 1]}> : (tensor<1x32x8x8xf32>, …) -> tensor<1x32x8x8xf32>
 ```
-becomes, for vectors of 16 numbers,
+
+becomes, for vectors of 16 elements,
+
 ```mlir
 %0 = "krnl.relayout"(%x) : (tensor<1x32x8x8xf32>)
   -> tensor<1x32x8x8xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>
@@ -12,10 +14,11 @@ becomes, for vectors of 16 numbers,
 %y = "krnl.relayout"(%1) : … -> tensor<1x32x8x8xf32>
 ```
 
-Convolutions compute in blocks; pools, elementwise operators and what joins channels keep the blocks that they
-read. The pads of a reader become a halo, so that windows at the edges need no special case. `krnl.in_place`
-says which operands of a Concat are written where they belong in its result. What is computed in bytes has all
-channels of a pixel side by side (`nhwc16`).
+Convolutions compute in the channel-blocked layout NCHWc (as in oneDNN and TVM); pools, elementwise operators
+and Concat along channels keep the layout of their operands. The pads of a consumer become a halo around what
+it reads, so that windows at the edges need no special case. `krnl.in_place` marks the operands of a Concat
+that are written directly into its result. int8 tensors are NHWC with the channels padded to a multiple
+(`nhwc16`).
 """
 
 from __future__ import annotations
@@ -53,7 +56,9 @@ from xonnc.rewriting.editing import retype
 
 @dataclass(frozen=True)
 class AssignLayout(ModulePass):
-    """Decides how images lie in memory: in rows, blocks of channels, or pixel by pixel, with which halo."""
+    """
+    Choose the memory layout of images: row-major, channel-blocked (NCHWc) or NHWC, and the halo of each.
+    """
 
     name = "assign-layout"
 
@@ -61,7 +66,7 @@ class AssignLayout(ModulePass):
     portable: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Decides in each function; where layouts are assigned already, all stay."""
+        """Assign layouts in each function; a module that has layouts already stays as it is."""
         if any(layout_of(result) is not None for each in op.walk() for result in each.results):
             return
         tiles = Tiles.of(self.processor, self.portable, op)
@@ -109,7 +114,7 @@ def _assign(block: Block, groups: Mapping[Operation, Group], builder: LoweringBu
 
 
 def _in_place(op: ConcatOp, layouts: LayoutPlan) -> list[int]:
-    """1 for each operand that is written at its place in the result, which is one place for each value."""
+    """1 for each operand that is written directly into the result; only one use of a value can be."""
     flags: list[int] = []
     block = 0
     for value in op.inputs:
@@ -135,21 +140,21 @@ def _owner(value: SSAValue, groups: Mapping[Operation, Group]) -> Group | Operat
 
 
 def _is_stored(value: SSAValue, groups: Mapping[Operation, Group]) -> bool:
-    """Whether a kernel gives a value: it is no step within a group."""
+    """Whether a kernel stores a value to memory, so that it is not an intermediate of a fusion group."""
     group = groups.get(value.owner) if isinstance(value.owner, Operation) else None
     return group is None or value.owner is group.members[-1]
 
 
 @dataclass(frozen=True)
 class _Reads:
-    """Which operators read images in blocks of channels."""
+    """Which operators read images channel-blocked or as NHWC."""
 
     layouts: LayoutPlan
     groups: Mapping[Operation, Group]
     integers: Int8Plan
 
     def pixels(self, op: Operation, value: SSAValue) -> bool:
-        """Whether an operator reads bytes with all channels of a pixel side by side."""
+        """Whether an operator reads an int8 tensor as NHWC."""
         group = self.groups.get(op)
         fusion = self.integers.fusions.get(op if group is None else group.members[-1])
         if fusion is None:
@@ -157,7 +162,7 @@ class _Reads:
         return value in fusion.images or (fusion.product is not None and value is fusion.product.x)
 
     def blocks(self, op: Operation, value: SSAValue) -> bool:
-        """Whether an operator reads a value in blocks."""
+        """Whether an operator reads a value channel-blocked."""
         group = self.groups.get(op)
         members: Sequence[Operation] = [op] if group is None else group.members
         last = members[-1]
@@ -189,7 +194,7 @@ class _Reads:
 def _change(
     value: SSAValue, layout: LayoutAttr | None, other: LayoutAttr | None, uses: Sequence[Use], block: Block
 ) -> None:
-    """Gives a value its layout, and the readers of the other one what a `krnl.relayout` makes of it."""
+    """Set the layout of a value; `uses` that need the `other` layout read a `krnl.relayout` of it."""
     assert is_ranked(value.type)
     rows = value.type
     if layout is not None:

@@ -1,4 +1,4 @@
-"""The layouts that `assign-layout` has decided on, read from the IR."""
+"""Layouts that `assign-layout` chose, read back from the types in the IR."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ from xonnc.rewriting.editing import retype
 
 @dataclass
 class AssignedLayouts:
-    """Which values lie in blocks, which halos images have there, and what is written in place."""
+    """Channel-blocked values, NHWC int8 values, their halos, and operands of Concat written in place."""
 
     blocked: set[SSAValue] = field(default_factory=set[SSAValue])
     images: set[SSAValue] = field(default_factory=set[SSAValue])
-    """Results in bytes, all channels of a pixel side by side."""
+    """int8 results in NHWC."""
     wide: set[SSAValue] = field(default_factory=set[SSAValue])
-    """Bytes that have whole vectors of channels for each pixel."""
+    """int8 values whose channels are padded to a whole vector."""
     halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
     in_place: dict[ConcatOp, list[bool]] = field(default_factory=dict[ConcatOp, list[bool]])
 
     def apply_to_bytes(self, layouts: Int8Plan) -> None:
-        """Has images of bytes lie as was assigned."""
+        """Replace the int8 layouts of a plan by the assigned ones."""
         layouts.halos, layouts.wide = self.halos, self.wide
 
     def apply(self, layouts: LayoutPlan) -> None:
-        """Has layouts be those that were assigned, and chains those whose results lie in blocks."""
+        """
+        Replace the layouts of a plan by the assigned ones; keep fusions whose results are channel-blocked.
+        """
         layouts.blocked, layouts.halos = self.blocked, self.halos
         layouts.fusions = {
             op: fusion for op, fusion in layouts.fusions.items() if fusion.result in self.blocked
@@ -50,7 +52,11 @@ class AssignedLayouts:
 
 
 def strip_layouts(module: ModuleOp) -> AssignedLayouts:
-    """Takes layouts out of the types of a module: kernels copy where what they read lies otherwise."""
+    """
+    Remove layouts from the types and `krnl.relayout` ops from a module, and return them.
+
+    Lowerings copy at run time where an operand has another layout than they read.
+    """
     found = AssignedLayouts()
     relayouts: list[RelayoutOp] = []
     for op in module.walk():

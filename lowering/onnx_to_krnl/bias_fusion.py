@@ -1,4 +1,4 @@
-"""Sums of a product with a constant row, which the product's sums start from."""
+"""Fusion of the addition of a constant row vector into the MatMul before it, as its bias."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
 
 
 def plan_biases(ops: Sequence[Operation], scope: FusionScope) -> dict[Operation, tuple[AddOp, SSAValue]]:
-    """For products with a constant matrix the sum behind each, if it alone reads the product, and its row."""
+    """Map each MatMul with a constant B to the Add that is its only reader, and the row that this adds."""
     found: dict[Operation, tuple[AddOp, SSAValue]] = {}
     for op in ops:
         if isinstance(op, AddOp):
@@ -28,7 +28,7 @@ def plan_biases(ops: Sequence[Operation], scope: FusionScope) -> dict[Operation,
 
 def _takes(product: MatMulOp, row: SSAValue, total: AddOp, scope: FusionScope) -> bool:
     shape, left, matrix, own = (static_shape(value.type) for value in (product.Y, product.A, product.B, row))
-    # What has no kernel cannot take the sum with it.
+    # A MatMul without a kernel cannot absorb the addition.
     if shape is None or left is None or matrix is None or own is None:
         return False
     if not shape or not own or 0 in (*shape, *left):

@@ -1,4 +1,4 @@
-"""Conversions of element types."""
+"""Cast, CastLike and BitCast: conversions between element types."""
 
 from __future__ import annotations
 
@@ -26,22 +26,25 @@ MaybeScalar = SSAValue | None
 
 @lowers_elementwise(tensor.CastOp)
 def cast(op: tensor.CastOp, body: ElementwiseBody) -> MaybeScalar:
-    """To another type: floats to integers towards 0, to small floats as `saturate` says."""
+    """
+    Convert to another element type. Floats are truncated to integers; `saturate` applies to 8-bit floats and
+    smaller.
+    """
     return converted(body, op.input, op.output, bool(op.saturate.value.data), op.round_mode.data)
 
 
 @lowers_elementwise(tensor.CastLikeOp)
 def cast_like(op: tensor.CastLikeOp, body: ElementwiseBody) -> MaybeScalar:
-    """To the type of another tensor, of which nothing else counts."""
+    """Convert to the element type of another tensor."""
     return converted(body, op.input, op.output, bool(op.saturate.value.data), op.round_mode.data)
 
 
 @lowers_data_movement(tensor.BitCastOp)
 def bit_cast(op: tensor.BitCastOp, builder: LoweringBuilder) -> str | None:
-    """The same bits as another type of the same size."""
+    """Reinterpret the bits as another type of the same width."""
     wanted, source = builder.element(op.output), builder.element(op.input)
     if is_sub_byte(wanted) or is_sub_byte(source):
-        return "of integers of less than a byte"
+        return "integers of 2 or 4 bits"
     builder.alias(op.output, op.input)
     return None
 
@@ -49,7 +52,7 @@ def bit_cast(op: tensor.BitCastOp, builder: LoweringBuilder) -> str | None:
 def converted(
     body: ElementwiseBody, given: SSAValue, result: SSAValue, saturate: bool, round_mode: str
 ) -> MaybeScalar:
-    """The number of a tensor as an element of another."""
+    """Return an element of `given` converted to the element type of `result`."""
     source, wanted = element_type(given.type), element_type(result.type)
     assert source is not None
     assert wanted is not None
@@ -68,14 +71,14 @@ def converted(
 
 
 def _rounded(body: ElementwiseBody, number: SSAValue, source: Attribute) -> SSAValue:
-    """A number of a small float, which has more bits where the kernel computes it itself."""
+    """Round a narrow float that was computed as f32 in the same kernel to its own type."""
     if compute_type(source) != f32 or source == f32 or isinstance(number.owner, arith.ExtFOp | DecodeOp):
         return number
     return body.kernel.to_compute_type(body.kernel.to_storage_type(number, source), source)
 
 
 def _float(body: ElementwiseBody, number: SSAValue, source: Attribute, wanted: Attribute = f32) -> SSAValue:
-    """A number as a float: floats as they are, integers as `wanted`, rounded once."""
+    """Return an element as a float: floats unchanged, integers converted to `wanted`, rounded once."""
     return number if is_float(number) else to_float(body, number, is_unsigned_element(source), wanted)
 
 
@@ -86,7 +89,7 @@ def _sized(body: ElementwiseBody, number: SSAValue, wanted: Attribute) -> SSAVal
 
 
 def to_float(body: ElementwiseBody, number: SSAValue, unsigned: bool, wanted: Attribute) -> SSAValue:
-    """An integer or truth value as f32 or f64."""
+    """Convert an integer or boolean to f32 or f64."""
     assert is_integer(number.type)
     kind = f64 if wanted == f64 else f32
     width = number.type.width.data
@@ -94,7 +97,8 @@ def to_float(body: ElementwiseBody, number: SSAValue, unsigned: bool, wanted: At
         return body.add(arith.SIToFPOp(number, kind))
     if width < 64:
         return body.add(arith.SIToFPOp(body.add(arith.ExtUIOp(number, i64)), kind))
-    # Half of it has a sign bit to spare; the bit that goes is kept in the last, which decides ties.
+    # u64 >= 2^63: convert x/2 as signed and double. The shifted-out bit is or-ed into the last bit (round to
+    # odd), so that halfway cases are rounded as those of x.
     one = body.constant(1, number)
     odd = body.add(arith.AndIOp(number, one))
     half = body.add(arith.OrIOp(body.add(arith.ShRUIOp(number, one)), odd))
@@ -106,10 +110,10 @@ def to_float(body: ElementwiseBody, number: SSAValue, unsigned: bool, wanted: At
 
 def from_float(body: ElementwiseBody, number: SSAValue, wanted: Attribute) -> SSAValue:
     """
-    Towards 0; what is out of range gives the nearest integer, NaN 0.
+    Truncate a float to an integer; saturate if it is out of range, 0 for NaN.
 
-    ONNX leaves both undefined; docs/edge-values.md has what is chosen. Integers of less than a byte are
-    the low bits of the nearest of 32 bits, as the node tests of the onnx package expect.
+    ONNX leaves both undefined (see docs/edge-values.md). Integers of 2 or 4 bits are the low bits of a
+    saturated 32-bit integer, as the node tests of the onnx package expect.
     """
     kind = storage_type(wanted)
     assert is_integer(kind)
@@ -140,7 +144,7 @@ def _from_integer(body: ElementwiseBody, number: SSAValue, unsigned: bool, wante
 
 
 def _wrapped(body: ElementwiseBody, number: SSAValue, wanted: Attribute, kind: IntegerType) -> SSAValue:
-    """The low bits of an integer."""
+    """Truncate an integer to the low bits of its type."""
     if number.type != kind:
         number = body.add(arith.TruncIOp(number, kind))
     if is_sub_byte(wanted):

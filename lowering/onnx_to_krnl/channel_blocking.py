@@ -1,4 +1,4 @@
-"""Images in blocks of channels: their buffers, and the ways there and back."""
+"""Images in the channel-blocked layout NCHWc: allocation, and conversion from and to row-major NCHW."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from xonnc.rewriting.patterns import Array
 
 
 def blocked_result(value: SSAValue, builder: LoweringBuilder) -> BlockedBuffer:
-    """The buffer for a result in blocks, its halo set to zero; a part of a larger one if it is joined."""
+    """
+    Return the NCHWc buffer for a result, its halo zeroed; a view of the Concat result that it is part of.
+    """
     made = _cleared(value, builder)
     builder.written.add(value)
     builder.materialized.add(value)
@@ -57,13 +59,13 @@ def _allocate(value: SSAValue, builder: LoweringBuilder) -> BlockedBuffer:
 
 
 def _clear_halo(image: BlockedBuffer, builder: LoweringBuilder) -> None:
-    """Zeros around each block of each image."""
+    """Zero the halo of each block of each image."""
     images, blocks, *sizes = image.blocks
     fill_halo(image, (images * blocks, *sizes), f32, 0.0, builder)
 
 
 def blocked(value: SSAValue, builder: LoweringBuilder) -> BlockedBuffer:
-    """A value in blocks; copied there behind the op that makes it if it does not lie so."""
+    """Return a value in NCHWc; converted after the op that produces it, if it is row-major."""
     if value in builder.written:
         return builder.blocked_buffers[value]
     source = builder.buffer(value)
@@ -75,13 +77,13 @@ def blocked(value: SSAValue, builder: LoweringBuilder) -> BlockedBuffer:
 
 
 def _copy(buffer: SSAValue, image: BlockedBuffer, builder: LoweringBuilder, is_blocking: bool) -> None:
-    """Between rows and blocks, each channel by itself; the last block may be part unset."""
+    """Convert between NCHW and NCHWc. Lanes beyond the last channel stay unset."""
     images, channels, rows, columns = image.sizes
     shape = image.blocks
     lanes = shape[4]
     whole, rest = divmod(channels, lanes)
     if not any(image.halo):
-        # All pixels of a channel are one row.
+        # Without a halo, all pixels of a channel are contiguous: one row.
         rows, columns = 1, rows * columns
         shape = (shape[0], shape[1], rows, columns, lanes)
     for first, count, size in ((0, whole, lanes), (whole, 1, rest)):
@@ -105,7 +107,7 @@ def _copy(buffer: SSAValue, image: BlockedBuffer, builder: LoweringBuilder, is_b
 
 
 def unblocked(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
-    """The buffer of a value in rows, copied from blocks behind the op that makes it."""
+    """Return the row-major buffer of a value, converted from NCHWc after the op that produces it."""
     image = builder.blocked_buffers[value]
     with builder.insertion_after(value, image.buffer):
         buffer = builder.result(value)
@@ -114,7 +116,7 @@ def unblocked(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
 
 
 def channel_constants(array: Array, channels: int, builder: LoweringBuilder) -> SSAValue:
-    """A number for each channel in blocks, zeros behind the last; one number is for all."""
+    """Return one constant per channel as [C/L][L], zero-padded; a scalar is one for all channels."""
     lanes = builder.layouts.lanes
     blocks = -(-channels // lanes)
     numbers = np.zeros(blocks * lanes, np.float32)
@@ -123,7 +125,7 @@ def channel_constants(array: Array, channels: int, builder: LoweringBuilder) -> 
 
 
 def join(result: SSAValue, parts: Sequence[SSAValue], builder: LoweringBuilder) -> None:
-    """Images joined along their channels: what does not lie in its place is copied there."""
+    """Concat along channels; operands that are not written in place are copied."""
     whole = blocked_result(result, builder)
     block = 0
     for value in parts:
@@ -141,7 +143,7 @@ def _copy_part(part: BlockedBuffer, whole: BlockedBuffer, block: int, builder: L
 
 
 def _from(image: BlockedBuffer, block: int) -> AffineAccess:
-    """Images without their halo, from a block of channels on."""
+    """Return the access to images without their halo, from a block of channels on."""
     offsets = [0, block, *image.start, 0]
     return AffineAccess(
         image.buffer, image.blocks, [dim(axis, offset=offset) for axis, offset in enumerate(offsets)]

@@ -1,4 +1,4 @@
-"""Normalisation of channels."""
+"""BatchNormalization in inference mode, and local response normalization (LRN)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.padding import padded
 
 MAX_LRN_SIZE = 32
-"""Channels around one that are written out one by one."""
+"""Largest LRN window: its channels are unrolled."""
 
 
 @lowers(BatchNormalizationInferenceModeOp)
 def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: LoweringBuilder) -> str | None:
-    """`(x - mean) scale / sqrt(variance + epsilon) + B`, with numbers of each channel."""
+    """`(x - mean) scale / sqrt(variance + epsilon) + B`, with parameters per channel."""
     element, shape = builder.element(op.X), builder.shape(op.X)
     if any(builder.element(value) != element for value in op.operands) or element not in (f32, f64):
-        return "not all of f32 or of f64"
+        return "not all operands are f32, nor all f64"
     if len(shape) < 2:
-        return "of less than two axes"
+        return "the input has less than two axes"
     channels = shape[1]
     sizes = [shape[0], channels, prod(shape[2:])]
     kernel = KernelBuilder([buffer_type(sizes, element)] * 2 + [buffer_type([channels], element)] * 4)
@@ -47,10 +47,13 @@ def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: Lowering
 
 @lowers(LRNOp)
 def local_response_normalization(op: LRNOp, builder: LoweringBuilder) -> str | None:
-    """`x / (bias + alpha / size · sum of squares of the channels around)^beta`."""
+    """
+    `x / (bias + alpha / size · Σ x²)^beta`, the sum over `size` neighboring channels (Krizhevsky et al.,
+    2012).
+    """
     element, shape, size = builder.element(op.X), builder.shape(op.X), op.size.value.data
     if element != f32 or size > MAX_LRN_SIZE:
-        return f"not of f32, or of more than {MAX_LRN_SIZE} channels"
+        return f"not of f32, or size {size} is more than {MAX_LRN_SIZE}"
     sizes = [shape[0], shape[1], prod(shape[2:])]
     longer = [sizes[0], sizes[1] + size - 1, sizes[2]]
     around = builder.allocate(longer, element)

@@ -1,9 +1,9 @@
 """
-Numbers that only a run knows and that must be in bounds: indices, counts.
+Run-time checks of values that must be in range: indices, counts, lengths.
 
-A kernel writes the least and the largest into a buffer of two; the program tells what they must be, and the
-session looks behind each step. Kernels that use such numbers put them in bounds themselves, so that nothing
-is read or written out of place meanwhile, nor where a program is made without checks.
+A kernel writes the minimum and the maximum into a buffer of two i64, which has the attribute `krnl.check`
+with the allowed range; the runtime looks at it after each step. Kernels clamp such values themselves, so that
+no access is out of bounds before the check fails, nor in programs compiled without checks.
 """
 
 from __future__ import annotations
@@ -22,22 +22,26 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, min_size, volume
 
 CHECK = "krnl.check"
-"""The attribute of a buffer that is checked."""
+"""Attribute of a buffer of minimum and maximum: the allowed range, and the message if it is left."""
 
 
 def bounds_check(op: Operation, least: int, most: int, message: str, builder: LoweringBuilder) -> SSAValue:
-    """A buffer for the least and the largest of numbers to be in bounds; `{}` is one that is not."""
+    """
+    Return a buffer for the minimum and maximum of values that must be in [least, most].
+
+    `{}` in the message is replaced by a value that is not.
+    """
     return _check_buffer(f"{_escaped(describe(op))}: {message}", least, most, builder)
 
 
 def size_check(op: Operation, size: int, what: str, builder: LoweringBuilder) -> SSAValue:
-    """A buffer for a size twice, which has to be the one that the model declares of `what`."""
+    """Return a buffer for a size, stored twice, that must equal the static size in the model."""
     message = f"{_escaped(describe(op))}: {what}, the model says {size}"
     return _check_buffer(message, size, size, builder, is_declared=True)
 
 
 def failure_check(message: str, builder: LoweringBuilder) -> SSAValue:
-    """A buffer of two numbers for a run that fails with a message where they are not 0."""
+    """Return a buffer of two integers; the run fails with `message` if they are not 0."""
     return _check_buffer(_escaped(message), 0, 0, builder)
 
 
@@ -59,7 +63,7 @@ def _check_buffer(
 
 
 def check_of(op: memref.AllocOp, place: int) -> RangeCheck | None:
-    """What must hold of a buffer."""
+    """Return the check of a buffer, or None."""
     held = op.attributes.get(CHECK)
     if not isinstance(held, DictionaryAttr):
         return None
@@ -74,9 +78,10 @@ def check_indices(
     op: Operation, indices: SSAValue, sizes: Sequence[Size], axis: int, builder: LoweringBuilder
 ) -> None:
     """
-    Has a run fail if an index is out of range: the last axis of `indices` holds one for each of `sizes`.
+    Check at run time that indices are in range.
 
-    `axis` is the one of the data that the first is for. Constants in range need no code.
+    The last axis of `indices` holds one index for each of `sizes`; `axis` is the axis of the data that the
+    first one belongs to. Constants in range need no check.
     """
     if not builder.has_runtime_checks:
         return
@@ -94,7 +99,7 @@ def check_indices(
             message = f"index {{}} is out of range: axis {axis + column} has {size} elements"
             check_buffer = bounds_check(op, -size, size - 1, message, builder)
         else:
-            # The least and the number of elements are 0 or more together, the largest less those below 0.
+            # -size <= minimum and maximum < size, with the dynamic size moved to the left-hand side.
             check_buffer = bounds_check(
                 op, 0, -1, f"an index is out of range of axis {axis + column}", builder
             )
@@ -118,9 +123,9 @@ def check_numbers(
     op: Operation, numbers: SSAValue, least: Size, most: Size, message: str, builder: LoweringBuilder
 ) -> None:
     """
-    Has a run fail if one of some integers is below `least` or above `most`; `message` says what they are.
+    Check at run time that integers are in [least, most]; `message` says what they are.
 
-    Sizes that only a run knows are taken off: what is left is 0 or more, and 0 or less.
+    A dynamic bound is subtracted first: the kernel stores `minimum - least` and `maximum - most`.
     """
     count = volume(builder.sizes(numbers))
     if not builder.has_runtime_checks or count == 0:
@@ -137,7 +142,7 @@ def check_numbers(
         shifts = bounds
     kernel = KernelBuilder([buffer_type([2], i64), buffer_type([count], element)])
     out, source = kernel.buffers
-    # Where a run may bring none at all, 0 is in range of what is checked: places and sizes.
+    # If there may be none at run time, start at 0, which is in range for indices and lengths.
     first = (
         kernel.load(source, [kernel.index(0)])
         if is_static(count)
@@ -156,12 +161,12 @@ def check_numbers(
 
 
 def iterations_if_nonempty(count: Size, size: Size) -> Size:
-    """As many iterations as given, none if an axis that they read has no elements, as only a run may tell."""
+    """Return `count`, or 0 if an axis that iterations read is empty at run time."""
     return count if is_static(size) else count * min_size(size, 1)
 
 
 def index_in(kernel: KernelBuilder, number: SSAValue, size: Size, wraps: bool = True) -> SSAValue:
-    """A number as an index into `size` elements: from the end if it is below 0, and put in bounds."""
+    """Return an integer as an index into `size` elements, clamped; negative ones count from the end."""
     if number.type != i64:
         number = kernel.add(arith.ExtSIOp(number, i64))
     zero = kernel.constant(0, i64)

@@ -1,4 +1,8 @@
-"""Operators whose elements spread over windows of the result: ConvTranspose, Col2Im, MaxUnpool."""
+"""
+ConvTranspose in general form, and Col2Im: scatter-add of windows (col2im).
+
+ConvTranspose is a matrix product of the transposed weights with each pixel, followed by col2im.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,10 @@ from xonnc.transforms.shapes.convolution import transposed_pads
 
 
 @dataclass(frozen=True)
-class _Spread:
-    """Windows that an image is the sum of: their places are `counts`; `begins` are cut off before."""
+class _Col2ImGeometry:
+    """
+    Geometry of col2im: overlapping windows at `counts` positions per axis; `begins` is cropped at the start.
+    """
 
     kernel: Sequence[int]
     strides: Sequence[int]
@@ -36,7 +42,7 @@ class _Spread:
 
     @property
     def whole(self) -> list[int]:
-        """The image's sizes before it is cut."""
+        """The spatial sizes before cropping."""
         reached = [
             (count - 1) * stride + (size - 1) * dilation + 1
             for count, stride, size, dilation in zip(
@@ -51,13 +57,13 @@ class _Spread:
 
 @lowers(nn.ConvTransposeOp)
 def conv_transpose(op: nn.ConvTransposeOp, builder: LoweringBuilder) -> str | None:
-    """Products of the turned weights with each pixel are windows, which are added up where they overlap."""
+    """Multiply the transposed weights with each pixel, then add up the overlapping windows (col2im)."""
     element = builder.element(op.X)
     kind = compute_type(element)
     shape, out, weights = builder.shape(op.X), builder.shape(op.Y), builder.shape(op.W)
-    spread = _spread(op, weights[2:], shape[2:], out[2:])
-    if kind not in (f32, f64) or min(spread.begins) < 0:
-        return "not of floats, or more than the windows reach"
+    geometry = _col2im_geometry(op, weights[2:], shape[2:], out[2:])
+    if kind not in (f32, f64) or min(geometry.begins) < 0:
+        return "not of floats, or an output shape that exceeds what the windows reach"
     groups, pixels = op.group.value.data, prod(shape[2:])
     depth, rows = shape[1] // groups, weights[1] * prod(weights[2:])
     places = [shape[0], groups, rows, pixels]
@@ -67,13 +73,13 @@ def conv_transpose(op: nn.ConvTransposeOp, builder: LoweringBuilder) -> str | No
     b = MatrixOperand(builder.buffer(op.X), [shape[0], groups, depth, pixels], element)
     accumulate_matmul(windows, places[:2], (rows, pixels, depth), (a, b), kind, builder)
     bias = None if op.B.type == NONE else op.B
-    _add_up(op.Y, windows, (shape[0], out[1]), spread, kind, bias, builder)
+    _add_up(op.Y, windows, (shape[0], out[1]), geometry, kind, bias, builder)
     return None
 
 
-def _spread(
+def _col2im_geometry(
     op: nn.ConvTransposeOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]
-) -> _Spread:
+) -> _Col2ImGeometry:
     rank = len(kernel)
     strides = int_values(op.strides) or (1,) * rank
     dilations = int_values(op.dilations) or (1,) * rank
@@ -86,16 +92,16 @@ def _spread(
             begins[axis], _ = transposed_pads(total, op.auto_pad.data == "SAME_UPPER")
         if op.auto_pad.data == "VALID" and op.output_shape is None:
             begins = [0] * rank
-    return _Spread(kernel, strides, dilations, begins, shape, out)
+    return _Col2ImGeometry(kernel, strides, dilations, begins, shape, out)
 
 
 @lowers(nn.Col2ImOp)
 def col2im(op: nn.Col2ImOp, builder: LoweringBuilder) -> str | None:
-    """Columns, windows each, added up to images."""
+    """Add up columns, a window each, to images."""
     out, element = builder.shape(op.output), builder.element(op.input)
     block = builder.constant(op.block_shape)
     if block is None:
-        return "windows of unknown size"
+        return "block_shape is not a constant"
     rank = len(out) - 2
     kernel = [int(size) for size in block.reshape(-1)]
     strides = int_values(op.strides) or (1,) * rank
@@ -106,10 +112,10 @@ def col2im(op: nn.Col2ImOp, builder: LoweringBuilder) -> str | None:
         + 1
         for axis, size in enumerate(out[2:])
     ]
-    spread = _Spread(kernel, strides, dilations, pads[:rank], counts, out[2:])
+    geometry = _Col2ImGeometry(kernel, strides, dilations, pads[:rank], counts, out[2:])
     if compute_type(element) not in (f32, f64) or prod(counts) != builder.shape(op.input)[-1]:
-        return "not of floats, or another count of windows than the sizes make"
-    _add_up(op.output, builder.buffer(op.input), (out[0], out[1]), spread, element, None, builder)
+        return "not of floats, or a number of columns that does not match the shape"
+    _add_up(op.output, builder.buffer(op.input), (out[0], out[1]), geometry, element, None, builder)
     return None
 
 
@@ -117,23 +123,23 @@ def _add_up(
     result: SSAValue,
     windows: SSAValue,
     images: tuple[int, int],
-    spread: _Spread,
+    geometry: _Col2ImGeometry,
     element: Attribute,
     bias: SSAValue | None,
     builder: LoweringBuilder,
 ) -> None:
-    """Adds windows up in a whole image, and cuts the result out of it; `element` is that of the windows."""
-    rank, kind = len(spread.kernel), compute_type(element)
-    whole = builder.allocate([*images, *spread.whole], kind)
-    fill(whole, prod([*images, *spread.whole]), 0, builder)
-    sizes = [*images, *spread.kernel, *spread.counts]
-    kernel = KernelBuilder([buffer_type([*images, *spread.whole], kind), buffer_type(sizes, element)])
+    """Scatter-add windows into an uncropped image, then crop it; `element` is the type of the windows."""
+    rank, kind = len(geometry.kernel), compute_type(element)
+    whole = builder.allocate([*images, *geometry.whole], kind)
+    fill(whole, prod([*images, *geometry.whole]), 0, builder)
+    sizes = [*images, *geometry.kernel, *geometry.counts]
+    kernel = KernelBuilder([buffer_type([*images, *geometry.whole], kind), buffer_type(sizes, element)])
     out, source = kernel.buffers
     with kernel.loops(sizes) as indices:
         at = [
             kernel.plus(
-                kernel.affine(indices[2 + rank + axis], spread.strides[axis]),
-                kernel.affine(indices[2 + axis], spread.dilations[axis]),
+                kernel.affine(indices[2 + rank + axis], geometry.strides[axis]),
+                kernel.affine(indices[2 + axis], geometry.dilations[axis]),
             )
             for axis in range(rank)
         ]
@@ -141,19 +147,19 @@ def _add_up(
         term = read_as(kernel, source, indices, element, kind)
         kernel.store((Scalar(kernel, kernel.load(out, place)) + term).value, out, place)
     builder.call("spread", kernel, [whole], [windows])
-    _cut(result, whole, images, spread, bias, builder)
+    _cut(result, whole, images, geometry, bias, builder)
 
 
 def _cut(
     result: SSAValue,
     whole: SSAValue,
     images: tuple[int, int],
-    spread: _Spread,
+    geometry: _Col2ImGeometry,
     bias: SSAValue | None,
     builder: LoweringBuilder,
 ) -> None:
     element, kind = builder.element(result), element_of(whole)
-    types = [buffer_type(builder.shape(result), element), buffer_type([*images, *spread.whole], kind)]
+    types = [buffer_type(builder.shape(result), element), buffer_type([*images, *geometry.whole], kind)]
     buffers = [whole]
     if bias is not None:
         types.append(buffer_type(images[1:], element))
@@ -161,7 +167,9 @@ def _cut(
     kernel = KernelBuilder(types)
     out, source, *added = kernel.buffers
     with kernel.loops(builder.shape(result)) as indices:
-        at = [kernel.affine(index, 1, begin) for index, begin in zip(indices[2:], spread.begins, strict=True)]
+        at = [
+            kernel.affine(index, 1, begin) for index, begin in zip(indices[2:], geometry.begins, strict=True)
+        ]
         total = Scalar(kernel, kernel.load(source, [*indices[:2], *at]))
         if added:
             total = total + read_as(kernel, added[0], [indices[1]], element, kind)

@@ -1,7 +1,7 @@
 """
-If, Loop and Scan whose bodies are kernels: `scf.if` and `scf.while` around the calls of these.
+If, Loop and Scan whose bodies are kernels, lowered to `scf.if` and `scf.while` around kernel calls.
 
-What one iteration hands to the next lies in buffers that are made before the loop:
+Loop-carried values live in buffers that are allocated before the loop:
 
 ```mlir
 scf.while : () -> () {
@@ -14,7 +14,7 @@ scf.while : () -> () {
 }
 ```
 
-A body with an op that has no kernel, or with shapes that are not known, is left to the session.
+The runtime runs the op itself if its body has an op without a kernel, or dynamic shapes.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ INSIDE = (
     scf.IfOp,
     scf.WhileOp,
 )
-"""What a body is made of that native code runs."""
+"""Ops that the body of natively compiled control flow may contain."""
 
 BY_SESSION = "the session runs it"
-"""Why an op is not lowered: a body is not, or shapes are not known."""
+"""Why a control-flow op is not lowered: its body is not native, or it has dynamic shapes."""
 
 
 @lowers_data_movement(IfOp)
 def if_(op: IfOp, builder: LoweringBuilder) -> str | None:
-    """The branch that the condition says, in the code itself where all of both has kernels."""
+    """Run the branch that the condition selects; native if both branches are."""
     then, otherwise = map(_yielded, op.regions)
     if not _is_native(op, builder) or not _are_alike(then, otherwise, op.results, op.results):
         return BY_SESSION
@@ -97,7 +97,7 @@ def if_(op: IfOp, builder: LoweringBuilder) -> str | None:
 
 @lowers_data_movement(LoopOp)
 def loop(op: LoopOp, builder: LoweringBuilder) -> str | None:
-    """The body until the count or the condition ends it, in the code itself where all of it has kernels."""
+    """Run the body until the trip count or the condition ends the loop; native if the body is."""
     body = op.body.block
     carried = len(op.v_initial)
     on, *given = _yielded(op.body)
@@ -107,7 +107,7 @@ def loop(op: LoopOp, builder: LoweringBuilder) -> str | None:
         op.cond.type == NONE or _is_true(op.cond, None, builder)
     )
     targets = [_ScanSlice(value, 0, False) for value in op.results[carried:]]
-    # How many results are scanned only a run tells, unless nothing but a known count ends it.
+    # Scan outputs have a static size only if nothing but a constant trip count ends the loop.
     if targets and not (is_endless and _trip_count(op, builder) is not None):
         return BY_SESSION
     if not all(
@@ -129,13 +129,14 @@ def loop(op: LoopOp, builder: LoweringBuilder) -> str | None:
 
 
 def _trip_count(op: LoopOp, builder: LoweringBuilder) -> int | None:
+    """Return the constant trip count of a Loop, or None."""
     count = None if op.M.type == NONE else builder.constant(op.M)
     return None if count is None else int(count.reshape(-1)[0])
 
 
 @lowers_data_movement(ScanOp)
 def scan(op: ScanOp, builder: LoweringBuilder) -> str | None:
-    """The body for each part of its inputs, in the code itself where all of it has kernels."""
+    """Run the body on each slice of the scan inputs; native if the body is."""
     body = op.body.block
     count = len(op.operands) - op.num_scan_inputs.value.data
     given = _yielded(op.body)
@@ -158,18 +159,18 @@ def scan(op: ScanOp, builder: LoweringBuilder) -> str | None:
 
 @dataclass(frozen=True)
 class _LoopState:
-    """Buffers that say how far a loop is: the iteration, whether the condition holds, how many there are."""
+    """Buffers that control a loop: the iteration, whether the condition holds, the trip count."""
 
     turn: SSAValue
     holds: SSAValue
     limit: SSAValue | None
     is_asked: bool
-    """Whether the body says if the loop goes on, by the first of its results."""
+    """Whether the body computes the loop condition, as its first result."""
 
 
 @dataclass(frozen=True)
 class _ScanSlice:
-    """A tensor of which each iteration reads or writes a part, along an axis."""
+    """A tensor of which each iteration reads or writes a slice along an axis."""
 
     whole: SSAValue
     axis: int
@@ -190,7 +191,7 @@ def _parts(
 
 
 def _fit(parts: _ScanSlice, part: SSAValue, iterations: int | None, builder: LoweringBuilder) -> bool:
-    """Whether parts of one shape make a tensor, one for each iteration."""
+    """Whether the slices of all iterations make up the tensor."""
     shape, axis = builder.shape(parts.whole), parts.axis
     return shape[axis] == iterations and (*shape[:axis], *shape[axis + 1 :]) == builder.shape(part)
 
@@ -201,7 +202,7 @@ def _yielded(region: Region) -> Sequence[SSAValue]:
 
 
 def _is_native(op: Operation, builder: LoweringBuilder) -> bool:
-    """Whether bodies are kernels alone, and all tensors are of known shapes, with elements."""
+    """Whether bodies contain only native ops, on non-empty tensors of static shape."""
     blocks = [region.block for region in op.regions]
     if not all(isinstance(inner, INSIDE) for block in blocks for inner in block.ops):
         return False
@@ -220,13 +221,13 @@ def _are_alike(
     given: Sequence[SSAValue],
     finals: Sequence[SSAValue],
 ) -> bool:
-    """Whether what each iteration hands to the next is of one type from the start to the end."""
+    """Whether each loop-carried value keeps its shape from the initial to the final value."""
     rows = zip(initial, carried, given, finals, strict=False)
     return all(len({static_shape(each.type) for each in row}) == 1 for row in rows)
 
 
 def _is_true(value: SSAValue, goes: SSAValue | None, builder: LoweringBuilder) -> bool:
-    """Whether a condition is a constant that holds, or is handed on as it came."""
+    """Whether a condition is a constant true, or the incoming condition passed on unchanged."""
     constant = builder.constant(value)
     if constant is not None:
         return bool(constant.all())
@@ -234,14 +235,14 @@ def _is_true(value: SSAValue, goes: SSAValue | None, builder: LoweringBuilder) -
 
 
 def _origin(value: SSAValue) -> SSAValue:
-    """What a tensor or buffer is another view of."""
+    """Follow views to the tensor or buffer that they are of."""
     while isinstance(value.owner, UnrealizedConversionCastOp | ShapedOp | memref.SubviewOp):
         value = value.owner.operands[0]
     return value
 
 
 def _hold(argument: SSAValue, buffer: SSAValue, op: Operation) -> None:
-    """Puts a buffer in the place of an argument of a body."""
+    """Replace a block argument by a buffer."""
     cast = UnrealizedConversionCastOp.get([buffer], [argument.type])
     assert op.parent is not None
     op.parent.insert_op_before(cast, op)
@@ -257,9 +258,9 @@ def _repeat(
     builder: LoweringBuilder,
 ) -> None:
     """
-    The loop itself: in each iteration parts of the inputs, the body, parts of the results, what is carried.
+    Emit the loop: slice the inputs, run the body, store the scan outputs, update carried values.
 
-    What is carried lies in the buffers of the final results.
+    Carried values live in the buffers of the final results.
     """
     state, sources, targets = parts
     body = op.regions[0].block
@@ -288,7 +289,7 @@ def _repeat(
     end = body.last_op
     assert end is not None
     builder.set_insertion_point(end)
-    # What it gives may have been arguments, in whose place buffers are now.
+    # Yielded values may be block arguments, which buffers have replaced.
     given = end.operands[len(end.operands) - len(given) :]
     for each, whole, part in zip(targets, results, given[len(carried) :], strict=True):
         _give(each, whole, builder.buffer(part), state.turn, builder)
@@ -296,7 +297,7 @@ def _repeat(
     for buffer, value, is_kept, is_moved in zip(buffers, given, kept, moved, strict=False):
         source = builder.buffer(value)
         if is_moved and not is_kept:
-            # Another one that is carried: it may be written before it is read.
+            # It is another carried value, whose buffer may be overwritten before it is copied: save it first.
             saved = builder.allocate(builder.shape(value), builder.element(value))
             _copy(saved, source, builder)
             source = saved
@@ -317,7 +318,7 @@ def _repeat(
 
 
 def lower_assertions(block: Block, builder: LoweringBuilder) -> None:
-    """Has a run fail that comes by a `cf.assert`; what is computed of poison then is computed of zeros."""
+    """Lower `cf.assert` to a run that fails, and `ub.poison` to zeros."""
     for op in list(block.ops):
         match op:
             case cf.AssertOp():
@@ -341,21 +342,21 @@ def lower_assertions(block: Block, builder: LoweringBuilder) -> None:
 
 
 def _loaded(buffer: SSAValue, builder: LoweringBuilder) -> SSAValue:
-    """The boolean in a buffer of one."""
+    """Load the boolean in a buffer of one element."""
     if prod(shape_of(buffer)) != 1 or shape_of(buffer):
         buffer = builder.insert(UnrealizedConversionCastOp.get([buffer], [MemRefType(i1, [])]))
     return builder.insert(memref.LoadOp.get(buffer, []))
 
 
 def _put(made: Operation, op: Operation) -> None:
-    """Adds an op before another, where it came from."""
+    """Insert an op before another, with its location."""
     made.location = op.location
     assert op.parent is not None
     op.parent.insert_op_before(made, op)
 
 
 def _moved(block: Block) -> Block:
-    """The ops of a body in a block of their own, which `scf.yield` ends."""
+    """Move the ops of a body into a new block that ends with `scf.yield`."""
     made = Block()
     end = block.last_op
     for inner in list(block.ops):
@@ -369,7 +370,7 @@ def _moved(block: Block) -> Block:
 
 
 def _copy(target: SSAValue, source: SSAValue, builder: LoweringBuilder) -> None:
-    """All elements of a buffer."""
+    """Copy all elements of a buffer."""
     count, element = prod(shape_of(target)), element_of(target)
     kernel = KernelBuilder([buffer_type([count], element)] * 2)
     out, given = kernel.buffers
@@ -381,7 +382,7 @@ def _copy(target: SSAValue, source: SSAValue, builder: LoweringBuilder) -> None:
 def _take(
     parts: _ScanSlice, whole: SSAValue, part: SSAValue, turn: SSAValue, builder: LoweringBuilder
 ) -> None:
-    """The part of a tensor that an iteration reads."""
+    """Copy the slice that an iteration reads."""
     kernel, (out, given), places = _part_kernel(parts, whole, True)
     with places as (at, here):
         kernel.store(kernel.load(given, at), out, here)
@@ -391,7 +392,7 @@ def _take(
 def _give(
     parts: _ScanSlice, whole: SSAValue, part: SSAValue, turn: SSAValue, builder: LoweringBuilder
 ) -> None:
-    """The part of a tensor that an iteration writes."""
+    """Copy the slice that an iteration writes."""
     kernel, (out, given), places = _part_kernel(parts, whole, False)
     with places as (at, here):
         kernel.store(kernel.load(given, here), out, at)
@@ -401,7 +402,7 @@ def _give(
 def _part_kernel(
     parts: _ScanSlice, whole: SSAValue, reads: bool
 ) -> tuple[KernelBuilder, Sequence[SSAValue], AbstractContextManager[tuple[list[SSAValue], list[SSAValue]]]]:
-    """A kernel of a part and the whole, and of its loops the place in the whole and that in the part."""
+    """Return a kernel on a tensor and a slice of it, and its loops' indices into both."""
     shape, element = shape_of(whole), element_of(whole)
     outer, iterations, inner = prod(shape[: parts.axis]), shape[parts.axis], prod(shape[parts.axis + 1 :])
     types = [buffer_type([outer, iterations, inner], element), buffer_type([outer, inner], element)]
@@ -419,7 +420,7 @@ def _part_kernel(
 
 
 def _advance(state: _LoopState, builder: LoweringBuilder) -> None:
-    """The next iteration."""
+    """Increment the iteration counter."""
     kernel = KernelBuilder([buffer_type([1], i64)])
     (turn,) = kernel.buffers
     first = kernel.index(0)
@@ -428,7 +429,7 @@ def _advance(state: _LoopState, builder: LoweringBuilder) -> None:
 
 
 def _settle(goes: SSAValue, state: _LoopState, builder: LoweringBuilder) -> None:
-    """Whether there is another iteration."""
+    """Compute whether there is another iteration."""
     types = [buffer_type([1], i1), buffer_type([1], i1)]
     inputs = [state.holds]
     if state.limit is not None:
@@ -447,10 +448,10 @@ def _settle(goes: SSAValue, state: _LoopState, builder: LoweringBuilder) -> None
 
 def _take_checks(block: Block, op: Operation, builder: LoweringBuilder) -> list[tuple[SSAValue, SSAValue]]:
     """
-    Has what is checked in a body be checked behind the loop or branch: gives cells with those outside.
+    Move the run-time checks of a body out of the loop or branch; return pairs of inner and outer buffers.
 
-    A cell of a body may never be written, or once for each iteration. The one outside is in bounds at first,
-    and takes the extremes of all iterations.
+    A buffer in a body may never be written, or once per iteration. The outer one is initialized with values
+    in range, and accumulates the extrema over all iterations.
     """
     made: list[tuple[SSAValue, SSAValue]] = []
     for inner in block.ops:
@@ -472,7 +473,7 @@ def _take_checks(block: Block, op: Operation, builder: LoweringBuilder) -> list[
 
 
 def _merge(checks: Sequence[tuple[SSAValue, SSAValue]], builder: LoweringBuilder) -> None:
-    """The extremes of what a body found and what was found before."""
+    """Accumulate the extrema that a body computed."""
     for inner, cell in checks:
         kernel = KernelBuilder([buffer_type([2], i64)] * 2)
         total, found = kernel.buffers

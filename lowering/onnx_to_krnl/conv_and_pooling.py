@@ -1,4 +1,4 @@
-"""Operators that look at windows: convolutions and pools."""
+"""Conv, MaxPool and AveragePool on row-major tensors: im2col with matrix products, and unrolled windows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Win
 
 
 def with_pads(value: SSAValue, window: Window, number: float, builder: LoweringBuilder) -> SSAValue:
-    """The buffer of an input, with `number` all around."""
+    """Return the buffer of an input, padded with `number`."""
     source = builder.buffer(value)
     if not window.is_padded:
         return source
@@ -50,10 +50,9 @@ def with_pads(value: SSAValue, window: Window, number: float, builder: LoweringB
 @lowers(nn.ConvOp)
 def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
     """
-    A product of the weights with the windows, each a column.
+    Convolution as im2col and a matrix product.
 
-    One window of one pixel is the input as it lies. A convolution of each channel by itself goes over the
-    places of the window.
+    A 1x1 window with stride 1 reads the input as it lies. A depthwise convolution is a loop over the window.
     """
     if builder.element(op.X) not in (f32, f64):
         return "not of f32 or f64"
@@ -98,11 +97,11 @@ def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
 def _grouped(
     op: nn.ConvOp, columns: SSAValue, sizes: tuple[int, int, int], builder: LoweringBuilder
 ) -> str | None:
-    """Groups with a bias: it becomes a column of the weights, and a row of ones of the windows."""
+    """Grouped convolution with a bias, which becomes a column of the weights times a row of ones."""
     filters, pixels, depth = sizes
     weights, bias = builder.constant(op.W), builder.constant(op.B)
     if weights is None or bias is None:
-        return "groups with a bias, of weights that are no constants"
+        return "a grouped convolution with a bias, and weights or bias that are not constants"
     images, groups = builder.shape(op.X)[0], op.group.value.data
     matrix = np.concatenate([weights.reshape(-1, depth), bias.reshape(-1, 1)], axis=1)
     count = images * groups
@@ -129,7 +128,7 @@ def _grouped(
 def columns_of(
     source: SSAValue, shape: Sequence[Size], out: Sequence[Size], window: Window, builder: LoweringBuilder
 ) -> SSAValue:
-    """For each place of a window and each channel, the pixels that it sees."""
+    """im2col: for each channel and element of the window, the pixels that it reads."""
     rank = len(window.kernel)
     sizes = [shape[0], shape[1], *window.kernel, *out[2:]]
     target = builder.allocate(sizes, element_of(source))
@@ -143,7 +142,7 @@ def columns_of(
 
 
 Combine = Callable[[KernelBuilder, SSAValue, SSAValue, int], SSAValue]
-"""Brings a sum, the number at a place of the window and the place's number together."""
+"""Combine an accumulator, an element and its index in the window."""
 
 
 def _over_window(
@@ -154,7 +153,7 @@ def _over_window(
     start: SSAValue,
     combine: Combine,
 ) -> SSAValue:
-    """All places of the window at `indices` (image, channel, pixel), written out one by one."""
+    """Accumulate over the window at `indices` (image, channel, pixel), unrolled."""
     total = start
     for number, place in enumerate(places_of(*(range(size) for size in window.kernel))):
         at = [
@@ -195,7 +194,7 @@ supports_dynamic_shapes(nn.ConvOp, nn.MaxPoolOp, MaxPoolSingleOutOp, nn.AverageP
 
 @lowers(nn.MaxPoolOp, MaxPoolSingleOutOp)
 def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) -> str | None:
-    """The largest number of each window: NaN is left out, of nothing else it is -∞."""
+    """Maximum of each window, NaN skipped; -∞ where there is nothing else."""
     element = builder.element(op.operands[0])
     has_places = isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE
     is_long = prod(int_values(op.kernel_shape) or ()) > MAX_UNROLLED_WINDOW
@@ -219,13 +218,13 @@ def _is_byte(element: Attribute) -> bool:
 
 @lowers(nn.AveragePoolOp)
 def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
-    """The mean of each window; pads count if `count_include_pad`, but not what `ceil_mode` adds."""
+    """Mean of each window. Pads count with `count_include_pad`; what `ceil_mode` adds does not."""
     shape, out = static_sizes(builder.sizes(op.X)[2:]), static_sizes(builder.sizes(op.Y)[2:])
     kernel = int_values(op.kernel_shape) or ()
     if len(shape) < len(kernel) or len(out) < len(kernel):
         return NO_DYNAMIC_KERNEL
     window = window_of(op, kernel, shape, out)
-    if not _is_written_out(op.X, kernel, builder):
+    if not _is_unrolled(op.X, kernel, builder):
         if not are_static(builder.sizes(op.X)):
             return NO_DYNAMIC_KERNEL
         return generic_average_pool(op, window, builder)
@@ -255,8 +254,8 @@ def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
     return _pool("averagepool", op, op.X, op.Y, 0.0, combine, inverse_counts, builder)
 
 
-def _is_written_out(value: SSAValue, kernel: Sequence[int], builder: LoweringBuilder) -> bool:
-    """Whether the places of a window are written out one by one."""
+def _is_unrolled(value: SSAValue, kernel: Sequence[int], builder: LoweringBuilder) -> bool:
+    """Whether the window is unrolled."""
     return builder.element(value) == f32 and prod(kernel) <= MAX_UNROLLED_WINDOW
 
 
@@ -300,9 +299,9 @@ def _blocked_pool(
     builder: LoweringBuilder,
 ) -> None:
     """
-    A pool of images in blocks.
+    Pooling of NCHWc images.
 
-    A mean reads zeros from the halo; an extreme reads the edge again where the window reaches beyond.
+    A mean reads zeros from the halo; a maximum reads the edge again where the window reaches beyond it.
     """
     source, target = blocked(values[0], builder), blocked_result(values[1], builder)
     types = [buffer_type(image.blocks, f32) for image in (target, source)]
@@ -340,7 +339,7 @@ def _inside(
     source: BlockedBuffer,
     is_clamped: bool,
 ) -> SSAValue:
-    """A row or column of the source at a step of the window; in the image, if it is clamped."""
+    """Return a row or column of the source under the window, clamped to the image if asked for."""
     first = source.start[axis]
     offset = first - window.begins[axis] + step * window.dilations[axis]
     place = kernel.affine(index, window.strides[axis], offset)

@@ -1,5 +1,5 @@
 """
-Lowers ONNX operators to kernels of the krnl dialect.
+`convert-onnx-to-krnl`: lower ONNX operators to kernels of the krnl dialect.
 
 ```mlir
 %y = "onnx.Relu"(%x) : (tensor<8xf32>) -> tensor<8xf32>
@@ -12,7 +12,7 @@ becomes a kernel `@relu_0` beside the model's function and a call of it on buffe
 "krnl.call"(%b, %a) {funcName = "relu_0", numOfOutput = 1 : si64} : (memref<8xf32>, memref<8xf32>) -> ()
 ```
 
-An operator without a kernel stays; its attribute `krnl.no_kernel` says why.
+An operator without a kernel stays, with the reason in its attribute `krnl.no_kernel`.
 """
 
 from __future__ import annotations
@@ -147,10 +147,10 @@ THEMES = (
     unique,
     views,
 )
-"""The files whose functions are in the tables."""
+"""The modules whose functions are registered in the tables of lowerings."""
 
 KEPT = (ConstantOp, NoValueOp, ReturnOp, YieldOp)
-"""Ops that compute nothing."""
+"""Ops that need no kernel."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class ConvertOnnxToKrnl(ModulePass):
     """Old spelling of `dynamic_shapes`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Lowers every function that is a model."""
+        """Lower every function of the module."""
         require_threads(self.name, self.threads)
         requested = self.open_sizes if self.dynamic_shapes is None else self.dynamic_shapes
         if requested is not None:
@@ -192,7 +192,7 @@ class ConvertOnnxToKrnl(ModulePass):
         self.lower(ctx, op, is_dynamic=False)
 
     def lower(self, ctx: Context, module: ModuleOp, is_dynamic: bool) -> None:
-        """Lowers a module, with kernels for any sizes or for those that are known."""
+        """Lower a module, with dynamic kernels or with those of static shapes."""
         lower_module(
             module,
             Tiles.of(self.processor, self.portable, module),
@@ -205,12 +205,12 @@ class ConvertOnnxToKrnl(ModulePass):
 
 
 def has_kernel(op: Operation) -> bool:
-    """Whether there is a kernel for this kind of op, in some form."""
+    """Whether there is a lowering for this kind of op, perhaps with conditions."""
     return type(op) in LOWERINGS or type(op) in ELEMENTWISE or isinstance(op, KEPT)
 
 
 def has_dynamic_inputs(module: ModuleOp) -> bool:
-    """Whether only sizes of inputs are left open, and no operator runs others inside of it."""
+    """Whether the only dynamic shapes are those of inputs, and the runtime runs no operator itself."""
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
     types = [argument.type for function in functions for argument in function.body.block.args]
     is_dynamic = any(is_ranked(type_) and DYNAMIC_INDEX in type_.get_shape() for type_ in types)
@@ -229,11 +229,11 @@ def lower_module(
     threads: int = 1,
 ) -> None:
     """
-    Lowers the functions of a module, the kernels behind them; ops that stay say why (`krnl.no_kernel`).
+    Lower the functions of a module and append their kernels; ops that stay get `krnl.no_kernel`.
 
-    Constants that were laid out before, for other shapes of the same model, are in `packings`. `unsafe`
-    leaves out what looks for indices out of range. If it `is_dynamic`, kernels are for any sizes that the
-    model leaves open; not where several `threads` could share out more for known ones.
+    `packings` shares prepacked weights with programs for other shapes of the same model. `unsafe` leaves out
+    the run-time checks of indices. With `is_dynamic`, kernels take dynamic dimensions as arguments, unless
+    several `threads` could divide more work for static shapes.
     """
     scope = FusionScope(dissolve_groups(module))
     assigned = strip_layouts(module)
@@ -245,7 +245,7 @@ def lower_module(
         )
         if builder.dynamic_shapes is not None:
             if not builder.dynamic_shapes.require_equal():
-                set_no_kernel(function, "sizes are equal only if inputs hold certain numbers")
+                set_no_kernel(function, "dimensions are equal only for certain values of inputs")
                 return
             _drop_sizes(function.body.block)
         _lower(function.body.block, builder, assigned)
@@ -254,7 +254,7 @@ def lower_module(
 
 
 def _drop_sizes(block: Block) -> None:
-    """Leaves out operands that say no more than the sizes of a result do, and what nobody reads then."""
+    """Drop operands that only repeat the result's shape, and ops that nothing reads then."""
     for op in reversed(list(block.ops)):
         for place in shape_operands(op):
             none = NoValueOp.create(result_types=[NONE])
@@ -266,12 +266,12 @@ def _drop_sizes(block: Block) -> None:
 
 
 def to_row_major(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
-    """The buffer of images, copied from blocks of channels or from bytes."""
+    """Return the row-major buffer of an image that is NCHWc or int8 NHWC."""
     return int8_to_row_major(value, builder) if value in builder.int8_buffers else unblocked(value, builder)
 
 
 def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) -> None:
-    """Lowers the ops of a block in order; what becomes one kernel is decided before, from the last op on."""
+    """Lower the ops of a block in order; fusion and layouts are decided first."""
     for op in list(block.ops):
         if isinstance(op, CONTROL):
             _lower_bodies(op, builder, assigned)
@@ -309,19 +309,19 @@ def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) ->
 
 
 def drop_constants(block: Block) -> None:
-    """Erases the constants of a block that nothing reads."""
+    """Erase the constants of a block that nothing reads."""
     for op in reversed(list(block.ops)):
         if isinstance(op, ConstantOp) and not any(result.uses.get_length() for result in op.results):
             erase(op)
 
 
 def operators_in(block: Block) -> list[OnnxOp]:
-    """The operators of a block that need a kernel."""
+    """Return the operators of a block that need a kernel."""
     return [op for op in block.ops if isinstance(op, OnnxOp) and not isinstance(op, KEPT)]
 
 
 def _lower_planned(op: Operation, builder: LoweringBuilder) -> bool:
-    """Lowers what lies as images, with all that was found to belong to it; whether the op is such."""
+    """Lower the root of a fusion with its members; whether the op is one."""
     if op in builder.layouts.fusions:
         lower_conv_fusion(builder.layouts.fusions[op], builder)
     elif op in builder.int8.fusions:
@@ -337,7 +337,7 @@ def _lower_planned(op: Operation, builder: LoweringBuilder) -> bool:
 
 
 def _lower_bodies(op: Operation, builder: LoweringBuilder, assigned: AssignedLayouts) -> None:
-    """Lowers what the session runs inside of an op; buffers that are made inside are not known outside."""
+    """Lower the bodies of a control-flow op; buffers made inside are not visible outside."""
     for region in op.regions:
         with builder.nested_scope():
             _lower(region.block, builder, assigned)
@@ -381,12 +381,12 @@ def _lower_op(op: Operation, builder: LoweringBuilder) -> str | None:
 
 
 def _is_open(value: SSAValue, op: Operation) -> bool:
-    """Whether it is a result of a size that is not known."""
+    """Whether a value is a result of the op with a dynamic shape."""
     return value.owner is op and static_shape(value.type) is None
 
 
 def _lower_empty(op: Operation, builder: LoweringBuilder) -> str | None:
-    """Nothing needs to be computed, if no result has elements."""
+    """Lower an op whose results have no elements."""
     results = [result for result in op.results if result.type != NONE]
     if any(map(lambda result: _is_open(result, op), results)):
         return "a result is empty"
@@ -400,7 +400,7 @@ def _lower_empty(op: Operation, builder: LoweringBuilder) -> str | None:
 
 
 def _drop(lowered: Sequence[Operation], builder: LoweringBuilder) -> None:
-    """Erases ops that have kernels; who still reads a result gets a tensor of its buffer."""
+    """Erase lowered ops; remaining readers of their results get a cast of the buffer to a tensor."""
     for op in reversed(lowered):
         assert op.parent is not None
         for result in op.results:

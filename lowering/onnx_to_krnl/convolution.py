@@ -1,4 +1,9 @@
-"""Convolutions of images in blocks of channels, with what follows them (`krnl.conv`)."""
+"""
+Convolutions of NCHWc images with a fused residual, bounds and epilogue (`krnl.conv`).
+
+Direct convolution in register tiles of pixels and channel vectors, without im2col; see
+docs/internals/cpu-kernels.md.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +36,17 @@ from xonnc.rewriting.patterns import Array
 
 @dataclass(frozen=True)
 class _Source:
-    """What a convolution reads: images in rows, or in blocks of `step` channels."""
+    """The input of a convolution: row-major (NCHW), or channel-blocked with `step` channels a block."""
 
     buffer: SSAValue
     shape: Sequence[Size]
     start: tuple[int, int]
-    """Where the first pixel lies; in rows, where the first pad does."""
+    """Row and column of the first pixel; row-major, of the first pad."""
     step: int
 
 
 def lower_conv_fusion(fusion: ConvFusion, builder: LoweringBuilder) -> None:
-    """A call of a kernel for each phase of a convolution, with what is added to its sums and their bounds."""
+    """Emit one `krnl.conv` for a convolution, or one per sub-convolution it is split into."""
     op = fusion.conv
     source = _source(fusion, builder)
     weights, bias = builder.constant(op.W), None if op.B.type == NONE else builder.constant(op.B)
@@ -56,7 +61,7 @@ def lower_conv_fusion(fusion: ConvFusion, builder: LoweringBuilder) -> None:
 
 
 def reads_rows(fusion: ConvFusion, layouts: LayoutPlan) -> bool:
-    """Whether a convolution of few channels reads them as they lie, each number for all lanes."""
+    """Whether a convolution of few channels reads NCHW directly, broadcasting each element to all lanes."""
     image = layouts.images_of(fusion.conv.X)
     is_narrow = image is not None and image[1] < layouts.lanes and fusion.conv.X not in layouts.blocked
     return is_narrow and fusion.window is not None and not fusion.is_depthwise
@@ -66,7 +71,7 @@ def _source(fusion: ConvFusion, builder: LoweringBuilder) -> _Source:
     op, lanes = fusion.conv, builder.layouts.lanes
     images, channels = builder.sizes(op.X)[:2]
     if fusion.window is not None and reads_rows(fusion, builder.layouts):
-        # Few channels are read as they lie, each number for all lanes.
+        # Fewer channels than lanes: blocking would pad most of a vector, so elements of NCHW are broadcast.
         buffer = with_pads(op.X, fusion.window, 0.0, builder)
         rows, columns = fusion.window.begins
         return _Source(buffer, [images, channels, *fusion.window.padded], (rows, columns), 1)
@@ -84,7 +89,7 @@ def _lower_phase(
     source, target, bias, residual = images
     lanes, blocks = builder.layouts.lanes, target.blocks[1]
     shapes = [target.blocks, source.shape, *([] if residual is None else [residual.blocks])]
-    # Images of one column are images of one row: pixels of a tile lie along rows.
+    # Tiles run along a row. An image of one column is transposed to one row, so that tiles are not 1 wide.
     is_transposed = sub_convolution.out[1] == sub_convolution.kernel[1] == 1 and all(
         shape[3] == 1 for shape in shapes
     )
@@ -156,7 +161,7 @@ def _lower_phase(
     counts: list[SSAValue] = []
     if not is_static(count):
         counts.append(kernel.size(count))
-        # The kernel takes how many iterations there are, for its range to be all of them.
+        # The call passes the number of iterations as an argument; make the kernel take it.
         kernel.size(iterations)
     operands = [y, x, w, biases, rest[len(biases) :], kernel.add_range_arguments(), counts]
     regions = [[_epilogue(fusion, kernel)] if fusion.epilogue else []]
@@ -166,7 +171,7 @@ def _lower_phase(
 
 
 def _epilogue(fusion: ConvFusion, kernel: KernelBuilder) -> Region:
-    """What is done to each result, as a function of one number."""
+    """The elementwise function that is applied to each result before it is stored."""
     block = Block(arg_types=[f32])
     outside, kernel.block = kernel.block, block
     body = ElementwiseBody(kernel, {})
@@ -184,7 +189,7 @@ def _epilogue(fusion: ConvFusion, kernel: KernelBuilder) -> Region:
 
 
 def _type(shape: Sequence[Size]) -> MemRefType:
-    """A buffer of f32; of the first size, which places do not depend on, only a run may tell."""
+    """Return a buffer type of f32 whose first size, on which no stride depends, may be dynamic."""
     type_ = buffer_type(shape, f32)
     return type_.type if isinstance(type_, DynamicBuffer) else type_
 
@@ -193,7 +198,7 @@ SizeT = TypeVar("SizeT")
 
 
 def _ordered(is_transposed: bool, sizes: Sequence[SizeT]) -> Sequence[SizeT]:
-    """Rows and columns, the other way round if they are turned."""
+    """Return rows and columns, swapped if the image is transposed."""
     return sizes[::-1] if is_transposed else sizes
 
 
@@ -202,15 +207,16 @@ def _moved(start: tuple[int, int], by: tuple[int, int]) -> tuple[int, int]:
 
 
 def pair(sizes: Sequence[int]) -> Attribute:
-    """Sizes, two for each of what they are of."""
+    """Return sizes as a dense array attribute."""
     return DenseArrayBase.from_list(i64, list(sizes))
 
 
 def pack_conv_weights(weights: Array, lanes: int, width: int, step: int) -> Array:
     """
-    `[O][I][kernel]` as `[panels][I/step][kernel][step][channels of a panel]`.
+    Pack OIHW weights as `[panels][I/step][kernel][step][channels of a panel]`.
 
-    Channels of a panel are `width` blocks of `lanes`; the input's lie in blocks of `step`.
+    A panel has `width` blocks of `lanes` output channels, zero-padded; input channels are in blocks of
+    `step`.
     """
     filters, depth = weights.shape[:2]
     blocks = -(-filters // lanes)
@@ -220,13 +226,13 @@ def pack_conv_weights(weights: Array, lanes: int, width: int, step: int) -> Arra
     for first in range(0, blocks, width):
         panel = padded[first * lanes : (first + width) * lanes]
         for channel in range(0, depth, step):
-            # Places of the window, then channels of the block, then those of the result.
+            # Order: window, input channels of the block, output channels of the panel.
             parts.append(panel[:, channel : channel + step].transpose(2, 1, 0).reshape(-1))
     return np.concatenate(parts)
 
 
 def pack_depthwise_weights(weights: Array, lanes: int) -> Array:
-    """`[C][1][kernel]` as `[C/L][kernel][L]`."""
+    """Pack `[C][1][kernel]` as `[C/L][kernel][L]`, zero-padded."""
     channels = weights.shape[0]
     blocks = -(-channels // lanes)
     padded = np.zeros((blocks * lanes, prod(weights.shape[1:])), weights.dtype)

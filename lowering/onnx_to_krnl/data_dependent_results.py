@@ -1,8 +1,8 @@
 """
-Results with as many elements as a run finds.
+Results whose number of elements is data-dependent.
 
-Where the model says how many, a run that finds another number fails. Where it does not, kernels write into
-buffers for the most that there can be, and the session cuts them behind.
+If the model declares a static size, a run that finds another number fails. Otherwise kernels write into
+buffers of the largest possible size, and `krnl.keep` cuts them afterwards.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 
 class DataDependentResults:
     """
-    The results of an op that are cut to one number, and a buffer of two for that number.
+    The results of an op that share one data-dependent size, and a buffer for that size.
 
-    Buffers have room for `size` elements along the axis that is cut: for the number that the model says, by
-    the first result that has one along its axis of `axes`, or for the `most` that there can be.
+    Buffers have `size` elements along the axis that is cut: the static size, if one of `axes` (result and
+    axis) has one, else the upper bound `most`.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class DataDependentResults:
             self.count_buffer = builder.allocate([2], i64)
 
     def result(self, value: SSAValue, shape: Sequence[int], axis: int) -> SSAValue:
-        """The buffer of a result, which has this `shape` if all its room is needed."""
+        """Return the buffer of a result; `shape` is its shape at full capacity."""
         element = self._builder.element(value) if value.type != NONE else i64
         if value.type != NONE and static_shape(value.type) is not None:
             return self._builder.result(value)
@@ -51,7 +51,7 @@ class DataDependentResults:
         return buffer
 
     def cut(self) -> None:
-        """Behind the kernels: cuts the results that have more room than they may need."""
+        """After the kernels: cut the results that are larger than needed."""
         for value, buffer, shape, axis in self._buffers:
             whole = TensorType(self._builder.element(value), shape)
             tensor = self._builder.insert(UnrealizedConversionCastOp.get([buffer], [whole]))
@@ -61,6 +61,6 @@ class DataDependentResults:
 
 
 def store_count(kernel: KernelBuilder, number: SSAValue, count_buffer: SSAValue) -> None:
-    """Writes a number, of 64 bits, where `Found` has it from."""
+    """Write a count (i64) where `DataDependentResults` reads it."""
     for place in range(2):
         kernel.store(number, count_buffer, [kernel.index(place)])

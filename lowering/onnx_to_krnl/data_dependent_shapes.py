@@ -1,8 +1,8 @@
 """
-What follows from numbers of elements that a run finds (NonZero, NonMaxSuppression) as a function of its own.
+Outlining of ops that depend on data-dependent shapes (of NonZero, NonMaxSuppression, …).
 
-So are parts of bodies whose tensors grow from iteration to iteration, and what follows from branches of
-different shapes. The session calls the function with what was found, and its kernels are for any sizes.
+They become functions with dynamic kernels, which the runtime calls once the shapes are known. The same is
+done in bodies of loops whose tensors grow, and after branches of different shapes.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import DATA_DEPENDENT
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
 
 OUTLINED = "krnl.later"
-"""The attribute of functions of which a run finds the sizes."""
+"""Attribute of functions that take tensors of data-dependent shapes."""
 
 
 def is_outlined(function: FuncOp) -> bool:
-    """Whether a run finds sizes of what a function is given."""
+    """Whether a function takes tensors of data-dependent shapes."""
     return OUTLINED in function.attributes
 
 
 def has_data_dependent_shapes(module: ModuleOp) -> bool:
-    """Whether anything follows from a number of elements that a run finds."""
+    """Whether any op depends on a data-dependent shape."""
     return any(_followers(block, found, {}, set()).later for block, found in _blocks(module))
 
 
 @dataclass(frozen=True)
 class OutlinedFunctions:
-    """Functions that ops were moved to, and the numbers of all ops in the module as it was."""
+    """Functions that ops were moved to, and a number for each op of the module before."""
 
     functions: Sequence[FuncOp]
     numbers: Mapping[Operation, int]
@@ -47,11 +47,10 @@ class OutlinedFunctions:
 
 def outline_data_dependent(module: ModuleOp, left: AbstractSet[int]) -> OutlinedFunctions | None:
     """
-    Moves what follows from sizes that a run finds to functions of its own, and calls these when it may be.
+    Move ops that depend on data-dependent shapes to functions, and call these with `krnl.later`.
 
-    There is one for the model, and one for each body of a loop or branch with such sizes. Ops with numbers
-    that are `left` stay, and so does what follows from them. `None`, and the module is as it was, if nothing
-    is moved.
+    There is one function for the model, and one for each body of a loop or branch. Ops whose number is in
+    `left` stay, with all that depends on them. Return None if nothing is moved; the module is unchanged then.
     """
     numbers = {op: number for number, op in enumerate(module.walk())}
     functions: list[FuncOp] = []
@@ -65,19 +64,19 @@ def outline_data_dependent(module: ModuleOp, left: AbstractSet[int]) -> Outlined
 
 
 def _blocks(module: ModuleOp) -> Iterator[tuple[Block, AbstractSet[SSAValue]]]:
-    """The model's block, and those of bodies with what they are given of sizes that only a run tells."""
+    """Yield the blocks of the model and of its control-flow bodies, with their inputs of dynamic shape."""
     function = next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
     if function is None:
         return
     for op in function.walk():
         for region in op.regions if isinstance(op, CONTROL) else ():
             around = {value for inner in region.block.walk() for value in inner.operands}
-            yield region.block, {value for value in (*region.block.args, *around) if _is_open(value)}
+            yield region.block, {value for value in (*region.block.args, *around) if _is_dynamic(value)}
     yield function.body.block, set()
 
 
 def _move(block: Block, followers: _Followers, name: str) -> FuncOp:
-    """A function of ops that follow, which is called at the end of their block."""
+    """Move ops to a new function, called at the end of their block."""
     later = followers.later
     moved = set(later)
     read = dict.fromkeys(value for op in later for value in op.operands if value.owner not in moved)
@@ -117,7 +116,7 @@ def _move(block: Block, followers: _Followers, name: str) -> FuncOp:
 
 @dataclass(frozen=True)
 class _Followers:
-    """The ops that follow from sizes that a run finds, in order: those to move, and those that stay."""
+    """Ops that depend on data-dependent shapes, in order: those to move, and those that stay."""
 
     later: list[Operation]
     left: list[Operation]
@@ -126,7 +125,7 @@ class _Followers:
 def _followers(
     block: Block, given: AbstractSet[SSAValue], numbers: Mapping[Operation, int], left: AbstractSet[int]
 ) -> _Followers:
-    """What follows in a block from values that are `given`, and from what its ops find."""
+    """Collect the ops of a block that depend on values `given`, or on data-dependent results in it."""
     found = set(given)
     stuck: set[SSAValue] = set()
     followers = _Followers([], [])
@@ -141,17 +140,17 @@ def _followers(
             followers.later.append(op)
             found.update(op.results)
         elif isinstance(op, CONTROL) or (type(op) in DATA_DEPENDENT and all(map(_is_known, op.operands))):
-            found.update(filter(_is_open, op.results))
+            found.update(filter(_is_dynamic, op.results))
     return followers
 
 
-def _is_open(value: SSAValue) -> bool:
-    """Whether it is a tensor of known rank of which only a run tells a size."""
+def _is_dynamic(value: SSAValue) -> bool:
+    """Whether a value is a tensor of known rank with a dynamic dimension."""
     return is_ranked(value.type) and static_shape(value.type) is None
 
 
 def _may_move(op: Operation) -> bool:
-    """Whether an op is an ONNX operator on tensors, without a body."""
+    """Whether an op is an ONNX operator on ranked tensors, without a body."""
     is_operator = isinstance(op, OnnxOp) and not is_session_op(op) and not op.regions
     values = [value for value in (*op.operands, *op.results) if value.type != NONE]
     return is_operator and all(
@@ -164,6 +163,6 @@ def _is_known(value: SSAValue) -> bool:
 
 
 def _read(op: Operation) -> Iterator[SSAValue]:
-    """What an op reads, in its bodies too."""
+    """The operands of an op and of the ops in its bodies."""
     for inner in op.walk():
         yield from inner.operands

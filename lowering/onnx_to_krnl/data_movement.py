@@ -1,4 +1,4 @@
-"""Operators that move elements."""
+"""Operators that move elements: Expand, Transpose, Concat, Split, Slice, Tile, DepthToSpace, SpaceToDepth."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from xonnc.rewriting.patterns import Array
 
 @lowers_elementwise(math.ExpandOp)
 def expand(op: math.ExpandOp, body: ElementwiseBody) -> SSAValue:
-    """Broadcast, as every operand is."""
+    """Broadcasting, as for any elementwise operand."""
     return body(op.input)
 
 
@@ -34,7 +34,7 @@ supports_dynamic_shapes(
 
 @lowers_data_movement(tensor.TransposeOp)
 def transpose(op: tensor.TransposeOp, builder: LoweringBuilder) -> str | None:
-    """Axes in another order."""
+    """Permute the axes."""
     shape = builder.sizes(op.data)
     order = int_values(op.perm) or tuple(reversed(range(len(shape))))
     sizes = [shape[axis] for axis in order]
@@ -53,7 +53,7 @@ def transpose(op: tensor.TransposeOp, builder: LoweringBuilder) -> str | None:
 
 @lowers_data_movement(tensor.ConcatOp)
 def concat(op: tensor.ConcatOp, builder: LoweringBuilder) -> str | None:
-    """The inputs one after the other along `axis`; images in blocks may lie there already."""
+    """Concatenate along `axis`; NCHWc operands may have been written in place."""
     if op.concat_result in builder.layouts.blocked:
         join(op.concat_result, op.inputs, builder)
         return None
@@ -78,7 +78,7 @@ def concat(op: tensor.ConcatOp, builder: LoweringBuilder) -> str | None:
 
 @lowers_data_movement(tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op)
 def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, builder: LoweringBuilder) -> str | None:
-    """Parts of the input along `axis`, one behind the other."""
+    """Split into parts along `axis`."""
     shape = builder.sizes(op.input)
     axis = op.axis.value.data % len(shape)
     source = builder.buffer(op.input)
@@ -94,7 +94,7 @@ def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, builder: L
 
 @lowers_data_movement(tensor.SliceOp)
 def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
-    """A part of each axis, in steps that may go backwards."""
+    """Slice each axis with a start and a step, which may be negative."""
     shape, sizes = builder.sizes(op.data), builder.sizes(op.output)
     starts, axes, steps = (
         integers_of(op.starts, builder),
@@ -102,7 +102,7 @@ def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
         integers_of(op.steps, builder),
     )
     if (axes is None and op.axes.type != NONE) or (steps is None and op.steps.type != NONE):
-        return "axes or steps that are no constants"
+        return "axes or steps are not constants"
     (count,) = builder.sizes(op.starts)
     assert is_static(count)
     axes = [axis % len(shape) for axis in (range(count) if axes is None else axes)]
@@ -110,7 +110,7 @@ def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
     if starts is None and are_static((*shape, *sizes)):
         return slice_where_fed(op, axes, steps, builder)
     if starts is None:
-        return "starts that are no constants"
+        return "starts are not constants"
     places = identity_map(len(shape))
     for axis, start, step in zip(axes, starts, steps, strict=True):
         size = shape[axis]
@@ -118,7 +118,7 @@ def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
         if is_static(first) and is_static(size):
             first = min(max(first, 0), size if step > 0 else size - 1)
         elif step < 0:
-            return "backwards along an axis whose size only a run tells"
+            return "a negative step along a dynamic dimension"
         else:
             first = max_size(first, 0) if start < 0 else min_size(first, size)
         places[axis] = dim(axis, step, first)
@@ -136,7 +136,7 @@ def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
 
 @lowers_data_movement(tensor.TileOp)
 def tile(op: tensor.TileOp, builder: LoweringBuilder) -> str | None:
-    """The input repeated along each axis."""
+    """Repeat the input along each axis."""
     shape, out = builder.shape(op.input), builder.shape(op.output)
     rank = len(shape)
     repeats = [whole // part for whole, part in zip(out, shape, strict=True)]
@@ -156,7 +156,7 @@ def tile(op: tensor.TileOp, builder: LoweringBuilder) -> str | None:
 
 @lowers_data_movement(tensor.DepthToSpaceOp)
 def depth_to_space(op: tensor.DepthToSpaceOp, builder: LoweringBuilder) -> str | None:
-    """Blocks of channels become squares of pixels."""
+    """Rearrange channels into squares of `blocksize²` pixels."""
     n, c, h, w = builder.shape(op.input)
     size = op.blocksize.value.data
     depth = c // size**2
@@ -178,7 +178,7 @@ def depth_to_space(op: tensor.DepthToSpaceOp, builder: LoweringBuilder) -> str |
 
 @lowers_data_movement(tensor.SpaceToDepthOp)
 def space_to_depth(op: tensor.SpaceToDepthOp, builder: LoweringBuilder) -> str | None:
-    """Squares of pixels become blocks of channels."""
+    """Rearrange squares of `blocksize²` pixels into channels."""
     n, c, h, w = builder.shape(op.input)
     size = op.blocksize.value.data
     is_depth_first = op.mode.data == "DCR"
@@ -202,7 +202,7 @@ def space_to_depth(op: tensor.SpaceToDepthOp, builder: LoweringBuilder) -> str |
 
 
 def as_stored(value: Array) -> float:
-    """The one element of a constant as it lies in a buffer: bits of what numpy does not compute with."""
+    """Return the one element of a constant as stored: for types numpy lacks, its bits as an integer."""
     first = np.ascontiguousarray(value).reshape(-1)[:1]
     if first.dtype.kind in "fb" and first.dtype.isbuiltin == 1:
         return first.item()
@@ -210,7 +210,7 @@ def as_stored(value: Array) -> float:
 
 
 def integers_of(value: SSAValue, builder: LoweringBuilder) -> list[int] | None:
-    """The numbers of a constant; `None` if it is none, or not there."""
+    """Return the integers of a constant; None if it is absent or not a constant."""
     if value.type == NONE:
         return None
     array = builder.constant(value)

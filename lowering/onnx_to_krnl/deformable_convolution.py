@@ -1,4 +1,8 @@
-"""Convolutions whose windows a run moves place by place: DeformConv."""
+"""
+DeformConv: convolution whose window elements are moved by run-time offsets (Dai et al., 2017).
+
+im2col with bilinear interpolation, then a matrix product.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +26,10 @@ from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 
 @lowers(DeformConvOp)
 def deform_conv(op: DeformConvOp, builder: LoweringBuilder) -> str | None:
-    """A product of the weights with windows whose pixels lie where offsets say, between others or outside."""
+    """Convolution with run-time offsets for each element of the window, bilinearly interpolated."""
     shape, out, weights = builder.shape(op.X), builder.shape(op.Y), builder.shape(op.W)
     if len(shape) != 4:
-        return "not of two spatial axes"
+        return f"{len(shape) - 2} spatial axes; 2 are lowered"
     element = builder.element(op.X)
     kind, groups, pixels, depth = compute_type(element), op.group.value.data, prod(out[2:]), prod(weights[1:])
     columns = _columns(op, builder)
@@ -47,7 +51,7 @@ def deform_conv(op: DeformConvOp, builder: LoweringBuilder) -> str | None:
 
 
 def _columns(op: DeformConvOp, builder: LoweringBuilder) -> SSAValue:
-    """For each channel and each place of the window, what lies at the moved places of it."""
+    """im2col at the offset positions: for each channel and element of the window, the interpolated pixels."""
     (images, channels, *size), (_, _, *out) = builder.shape(op.X), builder.shape(op.Y)
     window = builder.shape(op.W)[2:]
     strides, dilations = int_values(op.strides) or (1, 1), int_values(op.dilations) or (1, 1)
@@ -87,7 +91,7 @@ def _columns(op: DeformConvOp, builder: LoweringBuilder) -> SSAValue:
 
 
 def _taps(place: Scalar, size: int) -> tuple[list[Scalar], list[Scalar]]:
-    """The pixels on both sides of a place, and how much of each there is: of what is outside nothing."""
+    """Return the two pixels around a position and their weights, 0 for pixels outside."""
     low = place.floor()
     part = place - low
     pixels: list[Scalar] = []
@@ -100,7 +104,7 @@ def _taps(place: Scalar, size: int) -> tuple[list[Scalar], list[Scalar]]:
 
 
 def _add_bias(op: DeformConvOp, sums: SSAValue, builder: LoweringBuilder) -> None:
-    """Rounds the sums to the result, each with the number of its channel."""
+    """Add the bias of each channel, and round the sums to the result."""
     images, channels, *out = builder.shape(op.Y)
     element = builder.element(op.Y)
     kind, sizes = compute_type(element), [images, channels, prod(out)]

@@ -1,4 +1,4 @@
-"""The sizes that a model's function leaves open, and the ops at its start that compute them."""
+"""Symbolic sizes of a function's values, and the ops at its start that compute them at run time."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ INDEX = IndexType()
 
 class DynamicShapes:
     """
-    What the sizes of a function's values are in terms of those of its arguments.
+    The sizes of a function's values as expressions of its arguments' sizes.
 
-    Sizes of the same name are taken to be equal, and so are those that operators require to be: ops at the
-    start of the function say so, and a run whose inputs do not fit fails.
+    Dimensions of the same name are assumed equal, and so are those that operators require to be. Ops at the
+    start of the function check this (`krnl.require`); a run whose inputs do not fit fails.
     """
 
     def __init__(self, function: FuncOp) -> None:
@@ -36,7 +36,7 @@ class DynamicShapes:
         self._names = argument_names(function)
         self._origins: dict[int, tuple[SSAValue, int]] = {}
         self._named: dict[int, Form] = {}
-        """What sizes of results are that have a name which no argument's has."""
+        """Definitions of named dimensions of results that are no argument's."""
         self._made: dict[Form, SSAValue] = {}
         self._numbers: dict[int, SSAValue] = {}
         self._required: set[Form] = set()
@@ -48,25 +48,25 @@ class DynamicShapes:
                     self._origins.setdefault(form.symbol, (argument, axis))
 
     def of(self, value: SSAValue) -> tuple[Size, ...] | None:
-        """The sizes of a value; `None` if one is not known from those of the arguments."""
+        """Return the sizes of a value; None if one cannot be computed from those of the arguments."""
         owner = value.owner
         if isinstance(owner, Operation) and owner not in self._learned:
-            # An op that was put in the place of others.
+            # An op created by a rewrite after the analysis.
             self._learned.add(owner)
             if isinstance(owner, OnnxOp):
                 for operand in owner.operands:
                     self.of(operand)
                 self._dims.learn(owner)
         forms = self._dims.sizes(value)
-        if forms is None or not all(map(self._is_told, forms)):
+        if forms is None or not all(map(self._is_computable, forms)):
             return None
         return tuple(size_of_form(form, self._dims.symbols) for form in forms)
 
-    def _is_told(self, form: Form) -> bool:
-        """Whether a form can be computed from the sizes of the arguments."""
+    def _is_computable(self, form: Form) -> bool:
+        """Whether an expression can be computed from the sizes of the arguments."""
         for symbol in form.symbols:
             if symbol in self._named:
-                if not self._is_told(self._named[symbol]):
+                if not self._is_computable(self._named[symbol]):
                     return False
             elif symbol not in self._origins:
                 match self._dims.symbols.key(symbol):
@@ -76,34 +76,34 @@ class DynamicShapes:
                         parts = list(bounds)
                     case _:
                         return False
-                if not all(self._is_told(self._dims.symbols.resolve(part)) for part in parts):
+                if not all(self._is_computable(self._dims.symbols.resolve(part)) for part in parts):
                     return False
         return True
 
     def require_equal(self) -> bool:
         """
-        Has runs fail in which sizes differ that were taken to be equal; whether runs can tell all of them.
+        Emit run-time checks of sizes that were assumed equal; whether all can be computed.
 
-        Those are sizes of the same name, and what operators ask for.
+        They are sizes of the same name, and those that operators require to be equal.
         """
         for argument, name in zip(self._block.args, self._names, strict=True):
             for axis, form in enumerate(self._dims.noted(argument)):
                 is_origin = form.symbol is not None and self._origins.get(form.symbol) == (argument, axis)
-                if is_origin or not _is_open(argument, axis):
+                if is_origin or not _is_dynamic(argument, axis):
                     continue
-                if not self._is_told(form):
+                if not self._is_computable(form):
                     return False
                 self._require(self._dim(argument, axis), self.value(form), f"axis {axis} of input '{name}'")
         return all(self._settle(*pair) for pair in self._dims.symbols.equated)
 
     def _settle(self, left: Form, right: Form) -> bool:
-        """Has runs fail in which two forms differ; whether they can be told."""
+        """Emit a run-time check that two expressions are equal; whether they can be computed."""
         for one, other in ((left, right), (right, left)):
             lone = one.symbol
             if lone is not None and lone not in self._named and self._is_name(lone):
                 self._named[lone] = other
                 return True
-        if not self._is_told(left) or not self._is_told(right):
+        if not self._is_computable(left) or not self._is_computable(right):
             return False
         self._require(self.value(left), self.value(right), "a size that follows from those of the inputs")
         return True
@@ -112,7 +112,7 @@ class DynamicShapes:
         return symbol not in self._origins and isinstance(self._dims.symbols.key(symbol), Parameter)
 
     def same_volume(self, one: Sequence[Size], other: Sequence[Size], op: Operation) -> None:
-        """Has runs fail in which two shapes have different numbers of elements."""
+        """Emit a run-time check that two shapes have the same number of elements."""
         counts = volume(one), volume(other)
         if counts[0] != counts[1]:
             found, expected = map(self.of_size, counts)
@@ -124,9 +124,10 @@ class DynamicShapes:
 
     def is_cut(self, size: Size, whole: Size) -> bool:
         """
-        Whether a size is another cut off at a number, and broadcast along it: where it is cut the run fails.
+        Whether `size` is `min(whole, constant)`; if so, check at run time that it equals `whole`.
 
-        Such is a part of a table of so many rows, made for the longest text.
+        This is the shape of a slice of a table with a constant number of rows (such as position embeddings),
+        which is then broadcast against the unsliced size.
         """
         if (
             not isinstance(size, SymbolicSize)
@@ -148,13 +149,13 @@ class DynamicShapes:
         return True
 
     def value(self, form: Form) -> SSAValue:
-        """A form as a number of the run."""
+        """Return an expression as an SSA value."""
         if form not in self._made:
             self._made[form] = self._computed(form)
         return self._made[form]
 
     def of_size(self, size: Size) -> SSAValue:
-        """A size as a number of the run."""
+        """Return a size as an SSA value."""
         return self.value(size.form if isinstance(size, SymbolicSize) else Form(size))
 
     def _computed(self, form: Form) -> SSAValue:
@@ -212,5 +213,5 @@ class DynamicShapes:
         return op.results[0] if op.results else op.operands[0]
 
 
-def _is_open(value: SSAValue, axis: int) -> bool:
+def _is_dynamic(value: SSAValue, axis: int) -> bool:
     return is_ranked(value.type) and value.type.get_shape()[axis] == DYNAMIC_INDEX

@@ -1,4 +1,4 @@
-"""Parts of tensors whose place only a run knows, but not their size."""
+"""Slice with starts that are run-time inputs; the result's shape is static."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 def slice_where_fed(
     op: tensor.SliceOp, axes: Sequence[int], steps: Sequence[int], builder: LoweringBuilder
 ) -> str | None:
-    """From starts that are fed; a run fails if its ends make another size than the model says."""
+    """Slice from run-time starts; a run fails if the ends give another size than the model declares."""
     shape, sizes, element = builder.shape(op.data), builder.shape(op.output), builder.element(op.data)
     if 0 in shape or not shape:
         return "an operand is empty"
@@ -64,7 +64,7 @@ def _stepped(kernel: KernelBuilder, first: SSAValue, turn: SSAValue, step: int, 
 def _bound(
     kernel: KernelBuilder, buffer: SSAValue, place: int, size: int, step: int, is_end: bool
 ) -> SSAValue:
-    """A start or an end: from the end of the axis if below 0, and where the axis ends if it is beyond."""
+    """Return a start or end as an index: negative ones count from the end, and it is clamped to the axis."""
     number = kernel.load(buffer, [kernel.index(place)])
     if number.type != i64:
         number = kernel.add(arith.ExtSIOp(number, i64))

@@ -1,4 +1,4 @@
-"""Einsum as one nest of loops: a loop for each letter."""
+"""Einsum as one loop nest, with a loop for each subscript label."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ELLIPSIS = "..."
 
 @lowers(EinsumOp)
 def einsum(op: EinsumOp, builder: LoweringBuilder) -> str | None:
-    """For each place of the letters of the result, the sum over the others of the product of all inputs."""
+    """Sum of products over the labels that are not in the output."""
     shapes = [builder.shape(value) for value in op.Inputs]
     terms = letters_of(op.equation.data, [len(shape) for shape in shapes])
     *inputs, output = terms
@@ -68,10 +68,10 @@ def einsum(op: EinsumOp, builder: LoweringBuilder) -> str | None:
 
 def letters_of(equation: str, ranks: list[int]) -> list[list[str]]:
     """
-    A name for each axis of each input, and of the output behind them.
+    Return a label for each axis of each input, and last of the output.
 
-    Axes under an ellipsis are named by their distance from its end; without an arrow the output has the
-    letters that stand once, in order of the alphabet.
+    Axes under an ellipsis are labeled by their distance from its end. Without an arrow, the output has the
+    labels that occur once, in alphabetical order, as in numpy.einsum.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")

@@ -1,4 +1,4 @@
-"""How elements lie in buffers, and the numbers that code computes with in their place."""
+"""How elements are stored in buffers, and the types that kernels compute in."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from xonnc.dialects.onnx.types import numpy_dtype
 from xonnc.transforms.numerics import largest
 
 WIDTHS = (1, 8, 16, 32, 64)
-"""Bits of the integers that code computes with."""
+"""Widths of the integers that kernels compute with."""
 
 SUB_BYTE_WIDTHS = (2, 4)
-"""Bits of the integers that lie in a byte each, the upper bits 0."""
+"""Widths of the integers that are stored one per byte, the upper bits 0."""
 
 NARROW_FLOATS: dict[Attribute, int] = {
     bf16: 16,
@@ -42,31 +42,31 @@ NARROW_FLOATS: dict[Attribute, int] = {
     f6E3M2FN: 8,
     f4E2M1FN: 8,
 }
-"""Floats that lie in buffers as bits, with how many; code computes with f32 in their place."""
+"""Floats that are stored as integers of so many bits and computed as f32."""
 
 COMPLEX = ComplexType(f32)
-"""Pairs of f32, which code moves as 64 bits; it does not compute with them."""
+"""Pairs of f32, which kernels only move, as 64 bits."""
 
 
 def is_sub_byte(element: Attribute) -> bool:
-    """Whether an element is an integer of less than a byte."""
+    """Whether an element is an integer of 2 or 4 bits."""
     return is_integer(element) and element.width.data in SUB_BYTE_WIDTHS
 
 
 def is_computable(element: Attribute | None) -> bool:
-    """Whether code can compute with elements of a type."""
+    """Whether kernels can compute with elements of a type."""
     if element is not None and is_integer(element):
         return element.width.data in WIDTHS or is_sub_byte(element)
     return element in (f16, f32, f64) or element in NARROW_FLOATS
 
 
 def is_storable(element: Attribute | None) -> bool:
-    """Whether elements of a type lie in buffers, so that code can move them at least."""
+    """Whether kernels can at least move elements of a type."""
     return is_computable(element) or element == COMPLEX
 
 
 def storage_type(element: Attribute) -> Attribute:
-    """An element type in buffers, where integers have no sign and small floats are bits."""
+    """Return the type of an element in buffers: signless integers, and bits for narrow floats."""
     if element == COMPLEX:
         return IntegerType(64)
     if is_integer(element):
@@ -75,17 +75,17 @@ def storage_type(element: Attribute) -> Attribute:
 
 
 def compute_type(element: Attribute) -> Attribute:
-    """The type of the numbers that code computes with for elements of a type."""
+    """Return the type that kernels compute in for an element type."""
     return f32 if element == f16 or element in NARROW_FLOATS else storage_type(element)
 
 
 def is_unsigned_element(element: Attribute) -> bool:
-    """Whether a type is of integers without sign."""
+    """Whether a type is an unsigned integer."""
     return is_integer(element) and element.signedness.data == Signedness.UNSIGNED
 
 
 def integer_range(element: Attribute) -> tuple[int, int]:
-    """The least and the greatest integer of a type."""
+    """Return the least and the greatest integer of a type."""
     assert is_integer(element)
     width = element.width.data
     return (
@@ -94,6 +94,6 @@ def integer_range(element: Attribute) -> tuple[int, int]:
 
 
 def largest_finite(element: Attribute | None) -> float:
-    """The largest number of a float type that is not infinite."""
+    """Return the largest finite number of a float type."""
     assert element is not None
     return largest(numpy_dtype(element))

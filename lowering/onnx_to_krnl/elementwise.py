@@ -1,4 +1,4 @@
-"""Operators that are functions of numbers."""
+"""Elementwise operators: arithmetic, comparisons, logic, and functions of one float."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def binary(
     a: SSAValue,
     b: SSAValue,
 ) -> MaybeScalar:
-    """One op of two numbers by their kind."""
+    """Emit a binary op for floats or integers; None for booleans and types without one."""
     kind = floats if is_float(a) else integers
     return (
         None
@@ -62,7 +62,7 @@ def mul(op: onnx.MulOp, body: ElementwiseBody) -> MaybeScalar:
 
 
 def unary(kind: type[Operation], body: ElementwiseBody, x: SSAValue) -> MaybeScalar:
-    """One op of a float."""
+    """Emit a unary op of a float; None for other types."""
     return body.add(kind.create(operands=[x], result_types=[x.type])) if is_float(x) else None
 
 
@@ -83,7 +83,7 @@ UNARY: Sequence[tuple[type[Operation], type[Operation]]] = (
     (onnx.TanOp, math.TanOp),
     (onnx.TanhOp, math.TanhOp),
 )
-"""Functions of one float that are an op each."""
+"""Functions of one float that are one op of the math dialect."""
 
 IN_DOUBLE = frozenset(
     {
@@ -98,9 +98,9 @@ IN_DOUBLE = frozenset(
     }
 )
 """
-Functions of the C library, which each has other last bits of in f32: computed in f64 and rounded once.
+Functions that C libraries round differently in f32: computed in f64 and rounded once.
 
-So code gives the same on each machine, and what constant propagation gives.
+So code gives the same result on each machine, and the one that constant propagation gives.
 """
 
 
@@ -127,9 +127,10 @@ for _kind, _becomes in UNARY:
 @lowers_elementwise(onnx.ErfOp)
 def erf(op: onnx.ErfOp, body: ElementwiseBody) -> MaybeScalar:
     """
-    The error function; of f32 near 0 by its series, since the absolute error of the other form is too large.
+    Error function. Below 1/2, f32 uses the Maclaurin series, since the absolute error of `krnl.erf` is too
+    large there.
 
-    Below 1/2 the first term that is left out is 3e-8 of the result.
+    The first term left out is 3e-8 of the result at 1/2.
     """
     x = body(op.input)
     if x.type == f64:
@@ -146,7 +147,7 @@ def erf(op: onnx.ErfOp, body: ElementwiseBody) -> MaybeScalar:
 
 
 ERF_SERIES = tuple(2 / sqrt(pi) * (-1) ** n / (factorial(n) * (2 * n + 1)) for n in range(5, -1, -1))
-"""Maclaurin's coefficients of `erf(x) / x` as a polynomial of `x²`, the highest first."""
+"""Coefficients of the Maclaurin series of `erf(x) / x` as a polynomial of `x²`, highest first."""
 
 
 @lowers_elementwise(onnx.NegOp)
@@ -164,17 +165,17 @@ def reciprocal(op: onnx.ReciprocalOp, body: ElementwiseBody) -> MaybeScalar:
 
 
 def minimum(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> MaybeScalar:
-    """The smaller of two numbers; NaN if one is."""
+    """The smaller of two elements; NaN if one is NaN."""
     return binary(arith.MinimumfOp, arith.MinUIOp if unsigned else arith.MinSIOp, body, a, b)
 
 
 def maximum(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> MaybeScalar:
-    """The larger of two numbers; NaN if one is."""
+    """The larger of two elements; NaN if one is NaN."""
     return binary(arith.MaximumfOp, arith.MaxUIOp if unsigned else arith.MaxSIOp, body, a, b)
 
 
 def folded(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], MaybeScalar]) -> MaybeScalar:
-    """All numbers brought together in order."""
+    """Left fold of a binary function over elements; None if it is None once."""
     total = values[0]
     for value in values[1:]:
         combined = combine(total, value)
@@ -186,21 +187,21 @@ def folded(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], M
 
 @lowers_elementwise(onnx.MaxOp)
 def max_(op: onnx.MaxOp, body: ElementwiseBody) -> MaybeScalar:
-    """The largest of all inputs."""
+    """Elementwise maximum of all inputs."""
     unsigned = is_unsigned(op.results[0])
     return folded([body(value) for value in op.operands], lambda a, b: maximum(body, unsigned, a, b))
 
 
 @lowers_elementwise(onnx.MinOp)
 def min_(op: onnx.MinOp, body: ElementwiseBody) -> MaybeScalar:
-    """The smallest of all inputs."""
+    """Elementwise minimum of all inputs."""
     unsigned = is_unsigned(op.results[0])
     return folded([body(value) for value in op.operands], lambda a, b: minimum(body, unsigned, a, b))
 
 
 @lowers_elementwise(onnx.SumOp)
 def sum_(op: onnx.SumOp, body: ElementwiseBody) -> MaybeScalar:
-    """All inputs added up."""
+    """Elementwise sum of all inputs."""
     return folded(
         [body(value) for value in op.operands], lambda a, b: binary(arith.AddfOp, arith.AddiOp, body, a, b)
     )
@@ -208,7 +209,11 @@ def sum_(op: onnx.SumOp, body: ElementwiseBody) -> MaybeScalar:
 
 @lowers_elementwise(onnx.ClipOp, onnx.ClipV11Op, onnx.ClipV12Op)
 def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, body: ElementwiseBody) -> MaybeScalar:
-    """Between `min` and `max`, or the limits of the type; the upper bound has the last word."""
+    """
+    `min(max(X, min), max)`; a bound that is absent is that of the type.
+
+    ONNX: where min > max, the result is max.
+    """
     number, unsigned = body(op.input), is_unsigned(op.input)
     low, high = (None if bound.type == NONE else body(bound) for bound in (op.min, op.max))
     if is_float(number):
@@ -229,14 +234,14 @@ def relu(op: onnx.ReluOp, body: ElementwiseBody) -> MaybeScalar:
 def where(
     body: ElementwiseBody, predicate: str, x: SSAValue, bound: float, then: SSAValue, otherwise: SSAValue
 ) -> SSAValue:
-    """One of two floats by a comparison with a number."""
+    """Select by comparing a float with a constant."""
     condition = body.add(arith.CmpfOp(x, body.constant(bound, x), predicate))
     return body.add(arith.SelectOp(condition, then, otherwise))
 
 
 @lowers_elementwise(onnx.LeakyReluOp)
 def leaky_relu(op: onnx.LeakyReluOp, body: ElementwiseBody) -> MaybeScalar:
-    """`X`, times `alpha` below 0."""
+    """`X` where `X >= 0`, else `alpha X`."""
     x = body(op.X)
     scaled = body.add(arith.MulfOp(x, body.constant(op.alpha.value.data, x)))
     return where(body, "olt", x, 0.0, scaled, x)
@@ -249,9 +254,9 @@ def sigmoid(op: onnx.SigmoidOp, body: ElementwiseBody) -> MaybeScalar:
 
 
 def logistic(body: ElementwiseBody, x: SSAValue) -> SSAValue:
-    """`1 / (1 + e^-x)`"""
+    """The logistic function, `1 / (1 + e^-x)`."""
     one = body.constant(1, x)
-    # Added to 1, powers too small for a normal number do not matter.
+    # `afn`: an exponential that flushes subnormals suffices, since 1 is added.
     quick = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
     power = body.add(math.ExpOp(body.add(arith.SubfOp(body.constant(-0.0, x), x)), quick))
     return body.add(arith.DivfOp(one, body.add(arith.AddfOp(one, power))))
@@ -259,7 +264,7 @@ def logistic(body: ElementwiseBody, x: SSAValue) -> SSAValue:
 
 @lowers_elementwise(onnx.HardSigmoidOp)
 def hard_sigmoid(op: onnx.HardSigmoidOp, body: ElementwiseBody) -> MaybeScalar:
-    """`alpha X + beta` between 0 and 1."""
+    """`clamp(alpha X + beta, 0, 1)`."""
     x = body(op.X)
     line = body.add(arith.MulfOp(x, body.constant(op.alpha.value.data, x)))
     line = body.add(arith.AddfOp(line, body.constant(op.beta.value.data, x)))
@@ -269,7 +274,7 @@ def hard_sigmoid(op: onnx.HardSigmoidOp, body: ElementwiseBody) -> MaybeScalar:
 
 @lowers_elementwise(onnx.EluOp)
 def elu(op: onnx.EluOp, body: ElementwiseBody) -> MaybeScalar:
-    """`X`, below 0 `alpha (e^X - 1)`."""
+    """`X` where `X > 0`, else `alpha (e^X - 1)`."""
     x = body(op.X)
     below = body.add(arith.SubfOp(body.add(math.ExpOp(x)), body.constant(1, x)))
     below = body.add(arith.MulfOp(below, body.constant(op.alpha.value.data, x)))
@@ -283,7 +288,7 @@ COMPARISONS: Sequence[tuple[type[Operation], str, str, str]] = (
     (logical.LessOp, "olt", "slt", "ult"),
     (logical.LessOrEqualOp, "ole", "sle", "ule"),
 )
-"""How floats, signed and unsigned integers are compared."""
+"""Predicates for floats, signed and unsigned integers."""
 
 
 def _register_comparison(kind: type[Operation], floats: str, signed: str, unsigned: str) -> None:
@@ -293,7 +298,7 @@ def _register_comparison(kind: type[Operation], floats: str, signed: str, unsign
             return body.add(arith.CmpfOp(a, b, floats))
         return body.add(arith.CmpiOp(a, b, unsigned if is_unsigned(op.operands[0]) else signed))
 
-    function.__doc__ = "Two numbers compared; NaN is neither equal, less nor greater."
+    function.__doc__ = "Comparison; false if an operand is NaN."
     lowers_elementwise(kind)(function)
 
 
@@ -315,7 +320,7 @@ def _register_logic(kind: type[Operation], becomes: type[Operation]) -> None:
         a, b = (body(value) for value in op.operands)
         return body.add(becomes.create(operands=[a, b], result_types=[a.type]))
 
-    function.__doc__ = "Truth values, or all bits of integers, brought together one by one."
+    function.__doc__ = "Logical operation on booleans, bitwise on integers."
     lowers_elementwise(kind)(function)
 
 
@@ -325,7 +330,7 @@ for _kind, _becomes in LOGIC:
 
 @lowers_elementwise(logical.NotOp)
 def not_(op: logical.NotOp, body: ElementwiseBody) -> MaybeScalar:
-    """The opposite."""
+    """Logical negation."""
     x = body(op.X)
     return body.add(arith.XOrIOp(x, body.constant(1, x)))
 

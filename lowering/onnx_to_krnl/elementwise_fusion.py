@@ -1,8 +1,8 @@
 """
-One mechanism for all operators that compute each element from elements at the same place.
+Elementwise operators and their fusion into one loop nest.
 
-Such an operator is a function of numbers. Those that follow one another become one kernel, and axes that no
-operand is broadcast along become one loop.
+Each operator is a scalar function. A chain of them becomes one kernel (injective operators in TVM's terms),
+and neighboring axes along which the same operands are broadcast become one loop.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_stat
 OpT = TypeVar("OpT", bound=Operation)
 
 MAX_CHUNK = 4096
-"""Elements of a share of a loop: enough that shares cost nothing."""
+"""Elements of a chunk of a parallel loop: enough to make its overhead negligible."""
 
 MIN_CHUNKS = 8
-"""Shares of a loop, so that threads have about the same to do."""
+"""Chunks of a parallel loop at least, for load balance between threads."""
 
 MAX_FUSED_OPS = 40
-"""Operators in one kernel: more use more registers than there are."""
+"""Operators in one kernel: more would spill registers."""
 
 ElementwiseFunction: TypeAlias = Callable[[OpT, "ElementwiseBody"], "SSAValue | None"]
-"""What an op gives at a point, or `None` where this kind of it is not lowered."""
+"""Emits the scalar result of an op, or returns None if the op is not lowered in this form."""
 
 ELEMENTWISE: dict[type[Operation], ElementwiseFunction[Operation]] = {}
-"""The function of each kind of op."""
+"""The scalar function of each elementwise kind of op."""
 
 
 def lowers_elementwise(
@@ -55,7 +55,7 @@ def lowers_elementwise(
 ) -> Callable[
     [Callable[[OpT, ElementwiseBody], SSAValue | None]], Callable[[OpT, ElementwiseBody], SSAValue | None]
 ]:
-    """Registers the function of numbers that one or more kinds of op are."""
+    """Register the scalar function of one or more kinds of op."""
 
     def register(
         function: Callable[[OpT, ElementwiseBody], SSAValue | None],
@@ -74,11 +74,15 @@ def lowers_elementwise(
 
 
 class _MatchFailureError(Exception):
-    """An op is not lowered in this form."""
+    """An op has no scalar function in this form."""
 
 
 class ElementwiseBody:
-    """One place in the result of a kernel, and the numbers there."""
+    """
+    The body of an elementwise loop nest: maps tensors to their scalars in one iteration.
+
+    It is the counterpart of the region of `linalg.generic`.
+    """
 
     def __init__(
         self, kernel: KernelBuilder, leaves: Mapping[SSAValue, tuple[SSAValue, Sequence[SSAValue]]]
@@ -89,7 +93,7 @@ class ElementwiseBody:
         self._known: dict[SSAValue, SSAValue] = {}
 
     def __call__(self, value: SSAValue) -> SSAValue:
-        """The number of an operand here; small floats are computed with in f32."""
+        """Return the scalar of a tensor in this iteration; narrow floats are widened to f32."""
         if value not in self._known:
             element = element_type(value.type)
             assert element is not None
@@ -100,74 +104,74 @@ class ElementwiseBody:
                 owner = value.owner
                 assert isinstance(owner, Operation)
                 number = self.compute(owner)
-                # Casts give elements as they lie in a buffer, since they round.
+                # Casts return the stored type, since they round to it.
                 if number.type != compute_type(element):
                     number = self.kernel.to_compute_type(number, element)
             self._known[value] = number
         return self._known[value]
 
     def define(self, value: SSAValue, number: SSAValue) -> None:
-        """Says what the number of a value here is."""
+        """Set the scalar of a value."""
         self._known[value] = number
 
     def is_defined(self, value: SSAValue) -> bool:
-        """Whether the number of a value here was read or computed, or said."""
+        """Whether the scalar of a value was loaded, computed or set."""
         return value in self._known
 
     def compute(self, op: Operation) -> SSAValue:
-        """What an op gives here."""
+        """Emit the scalar result of an op."""
         number = ELEMENTWISE[type(op)](op, self)
         if number is None:
             raise _MatchFailureError
         return number
 
     def constant(self, value: float, like: SSAValue) -> SSAValue:
-        """A constant of the type that `like` has."""
+        """Return a constant of the type of `like`."""
         return self.kernel.constant(value, like.type)
 
 
 def is_unsigned(value: SSAValue) -> bool:
-    """Whether a tensor holds integers without sign."""
+    """Whether a tensor holds unsigned integers."""
     element = element_type(value.type)
     return element is not None and is_unsigned_element(element)
 
 
 def is_float(number: SSAValue) -> bool:
-    """Whether a number is a float."""
+    """Whether a scalar is a float."""
     return not is_integer(number.type)
 
 
 @dataclass(frozen=True)
 class ElementwisePlan:
-    """A kernel for an op and those before it that only it reads, and what it reads itself."""
+    """A kernel for an op and its fused producers, and the tensors that it reads."""
 
     kernel: KernelBuilder
     leaves: Sequence[SSAValue]
     fused: set[Operation]
     is_blocked: bool = False
-    """Whether it computes images in blocks of channels."""
+    """Whether it computes NCHWc images."""
 
 
 def plan_elementwise(op: Operation, builder: LoweringBuilder) -> ElementwisePlan | str:
-    """The kernel that computes an op, or why there is none; writes nothing."""
+    """Build the kernel that computes an op with its producers, or return why there is none."""
     shape = builder.sizes(op.results[0])
     fused = producers(op, shape, builder)
     while True:
         leaves = _leaves(fused)
         if not all(map(builder.is_computable, leaves)):
-            return "an operand is dynamic or of a type that code does not compute with"
+            return "an operand is dynamic or of a type that kernels do not compute with"
         in_blocks = is_blocked(op.results[0], leaves, builder.layouts)
         make = _blocked_kernel if in_blocks else _kernel
         try:
             return ElementwisePlan(make(op, shape, fused, leaves, builder), leaves, fused, in_blocks)
         except _MatchFailureError:
             if len(fused) == 1:
-                return "not in this form"
+                return "not for these types or attributes"
             fused = {op}
 
 
 def lower_elementwise(op: Operation, plan: ElementwisePlan, builder: LoweringBuilder) -> None:
-    """Calls the kernel of a plan."""
+    """Call the kernel of a plan."""
     result = op.results[0]
     if plan.is_blocked:
         channels = builder.sizes(result)[1]
@@ -187,7 +191,7 @@ def lower_elementwise(op: Operation, plan: ElementwisePlan, builder: LoweringBui
 
 
 def _of_channels(value: SSAValue, channels: int, builder: LoweringBuilder) -> SSAValue:
-    """A number for each channel in blocks, or one for all."""
+    """Return a constant per channel in NCHWc order, or a scalar."""
     array = builder.constant(value)
     assert array is not None
     return (
@@ -198,7 +202,7 @@ def _of_channels(value: SSAValue, channels: int, builder: LoweringBuilder) -> SS
 
 
 def producers(op: Operation, shape: tuple[Size, ...], builder: LoweringBuilder) -> set[Operation]:
-    """`op` and the ops before it that may be computed with it."""
+    """Return `op` and the elementwise ops before it that can be fused into it."""
     fused = {op}
     waiting = [op]
     while waiting and len(fused) < MAX_FUSED_OPS:
@@ -223,13 +227,13 @@ def producers(op: Operation, shape: tuple[Size, ...], builder: LoweringBuilder) 
 
 
 def ends_product(op: Operation, scope: FusionScope) -> bool:
-    """Whether an op is done to the sums of a product before they are stored."""
+    """Whether an op is the Relu that is fused into a matrix product."""
     made = op.operands[0].owner if isinstance(op, ReluOp) else None
     return isinstance(made, ConvOp | GemmOp | MatMulOp) and len(scope.users(op.operands[0])) == 1
 
 
 def _leaves(fused: set[Operation]) -> list[SSAValue]:
-    """What the ops read from outside, in a fixed order."""
+    """Return what the ops read from outside, in a deterministic order."""
     found: dict[SSAValue, None] = {}
     for op in sorted(fused, key=_order):
         for value in op.operands:
@@ -280,7 +284,7 @@ def _kernel(
 
 
 def _split(sizes: Sequence[Size]) -> list[Size] | None:
-    """The two loops that a single long one of known length becomes, so that it can be shared out."""
+    """Split a single long loop of static length into chunks and elements, so that it can run in parallel."""
     if len(sizes) != 1 or not isinstance(sizes[0], int) or sizes[0] < 2 * MAX_CHUNK:
         return None
     count, width = split_into_chunks(sizes[0], min(MAX_CHUNK, sizes[0] // MIN_CHUNKS))
@@ -288,7 +292,7 @@ def _split(sizes: Sequence[Size]) -> list[Size] | None:
 
 
 def _broadcast_along(own: Sequence[Size], shape: Sequence[Size], builder: LoweringBuilder) -> Sequence[Size]:
-    """The sizes of an operand that is broadcast along a result: each is the result's, or 1."""
+    """Return the sizes of an operand broadcast to a result: each is the result's, or 1."""
     if are_static((*own, *shape)):
         return own
     if len(own) > len(shape):
@@ -308,7 +312,10 @@ def _blocked_kernel(
     leaves: Sequence[SSAValue],
     builder: LoweringBuilder,
 ) -> KernelBuilder:
-    """The same for images in blocks, between their halos; operands are like the result or of channels."""
+    """
+    Build the kernel on NCHWc images, inside their halos; operands have the result's shape or one value per
+    channel.
+    """
     layouts, result = builder.layouts, op.results[0]
     values = [result, *leaves]
     shapes = [_blocked_shape(value, result, builder) for value in values]
@@ -316,7 +323,8 @@ def _blocked_kernel(
     halos = [layouts.halo(value) for value in values]
     per_channel = any(len(each) == 2 for each in shapes)
     is_tight = not any(map(any, halos))
-    # Where nothing lies between, pixels and channels are one loop, or rows and columns are.
+    # Without halos, rows and columns are contiguous and become one loop, with the lanes unless a constant
+    # varies by channel.
     sizes: list[Size] = [images, blocks, shape[2], shape[3] if per_channel else shape[3] * lanes]
     if is_tight:
         sizes[2:] = [shape[2] * sizes[3]]
@@ -351,7 +359,7 @@ def _blocked_shape(value: SSAValue, result: SSAValue, builder: LoweringBuilder) 
 
 
 def _merged(shape: Sequence[Size], is_tight: bool, per_channel: bool) -> list[Size]:
-    """The shape of a buffer with the axes that are one loop as one."""
+    """Return the shape of a buffer with the axes merged that are one loop."""
     if len(shape) < 5:
         return list(shape)
     images, blocks, rows, columns, lanes = shape
@@ -362,7 +370,7 @@ def _merged(shape: Sequence[Size], is_tight: bool, per_channel: bool) -> list[Si
 
 
 def axis_groups(shape: Sequence[Size], operands: Sequence[Sequence[Size]]) -> list[list[int]]:
-    """Neighbouring axes along which the same operands are broadcast, together; axes of size 1 left out."""
+    """Group neighboring axes along which the same operands are broadcast; axes of size 1 are dropped."""
     groups: list[list[int]] = []
     before: tuple[bool, ...] | None = None
     for axis, size in enumerate(shape):

@@ -1,4 +1,4 @@
-"""The error function in double precision, by the rational functions of fdlibm's `s_erf.c`."""
+"""The error function in double precision, by the rational approximations of fdlibm's `s_erf.c`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEAR_0 = (
         *(1.32494738004321644526e-04, -3.96022827877536812320e-06),
     ),
 )
-"""Of `x²`, for `erf(x) / x - 1`; numerator and denominator, the lowest coefficient first."""
+"""Of `x²`, for `erf(x) / x - 1`; numerator and denominator, lowest coefficient first."""
 
 NEAR_1 = (
     (
@@ -59,7 +59,7 @@ FAR = (
         -2.24409524465858183362e01,
     ),
 )
-"""The same from there to 6, where the error function is 1."""
+"""The same for `1 / 0.35 <= |x| < 6`; beyond 6, the error function is 1 in f64."""
 
 
 def error_function(x: Scalar) -> Scalar:

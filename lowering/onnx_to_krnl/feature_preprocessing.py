@@ -1,4 +1,4 @@
-"""Operators of ai.onnx.ml that bring features of any kind into numbers of one kind."""
+"""Feature preprocessing of ai.onnx.ml: scalers, imputers, binarizers, encoders."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from xonnc.rewriting.patterns import Array
 
 @lowers(ArrayFeatureExtractorOp)
 def array_feature_extractor(op: ArrayFeatureExtractorOp, builder: LoweringBuilder) -> str | None:
-    """The elements of each row where the indices say."""
+    """Gather columns by index from each row."""
     shape, count, element = builder.shape(op.X), prod(builder.shape(op.Y)), builder.element(op.X)
     size = shape[-1]
     rows = prod(shape[:-1])
@@ -66,13 +66,16 @@ def binarizer(op: BinarizerOp, builder: LoweringBuilder) -> str | None:
 
 
 def _comparable(element: Attribute) -> Attribute:
-    """The floats that elements are compared with floats as: f32 as such, others as f64."""
+    """
+    Return the float type in which elements are compared with f32 attributes: f32 for floats up to f32, else
+    f64.
+    """
     return f32 if compute_type(element) == f32 else f64
 
 
 @lowers(ScalerOp)
 def scaler(op: ScalerOp, builder: LoweringBuilder) -> str | None:
-    """`(X - offset) scale`, of each column its own or one for all."""
+    """`(X - offset) scale`, with parameters per column or one for all."""
     shape, element = builder.shape(op.X), builder.element(op.X)
     columns = shape[-1] if shape else 1
     numbers = [
@@ -80,7 +83,7 @@ def scaler(op: ScalerOp, builder: LoweringBuilder) -> str | None:
         for given, plain in ((numeric_values(op.offset), 0), (numeric_values(op.scale), 1))
     ]
     if any(len(each) not in (1, columns) for each in numbers):
-        return "as many offsets and scales as there are columns, or one"
+        return f"{[len(each) for each in numbers]} offsets and scales for {columns} columns"
     kind = _comparable(element)
     held = [builder.constant_buffer(each) for each in numbers]
     rows = prod(shape) // max(columns, 1)
@@ -102,7 +105,7 @@ def scaler(op: ScalerOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(NormalizerOp)
 def normalizer(op: NormalizerOp, builder: LoweringBuilder) -> str | None:
-    """Rows by the largest element of each, by the sum of sizes, or by the root of the sum of squares."""
+    """Normalize rows by their maximum, L1 norm or L2 norm."""
     shape, element, result = builder.shape(op.X), builder.element(op.X), builder.element(op.Y)
     rows, columns = (1, *shape)[-2:]
     kind, norm = _comparable(element), op.norm.data
@@ -122,7 +125,7 @@ def normalizer(op: NormalizerOp, builder: LoweringBuilder) -> str | None:
             results.append(total.value)
         size = Scalar(kernel, results[0])
         size = size.sqrt() if norm == "L2" else size
-        # Rows of zeros stay as they are.
+        # A norm of 0 divides by 1, so that rows of zeros stay zeros.
         size = size.equals(0.0).select(size.like(1.0), size)
         with kernel.loops([columns]) as (column,):
             x = read_as(kernel, source, [row, column], element, kind)
@@ -133,14 +136,14 @@ def normalizer(op: NormalizerOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(ImputerOp)
 def imputer(op: ImputerOp, builder: LoweringBuilder) -> str | None:
-    """`X`, and other numbers in place of one; of each column its own or one for all."""
+    """Replace one value (such as NaN) by constants per column or one for all."""
     shape, element = builder.shape(op.X), builder.element(op.X)
     is_real = not is_integer(element)
     values = numeric_values(op.imputed_value_floats if is_real else op.imputed_value_int64s)
     replaced = op.replaced_value_float.value.data if is_real else op.replaced_value_int64.value.data
     columns = shape[-1] if shape else 1
     if values is None or len(values) not in (1, columns):
-        return "as many numbers as there are columns, or one"
+        return f"imputed values for {columns} columns are expected, or one"
     kind = compute_type(element)
     rows = prod(shape) // max(columns, 1)
     held = builder.constant_buffer(values.astype(np.float64 if is_real else np.int64))
@@ -158,13 +161,13 @@ def imputer(op: ImputerOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(FeatureVectorizerOp)
 def feature_vectorizer(op: FeatureVectorizerOp, builder: LoweringBuilder) -> str | None:
-    """The inputs beside each other, each cut or filled with 0 to its number of columns."""
+    """Concatenate the inputs' columns, each cropped or zero-padded to its `inputdimensions`."""
     shapes = [builder.shape(value) for value in op.X]
     matrices = [(shape[0], 1) if len(shape) == 1 else shape for shape in shapes]
     widths = int_values(op.inputdimensions) or tuple(shape[1] for shape in matrices if len(shape) == 2)
     rows, total = builder.shape(op.Y)
     if any(len(shape) != 2 for shape in matrices) or sum(widths) != total or len(widths) != len(matrices):
-        return "not matrices of the columns that the result has"
+        return "the inputs are not matrices whose columns add up to those of the result"
     result = builder.element(op.Y)
     target = builder.result(op.Y)
     fill(target, rows * total, 0, builder)
@@ -184,13 +187,13 @@ def feature_vectorizer(op: FeatureVectorizerOp, builder: LoweringBuilder) -> str
 
 @lowers(OneHotEncoderOp)
 def one_hot_encoder(op: OneHotEncoderOp, builder: LoweringBuilder) -> str | None:
-    """1 at the place of the category that an element is, else 0."""
+    """One-hot encoding of integer categories."""
     categories = int_values(op.cats_int64s) or ()
     if not categories:
-        return "of strings"
+        return "string categories"
     count, size, element = prod(builder.shape(op.X)), len(categories), builder.element(op.X)
     kind = i64 if is_integer(element) else f64
-    # What is there twice counts where it is last.
+    # As in the reference evaluator, the last occurrence of a category counts.
     places = {category: place for place, category in enumerate(categories)}
     only = [category if places[category] == place else None for place, category in enumerate(categories)]
     first = next(category for category in only if category is not None)
@@ -226,19 +229,19 @@ def one_hot_encoder(op: OneHotEncoderOp, builder: LoweringBuilder) -> str | None
 
 @lowers(LabelEncoderOp)
 def label_encoder(op: LabelEncoderOp, builder: LoweringBuilder) -> str | None:
-    """The value of the key that an element is, else a default; found by halves."""
+    """Map keys to values by binary search in the sorted keys; other elements map to a default."""
     count, element, result = prod(builder.shape(op.X)), builder.element(op.X), builder.element(op.Y)
     keys = _first([op.keys_tensor, op.keys_floats, op.keys_int64s])
     values = _first([op.values_tensor, op.values_floats, op.values_int64s])
     if keys is None or values is None or len(keys) != len(values) or op.keys_strings or op.values_strings:
-        return "of strings, or not as many keys as values"
+        return "string keys or values, or different numbers of keys and values"
     kind = i64 if is_integer(element) else f64
-    # Of equal keys the last counts; the value of NaN is behind the others and the default.
+    # The last of equal keys counts. Values: of the sorted keys, the default, then that of NaN.
     pairs = {key: place for place, key in enumerate(keys.tolist())}
     ordered = sorted(key for key in pairs if not isnan(key))
     none = [place for place, key in enumerate(keys.tolist()) if isnan(key)][-1:]
     if not ordered:
-        return "no key is a number"
+        return "all keys are NaN"
     size = len(ordered)
     table = np.array(ordered, np.float64 if kind == f64 else np.int64)
     default = np.array([_default(op)]).astype(values.dtype)
@@ -269,7 +272,7 @@ def label_encoder(op: LabelEncoderOp, builder: LoweringBuilder) -> str | None:
 
 
 def _first(attributes: Sequence[Attribute | None]) -> Array | None:
-    """The numbers of the first attribute that is there."""
+    """Return the values of the first attribute that is present."""
     for attribute in attributes:
         if attribute is not None:
             held = elements_array(attribute)

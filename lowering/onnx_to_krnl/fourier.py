@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms by their definition, and determinants."""
+"""Discrete Fourier transforms (DFT, STFT) by their definition, in O(N²), and determinants."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 @lowers(onnx.DFTOp, onnx.DFTV17Op)
 def fourier(op: onnx.DFTOp | onnx.DFTV17Op, builder: LoweringBuilder) -> str | None:
     """
-    Along an axis, each number times `e^(∓2πi k t / N)`, added up; the inverse over N.
+    Sum of `x e^(∓2πi k t / N)` along an axis; the inverse is divided by N.
 
-    The last axis holds real parts, and imaginary ones if there are two. A one-sided inverse is real, its
-    input the first half of numbers that mirror.
+    The last axis holds real, or real and imaginary parts. A one-sided inverse is real; its input is the first
+    half of a conjugate-symmetric spectrum, so all but the first and middle terms count twice.
     """
     element, shape, out = builder.element(op.input), builder.shape(op.input), builder.shape(op.output)
     axis = _integer(op.axis, builder) if isinstance(op, onnx.DFTOp) else op.axis.value.data
@@ -34,7 +34,7 @@ def fourier(op: onnx.DFTOp | onnx.DFTV17Op, builder: LoweringBuilder) -> str | N
     if isinstance(op, onnx.DFTOp) and op.axis.type == NONE:
         axis = -2
     if element not in (f32, f64) or axis is None or (length is None and op.dft_length.type != NONE):
-        return "not of f32 or f64, or along an axis or of a length that is no constant"
+        return "not of f32 or f64, or an axis or dft_length that is not a constant"
     axis %= len(shape)
     inverse, onesided = bool(op.inverse.value.data), bool(op.onesided.value.data)
     if length is None:
@@ -46,7 +46,7 @@ def fourier(op: onnx.DFTOp | onnx.DFTV17Op, builder: LoweringBuilder) -> str | N
     waves = _twiddles(length, 1.0 if inverse else -1.0, element, builder)
     weights = np.full(terms, (2.0 if is_mirrored else 1.0) / (length if inverse else 1))
     if is_mirrored:
-        # The first number, and that in the middle of an even length, are their own mirrors.
+        # Term 0, and N/2 of an even N, are their own conjugates: they count once.
         weights[0] /= 2
         if length % 2 == 0 and terms == length // 2 + 1:
             weights[-1] /= 2
@@ -79,7 +79,7 @@ def _integer(value: SSAValue, builder: LoweringBuilder) -> int | None:
 
 
 def _twiddles(length: int, sign: float, element: Attribute, builder: LoweringBuilder) -> SSAValue:
-    """Cosines and sines of the parts of a circle."""
+    """Return a table of the twiddle factors `e^(±2πi t / N)`, [length, 2]."""
     angles = sign * 2 * pi * np.arange(length) / length
     numbers = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     return builder.constant_buffer(numbers.astype(np.float32 if element == f32 else np.float64))
@@ -93,7 +93,7 @@ def _rotated(
     waves: tuple[SSAValue, int],
     held: Sequence[SSAValue],
 ) -> list[SSAValue]:
-    """Adds a complex number, turned by `place · term` parts of the circle, to sums of both parts."""
+    """Add a complex number times the twiddle factor of `place · term` to a complex accumulator."""
     wave, length = waves
     angle = (Scalar(kernel, place) * Scalar(kernel, term)) % length
     cosine, sine = (Scalar(kernel, kernel.load(wave, [angle.value, kernel.index(part)])) for part in range(2))
@@ -106,7 +106,7 @@ def _rotated(
 
 @lowers(onnx.STFTOp)
 def short_time_fourier(op: onnx.STFTOp, builder: LoweringBuilder) -> str | None:
-    """Transforms of windows of a signal, `frame_step` apart."""
+    """DFT of windows of a signal, `frame_step` apart."""
     element, shape, out = builder.element(op.signal), builder.shape(op.signal), builder.shape(op.output)
     has_window = op.window.type != NONE
     length = builder.shape(op.window)[0] if has_window else _integer(op.frame_length, builder)
@@ -116,7 +116,7 @@ def short_time_fourier(op: onnx.STFTOp, builder: LoweringBuilder) -> str | None:
         or len(shape) != 3
         or builder.element(op.frame_step) != i64
     ):
-        return "not of f32 or f64, or of windows of a length that is no constant"
+        return "not of f32 or f64, or a frame length that is not a constant"
     check_numbers(op, op.frame_step, 1, shape[1], "frame_step is", builder)
     types = [buffer_type(out, element), buffer_type(shape, element), buffer_type([length, 2], element)]
     types.append(buffer_type([1], i64))
@@ -152,9 +152,11 @@ def short_time_fourier(op: onnx.STFTOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(onnx.DetOp)
 def determinant(op: onnx.DetOp, builder: LoweringBuilder) -> str | None:
-    """The product of the pivots of elimination, the largest of each column, with the sign of their order."""
+    """
+    Gaussian elimination with partial pivoting: the product of the pivots, negated for each row exchange.
+    """
     given, shape = builder.element(op.X), builder.shape(op.X)
-    # Eliminated in single precision at least, rounded once.
+    # f16 and bf16 are eliminated in f32 and rounded once.
     element = compute_type(given)
     if element not in (f32, f64):
         return "not of floats"

@@ -1,11 +1,13 @@
 """
-`fuse-onnx`: chooses the operators that one kernel computes, and puts them in a `krnl.fused` group.
+`fuse-onnx`: choose the operators that one kernel computes, and put them in a `krnl.fused` group.
 
 ```mlir
 %0 = "onnx.Conv"(%x, %w, %b) … : … -> tensor<1x8x4x4xf32>
 %y = "onnx.Relu"(%0) : (tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
 ```
+
 becomes
+
 ```mlir
 %y = "krnl.fused"() <{kind = "convolution"}> ({
   %0 = "onnx.Conv"(%x, %w, %b) … : … -> tensor<1x8x4x4xf32>
@@ -14,10 +16,10 @@ becomes
 }) : () -> tensor<1x8x4x4xf32>
 ```
 
-Groups are chosen in this order: what is computed in integers (`int8`), convolutions and products with their
-epilogues, then elementwise operators, from the last one on. Before, QuantizeLinear and DequantizeLinear
-around operators that only move elements are left out; after the first step those that are left are written
-out in floats, so that they join elementwise groups.
+Groups are chosen in this order: quantized operators (`int8`), convolutions and matrix products with their
+epilogues, then elementwise operators, from consumers to producers. QDQ pairs around data movement are removed
+before. After int8 groups are chosen, the remaining QDQ pairs are expanded to float arithmetic (fake
+quantization), so that they join elementwise groups.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ from xonnc.rewriting.editing import operands_of
 
 @dataclass(frozen=True)
 class FuseOnnx(ModulePass):
-    """Puts operators that one kernel computes in `krnl.fused` groups."""
+    """Put operators that one kernel computes in `krnl.fused` groups."""
 
     name = "fuse-onnx"
 
@@ -69,7 +71,7 @@ class FuseOnnx(ModulePass):
     portable: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Fuses in each function; a function that has groups stays as it is."""
+        """Fuse in each function; a function that has groups already stays as it is."""
         tiles = Tiles.of(self.processor, self.portable, op)
         for function, builder in planned_functions(op, tiles, ctx):
             if not any(isinstance(each, FusedOp) for each in function.walk()):
@@ -79,7 +81,7 @@ class FuseOnnx(ModulePass):
 def planned_functions(
     module: ModuleOp, tiles: Tiles, ctx: Context, groups: Mapping[Operation, Group] | None = None
 ) -> Iterator[tuple[FuncOp, LoweringBuilder]]:
-    """Each function of a model with what decisions about it are made by; `groups` are those chosen before."""
+    """Yield each function with a builder to plan fusion and layouts; `groups` are those chosen before."""
     is_open = has_dynamic_inputs(module)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         block = function.body.block
@@ -116,7 +118,7 @@ def _integer_groups(layouts: Int8Plan) -> Iterator[Group]:
 
 
 def _members(last: Operation, layouts: Int8Plan) -> set[Operation]:
-    """An operator and those before it that its chain does the work of."""
+    """Return an operator and the producers that are fused into it."""
     found = {last}
     waiting = [last]
     while waiting:
@@ -129,7 +131,7 @@ def _members(last: Operation, layouts: Int8Plan) -> set[Operation]:
 
 
 def _clone_shared(block: Block, layouts: Int8Plan) -> None:
-    """Gives each chain that reads the same DequantizeLinear one of its own."""
+    """Clone DequantizeLinear ops that several fusions read, one for each."""
     ends = {member: last for last in layouts.fusions for member in _chain_ops(last, layouts)}
     for op in reversed(list(block.ops)):
         if op in layouts.absorbed and op not in ends:
@@ -161,7 +163,7 @@ def _convolutions(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterato
 
 
 def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[Group]:
-    """Products and convolutions in rows with the sum and the Relu behind them."""
+    """Row-major matrix products and convolutions with their bias and Relu."""
     biases = plan_biases(ops, builder.scope)
     for op in ops:
         if isinstance(op, ConvOp | GemmOp | MatMulOp) and op not in builder.layouts.fused_ops:
@@ -181,6 +183,6 @@ def _elementwise(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator
 
 
 def _in_order(ops: set[Operation]) -> list[Operation]:
-    """Operators of one block in its order."""
+    """Sort operators of one block in program order."""
     places = {op: op.parent.get_operation_index(op) for op in ops if op.parent is not None}
     return sorted(ops, key=places.__getitem__)

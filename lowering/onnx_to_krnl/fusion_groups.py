@@ -1,4 +1,4 @@
-"""Puts operators into `krnl.fused` groups, and the ops of a block in an order that allows it."""
+"""Creation of `krnl.fused` groups, and the reordering of blocks that they need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xonnc.rewriting.editing import operands_of
 
 
 def put_groups(block: Block, groups: Sequence[Group]) -> None:
-    """Puts the members of groups in `krnl.fused`, and the ops of the block in an order that allows it."""
+    """Put the members of groups into `krnl.fused` ops, and the block in topological order."""
     if not groups:
         return
     chosen = {member: group for group in groups for member in group.members}
@@ -25,7 +25,7 @@ def put_groups(block: Block, groups: Sequence[Group]) -> None:
 
 
 def _fused(group: Group) -> FusedOp:
-    """The members, detached, as one op whose results are what others read of them."""
+    """Return the detached members as one op whose results are the values that others read."""
     inside = set(group.members)
     read = [
         result
@@ -44,10 +44,10 @@ def _fused(group: Group) -> FusedOp:
 
 def _ordered(block: Block, chosen: dict[Operation, Group]) -> list[Operation | Group]:
     """
-    The ops of a block with each group as one, after all that it reads.
+    Return the ops of a block in topological order, each group as one.
 
-    A group stands where its last member did, or before the first that reads another of them. One that reads
-    what is computed from its own members cannot be one op: it is dropped from `chosen`.
+    A group stands where its last member did, or before the first reader of another member. A group on a cycle
+    (an operand is computed from a member's result) is removed from `chosen`, and the order starts over.
     """
     while True:
         order: dict[Operation | Group, None] = {}
@@ -69,7 +69,7 @@ def _emit(
     chosen: dict[Operation, Group],
     order: dict[Operation | Group, None],
 ) -> Group | None:
-    """Adds a unit and before it what it reads to an order; a group that reads itself, if there is one."""
+    """Append a unit after what it reads (depth-first); return a group on a cycle, if there is one."""
     under_way: dict[Operation | Group, Iterator[Operation | Group]] = {}
     waiting = [unit]
     while waiting:
@@ -94,7 +94,7 @@ def _emit(
 def _sources(
     unit: Operation | Group, block: Block, chosen: dict[Operation, Group]
 ) -> Iterator[Operation | Group]:
-    """The units that a unit reads."""
+    """The units whose results a unit reads."""
     for value in _captured(unit):
         owner = value.owner
         if isinstance(owner, Operation) and owner.parent is block:

@@ -1,4 +1,4 @@
-"""Which operators one kernel may compute together."""
+"""Which operators may share a kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHAPE_OPERANDS: dict[type[Operation], Sequence[int]] = {
     ReshapeOp: (1,),
     SliceOp: (2,),
 }
-"""Operands of which the sizes of the result say all."""
+"""Operands that only repeat the shape of the result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,37 +32,37 @@ class Group:
 
     kind: str
     members: Sequence[Operation]
-    """In the order of the block; the last gives what the group is for."""
+    """In program order; the last one's result is the group's main result."""
 
 
 @dataclass(frozen=True)
 class FusionScope:
-    """What may be fused: everything when groups are chosen, the members of a group when it is lowered."""
+    """Which ops may be fused: any while groups are chosen, members of one group when it is lowered."""
 
     groups: Mapping[Operation, Group] | None = None
-    """The group of each operator that is in one; `None` while groups are chosen."""
+    """The group of each operator that is in one; None while groups are chosen."""
     ignored: Container[Operation] = field(default_factory=frozenset[Operation])
-    """Operators that only sizes are computed by, which kernels for any sizes do without."""
+    """Operators that only compute shapes, which dynamic kernels do without."""
 
     def may_join(self, op: Operation, other: Operation) -> bool:
-        """Whether a kernel may compute both."""
+        """Whether one kernel may compute both ops."""
         if self.groups is None:
             return True
         group = self.groups.get(op)
         return group is not None and group is self.groups.get(other)
 
     def users(self, value: SSAValue) -> list[Operation]:
-        """The operators that read a value, one for each use."""
+        """Return the operators that read a value, once for each use."""
         return [use.operation for use in value.uses if use.operation not in self.ignored]
 
     def only_user(self, value: SSAValue) -> Operation | None:
-        """The operator that alone reads a value, once."""
+        """Return the only reader of a value, or None."""
         users = self.users(value)
         return users[0] if len(users) == 1 else None
 
 
 def dissolve_groups(module: ModuleOp) -> dict[Operation, Group]:
-    """Puts the operators of each group in its place; the group of each."""
+    """Inline the bodies of `krnl.fused` ops; return the group of each operator."""
     found: dict[Operation, Group] = {}
     for fused in [op for op in module.walk() if isinstance(op, FusedOp)]:
         block = fused.parent
@@ -81,7 +81,7 @@ def dissolve_groups(module: ModuleOp) -> dict[Operation, Group]:
 
 
 def shape_operands(op: Operation) -> list[int]:
-    """The places of operands that say no more than the sizes of the result do."""
+    """Return the indices of operands that only repeat the shape of the result."""
     if isinstance(op, SliceOp) and not isinstance(op.starts.owner, ConstantOp):
         return []
     return [
@@ -92,7 +92,7 @@ def shape_operands(op: Operation) -> list[int]:
 
 
 def shape_computations(block: Block) -> set[Operation]:
-    """The operators of a block that only compute operands of `sizes_told_twice`."""
+    """Return the operators of a block that only compute `shape_operands`."""
     found: set[Operation] = set()
     for op in reversed(list(block.ops)):
         if isinstance(op, OnnxOp) and op.results and not op.regions:
