@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.builtin import ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import tensor_type
-from xonnc.rewriting.driver import Report, apply_rules
+from xonnc.rewriting.driver import RewriteReport, apply_rules
 from xonnc.rewriting.onnx import op_class
 from xonnc.transforms.canonicalize_onnx import all_rules
 from xonnc.transforms.constprop_onnx import ConstProp
@@ -60,7 +60,7 @@ class FunctionBuilder:
         value = self.pool.create(np.full(4, number, np.float32))
         return self.add(ConstantOp.create(result_types=[TYPE], properties={"value": value}))
 
-    def run(self, result: SSAValue) -> tuple[float, Report]:
+    def run(self, result: SSAValue) -> tuple[float, RewriteReport]:
         """Applies all rules; seconds and what happened."""
         self.add_end(result)
         module = ModuleOp([self.function])

@@ -15,7 +15,7 @@ from xdsl.printer import Printer
 
 from xonnc.rewriting.literals import encode
 from xonnc.rewriting.matcher import property_name
-from xonnc.rewriting.patterns import AnyValue, AttrName, Bound, Const, Native, Node, Part, Varying
+from xonnc.rewriting.patterns import AnyValue, AttrName, Bound, Const, Native, Node, NonConstant, OperandSpec
 from xonnc.rewriting.rules import Rule, definition_of
 
 
@@ -88,7 +88,7 @@ class _Writer:
         self.ops.append((node, op))
         return op
 
-    def operand(self, part: Part) -> str:
+    def operand(self, part: OperandSpec) -> str:
         match part:
             case Node():
                 op = self.match(part)
@@ -97,7 +97,7 @@ class _Writer:
                 if name not in self.values:
                     self.values[name] = self.line("value", "pdl.operand")
                 return self.values[name]
-            case Varying() | Const():
+            case NonConstant() | Const():
                 raise NotStructuralError(f"{self.rule.name}: PDL does not know what is constant")
             case _:
                 raise NotStructuralError(f"{self.rule.name}: PDL has no variadic or absent operands")
@@ -128,7 +128,7 @@ class _Writer:
             text += f" -> ({', '.join(types)} : {', '.join(['!pdl.type'] * len(types))})"
         return text
 
-    def rewrite(self, result: Part | Native, root: str) -> None:
+    def rewrite(self, result: OperandSpec | Native, root: str) -> None:
         match result:
             case Node():
                 if (known := self.known(result)) is not None:
@@ -159,7 +159,7 @@ class _Writer:
         assert definition is not None
         return self.line("op", self.operation(definition.name, operands, attributes, types))
 
-    def built_operand(self, part: Part) -> str:
+    def built_operand(self, part: OperandSpec) -> str:
         match part:
             case Node() if (known := self.known(part)) is not None:
                 return self.line("value", f"pdl.result {part.result} of {known}")

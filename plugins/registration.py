@@ -39,7 +39,15 @@ from xonnc.plugins.types import Dim, Size, TensorType
 from xonnc.plugins.types import form_of as form_of_size
 from xonnc.rewriting import extensions
 from xonnc.rewriting.onnx import ONNX, forget_classes
-from xonnc.rewriting.patterns import Edit, MatchFailure, Node, Outcome, Template, rest, value
+from xonnc.rewriting.patterns import (
+    ImperativeRewrite,
+    MatchFailure,
+    Node,
+    RewriteResult,
+    Template,
+    rest,
+    value,
+)
 from xonnc.rewriting.rules import RuleSet, rule
 from xonnc.transforms.dims.dim_context import SIZES, Partly
 from xonnc.transforms.dims.dim_context import Node as DimNode
@@ -169,7 +177,7 @@ def _install(spec: OperatorSpec) -> None:
             extensions.extend(pass_name, table)
 
 
-def _table(pattern: Node, result: Callable[[Operation], Outcome], name: str) -> RuleSet:
+def _table(pattern: Node, result: Callable[[Operation], RewriteResult], name: str) -> RuleSet:
     """A table with one rule."""
     return RuleSet({name: replace(rule(pattern)(result), name=name)})
 
@@ -292,7 +300,7 @@ def _size(form: Form, symbols: Symbols) -> Size:
     return form.constant if not form.terms else Dim(form, symbols)
 
 
-def _fold(root: Operation) -> Outcome:
+def _fold(root: Operation) -> RewriteResult:
     """The results of an operator of constants, by the plug-in's `reference`."""
     operands = [known(operand) for operand in root.operands]
     if any(operand is None for operand in operands):
@@ -333,7 +341,7 @@ def run_reference(
     return [np.asarray(each) for each in results]
 
 
-def _decompose(root: Operation) -> Outcome:
+def _decompose(root: Operation) -> RewriteResult:
     """The operator by the ONNX operators that the plug-in's `decompose` writes."""
     spec = spec_of(root)
     decompose = spec.function("decompose")
@@ -362,7 +370,7 @@ def _decompose(root: Operation) -> Outcome:
         _keep_location(op, results)
         return [each.ssa for each in results]
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 def _keep_location(op: Operation, results: Sequence[Value]) -> None:

@@ -1,1 +1,1 @@
-"""The declarative rule language and its driver."""
+"""The declarative rule dialect and its driver."""

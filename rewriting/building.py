@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
-from xonnc.rewriting.fused_locations import carried, merged
+from xonnc.rewriting.fused_locations import fused_location, inherited_attributes
 from xonnc.rewriting.literals import encode
 from xonnc.rewriting.matcher import Match, Matcher, Slot, property_name, reader_of
 from xonnc.rewriting.patterns import (
@@ -27,18 +27,18 @@ from xonnc.rewriting.patterns import (
     Bound,
     Const,
     ConstRest,
-    Edit,
-    Language,
+    DialectInterface,
+    ImperativeRewrite,
     MatchFailure,
     MaybeConst,
     Native,
     Node,
-    Outcome,
-    Part,
+    OperandSpec,
     Pattern,
+    RewriteResult,
     elements_type,
 )
-from xonnc.rewriting.plans import NewConstant, NewOp, Nothing, Plan, Planned
+from xonnc.rewriting.plans import NewConstant, NewNone, NewOp, PlannedValue, RewritePlan
 from xonnc.rewriting.rules import definition_of
 
 NONE = NoneType()
@@ -58,10 +58,10 @@ class Builder:
     """The nodes planned for the match at hand: a node that occurs twice becomes one op."""
 
     @property
-    def language(self) -> Language:
-        return self.matcher.rule.root.template.language
+    def dialect(self) -> DialectInterface:
+        return self.matcher.rule.root.template.dialect
 
-    def plan(self, match: Match) -> Plan | MatchFailure:
+    def plan(self, match: Match) -> RewritePlan | MatchFailure:
         """Computes the result for a match without touching the IR."""
         plan = self.computed(match)
         if type(plan) is tuple:
@@ -71,11 +71,11 @@ class Builder:
                     return MatchFailure(reason)
         return plan
 
-    def computed(self, match: Match) -> Plan | MatchFailure:
+    def computed(self, match: Match) -> RewritePlan | MatchFailure:
         """The plan before the checks of the pass."""
         self.planned.clear()
         result = self.matcher.rule.result
-        parts: list[Planned] = []
+        parts: list[PlannedValue] = []
         for part in result if isinstance(result, tuple) else (result,):
             if isinstance(part, Native) and not isinstance(result, tuple):
                 return self.whole(self.call(part, match), match)
@@ -85,11 +85,11 @@ class Builder:
             parts.append(planned)
         return tuple(parts)
 
-    def whole(self, outcome: Outcome, match: Match) -> Plan | MatchFailure:
+    def whole(self, outcome: RewriteResult, match: Match) -> RewritePlan | MatchFailure:
         """The result of a native function that stands for all results of the root."""
-        if isinstance(outcome, MatchFailure | Edit):
+        if isinstance(outcome, MatchFailure | ImperativeRewrite):
             return outcome
-        parts: list[Planned] = []
+        parts: list[PlannedValue] = []
         for part in (outcome,) if _is_part(outcome) else outcome:
             planned = self.part(part, match)
             if isinstance(planned, MatchFailure):
@@ -97,7 +97,7 @@ class Builder:
             parts.append(planned)
         return tuple(parts)
 
-    def call(self, native: Native, match: Match) -> Outcome:
+    def call(self, native: Native, match: Match) -> RewriteResult:
         getters = self.natives.get(id(native))
         if getters is None:
             getters = self.natives[id(native)] = self.getters(native)
@@ -116,16 +116,16 @@ class Builder:
     def getter(self, name: str, arrays: bool) -> Getter:
         place = self.matcher.slots[name]
         kind = self.matcher.kinds.get(name)
-        read = reader_of(self.language, kind, arrays, self.pool) if kind else None
+        read = reader_of(self.dialect, kind, arrays, self.pool) if kind else None
         if read is None:
             return lambda match: match[place]
         return lambda match: read(match[place])
 
-    def part(self, part: Outcome, match: Match) -> Planned | MatchFailure:
+    def part(self, part: RewriteResult, match: Match) -> PlannedValue | MatchFailure:
         # xDSL's own classes last: to say that something is none of theirs takes the longest.
         match part:
             case Absent() | None:
-                return Nothing()
+                return NewNone()
             case Node():
                 return self.node(part, match)
             case Native():
@@ -141,21 +141,21 @@ class Builder:
             case _:
                 return NewConstant(self.pool.create(np.asarray(part)))
 
-    def bound(self, slot: Slot) -> Planned:
+    def bound(self, slot: Slot) -> PlannedValue:
         if isinstance(slot, tuple | SSAValue):
             return slot
-        return Nothing()
+        return NewNone()
 
-    def native(self, native: Native, match: Match) -> Planned | MatchFailure:
+    def native(self, native: Native, match: Match) -> PlannedValue | MatchFailure:
         return self.part(self.call(native, match), match)
 
-    def node(self, node: Node, match: Match) -> Planned | MatchFailure:
+    def node(self, node: Node, match: Match) -> PlannedValue | MatchFailure:
         for place, known in enumerate(self.matcher.nodes):
             if node is known:
                 return self.matcher.ops(match)[place].results[node.result]
         if (again := self.planned.get(id(node))) is not None:
             return again
-        operands: list[Planned] = []
+        operands: list[PlannedValue] = []
         for operand in node.operands:
             planned = self.part(operand, match)
             if isinstance(planned, MatchFailure):
@@ -164,21 +164,21 @@ class Builder:
         made = self.planned[id(node)] = NewOp(node, tuple(operands))
         return made
 
-    def build(self, planned: Sequence[Planned], match: Match) -> Built:
+    def build(self, planned: Sequence[PlannedValue], match: Match) -> BuiltOps:
         """Makes the ops of a plan; they stand before the root, which is still there."""
         root, *inner = self.matcher.ops(match)
-        maker = _Maker(self, match, root, merged(root, inner))
+        maker = _OpBuilder(self, match, root, fused_location(root, inner))
         parts = [maker.top(part, len(planned) == 1) for part in planned]
         self.planned.clear()
-        return Built(maker.ops, [value for part in parts for value in part])
+        return BuiltOps(maker.ops, [value for part in parts for value in part])
 
 
-def _is_part(outcome: Outcome) -> TypeIs[Part]:
+def _is_part(outcome: RewriteResult) -> TypeIs[OperandSpec]:
     return outcome is None or isinstance(outcome, Pattern | SSAValue | Attribute | np.ndarray | np.generic)
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltOps:
     """The new ops, and the values that take the place of the root's results."""
 
     ops: list[Operation]
@@ -186,7 +186,7 @@ class Built:
 
 
 @dataclass
-class _Maker:
+class _OpBuilder:
     """Makes the ops for one match."""
 
     builder: Builder
@@ -196,27 +196,27 @@ class _Maker:
     ops: list[Operation] = field(default_factory=list[Operation])
     made: dict[int, Operation] = field(default_factory=dict[int, Operation])
 
-    def top(self, planned: Planned, alone: bool) -> Sequence[SSAValue]:
+    def top(self, planned: PlannedValue, alone: bool) -> Sequence[SSAValue]:
         """The values for the root's results that a part of the result stands for."""
         match planned:
             case NewOp():
                 types = self.types(planned.node) or (tuple(self.root.result_types) if alone else ())
                 made = self.op(planned, self.location, types)
-                made.attributes.update(carried(type(made), self.builder.matcher.ops(self.match)))
+                made.attributes.update(inherited_attributes(type(made), self.builder.matcher.ops(self.match)))
                 return made.results
             case NewConstant():
                 return self.constant(planned.value, self.location).results
             case _:
                 return self.operand(planned)
 
-    def operand(self, planned: Planned) -> Sequence[SSAValue]:
+    def operand(self, planned: PlannedValue) -> Sequence[SSAValue]:
         match planned:
             case NewOp(node=node):
                 return (self.op(planned, derived(self.location), self.types(node)).results[node.result],)
             case NewConstant(value=value):
                 return self.constant(value, derived(self.location)).results
-            case Nothing():
-                made = self.builder.language.absent.create(
+            case NewNone():
+                made = self.builder.dialect.absent.create(
                     result_types=[NONE], location=derived(self.location)
                 )
                 self.ops.append(made)
@@ -227,9 +227,9 @@ class _Maker:
                 return (planned,)
 
     def constant(self, elements: Attribute, location: LocationAttr) -> Operation:
-        language = self.builder.language
+        dialect = self.builder.dialect
         type_ = elements_type(elements)
-        made = language.constant.create(
+        made = dialect.constant.create(
             result_types=[type_], properties={"value": elements}, location=location
         )
         self.ops.append(made)
@@ -240,10 +240,10 @@ class _Maker:
             return again
         operands = [value for operand in planned.operands for value in self.operand(operand)]
         template = planned.node.template
-        op_class = template.language.op_class(template.name)
+        op_class = template.dialect.op_class(template.name)
         assert op_class is not None
         properties = self.properties(planned.node, op_class)
-        types = types or template.language.result_types(op_class, operands, properties)
+        types = types or template.dialect.result_types(op_class, operands, properties)
         made = op_class.create(
             operands=operands, result_types=types, properties=properties, location=location
         )

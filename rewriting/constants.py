@@ -11,10 +11,10 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
 from xonnc.rewriting.editing import replace_uses
-from xonnc.rewriting.patterns import Language
+from xonnc.rewriting.patterns import DialectInterface
 
 
-def hoist_constants(root: Operation, language: Language, drop: Callable[[Operation], None]) -> None:
+def hoist_constants(root: Operation, dialect: DialectInterface, drop: Callable[[Operation], None]) -> None:
     """
     Moves the constants inside `root` to the front of the entry block of the nearest isolated op.
 
@@ -24,7 +24,7 @@ def hoist_constants(root: Operation, language: Language, drop: Callable[[Operati
     homes: dict[Block, Block | None] = {}
     seen: dict[tuple[Block, Attribute, Attribute], Operation] = {}
     visited: set[Operation] = set()
-    for op in [op for op in root.walk() if type(op) is language.constant]:
+    for op in [op for op in root.walk() if type(op) is dialect.constant]:
         block = op.parent
         elements = op.properties.get("value")
         if block is None or elements is None:

@@ -1,5 +1,5 @@
 """
-Applies rules to every op that one fits, and leaves everything else as it stands.
+Applies rules to every op that one fits, and existing_values everything else as it stands.
 
 As MLIR's partial dialect conversion: in textual order, new ops are tried in their turn, but no constant moves
 and no op goes away that was not replaced. For a fixed point with tidying see `rewriting.driver`.
@@ -17,16 +17,16 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
-from xonnc.rewriting.building import Builder, Plan
-from xonnc.rewriting.driver import Dispatch
+from xonnc.rewriting.building import Builder, RewritePlan
+from xonnc.rewriting.driver import MatcherTable
 from xonnc.rewriting.editing import erase, insert_before, replace_uses
 from xonnc.rewriting.extensions import rules_joining
 from xonnc.rewriting.matcher import Match, Matcher
-from xonnc.rewriting.patterns import Edit, MatchFailure
+from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure
 from xonnc.rewriting.rules import RuleSet
-from xonnc.rewriting.statistics import record, watch
+from xonnc.rewriting.statistics import current_trace, record
 
-MOST_STEPS = 16
+MAX_GENERATIONS = 16
 """An op that is still replaced after this many generations is part of a circle of rules."""
 
 
@@ -36,7 +36,7 @@ def convert(root: Operation, context: Context, rules: RuleSet, *, pass_name: str
 
     What fired is told to `statistics`. Rules that go in a circle are an error that names the op.
     """
-    conversion = _Conversion(DisposablePool.of(context), Dispatch(rules, rules_joining(pass_name)))
+    conversion = _Conversion(DisposablePool.of(context), MatcherTable(rules, rules_joining(pass_name)))
     conversion.run(root)
     record(pass_name, conversion.fired)
     return conversion.fired
@@ -47,7 +47,7 @@ class _Conversion:
     """One run over one module."""
 
     pool: DisposablePool
-    rules: Dispatch
+    rules: MatcherTable
     fired: Counter[str] = field(default_factory=Counter[str])
     builders: dict[int, Builder] = field(default_factory=dict[int, Builder])
 
@@ -58,7 +58,7 @@ class _Conversion:
             if op.parent is None:
                 continue
             made = self.rewrite(op)
-            if made and step == MOST_STEPS:
+            if made and step == MAX_GENERATIONS:
                 raise XonncError(
                     f"{describe(made[0])}: rules replace {op.name} without end; disable one", made[0]
                 )
@@ -66,7 +66,7 @@ class _Conversion:
 
     def rewrite(self, op: Operation) -> Sequence[Operation]:
         """Applies the first rule that fits; the ops it made."""
-        kind, seen = type(op), watch()
+        kind, seen = type(op), current_trace()
         matchers = self.rules.matchers
         for matcher in matchers[kind] if kind in matchers else self.rules.find(kind):
             watched = seen is not None and matcher.rule.name in seen.rules
@@ -80,19 +80,21 @@ class _Conversion:
 
     def plan(
         self, op: Operation, matcher: Matcher, watched: bool
-    ) -> tuple[tuple[Builder, Plan, Match] | None, str]:
+    ) -> tuple[tuple[Builder, RewritePlan, Match] | None, str]:
         match = matcher.run(op)
         if type(match) is not tuple:
-            return None, (matcher.why_not(op) or "") if watched else ""
+            return None, (matcher.failure_reason(op) or "") if watched else ""
         builder = self.builders.setdefault(id(matcher), Builder(matcher, self.pool))
         plan = builder.plan(match)
         if isinstance(plan, MatchFailure):
             return None, plan.reason
         return (builder, plan, match), ""
 
-    def replace(self, op: Operation, builder: Builder, plan: Plan, match: Match) -> Sequence[Operation]:
+    def replace(
+        self, op: Operation, builder: Builder, plan: RewritePlan, match: Match
+    ) -> Sequence[Operation]:
         results: Sequence[SSAValue]
-        if isinstance(plan, Edit):
+        if isinstance(plan, ImperativeRewrite):
             before = op.prev_op
             results = plan.apply(op)
             new = _made(before, op)

@@ -24,24 +24,24 @@ from xdsl.utils.worklist import Worklist
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived, describe
 from xonnc.errors import XonncError
-from xonnc.rewriting.building import Builder, Plan
+from xonnc.rewriting.building import Builder, RewritePlan
 from xonnc.rewriting.constants import hoist_constants
-from xonnc.rewriting.editing import erase, insert_before, replace_uses, retype_function, take_over
+from xonnc.rewriting.editing import erase, insert_before, replace_uses, retype_function, transfer_results
 from xonnc.rewriting.extensions import rules_joining
 from xonnc.rewriting.matcher import Match, Matcher, compile_rule
-from xonnc.rewriting.patterns import Edit, MatchFailure
+from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure
 from xonnc.rewriting.rules import RuleSet
-from xonnc.rewriting.statistics import record, watch
+from xonnc.rewriting.statistics import current_trace, record
 
 REWRITES_PER_OP = 100
 """More rewrites than this for every op of the module mean that rules undo each other."""
-LEAST_REWRITES = 2_000
+MIN_REWRITE_LIMIT = 2_000
 
-WIDE = 64
+WIDE_OPERAND_COUNT = 64
 """An op with more operands has them replaced together: xDSL rebuilds all of them for every one replaced."""
 
 
-class Dispatch:
+class MatcherTable:
     """The matchers of rules by the class of their root, highest benefit first."""
 
     def __init__(self, rules: RuleSet, joined: RuleSet | None = None) -> None:
@@ -60,7 +60,7 @@ class Dispatch:
 
 
 @dataclass
-class Report:
+class RewriteReport:
     """What a run of the driver did."""
 
     fired: Counter[str] = field(default_factory=Counter[str])
@@ -84,36 +84,44 @@ def apply_rules(
     rules: RuleSet,
     *,
     pass_name: str,
-    most_rewrites: int | None = None,
-) -> Report:
+    max_rewrites: int | None = None,
+) -> RewriteReport:
     """
     Applies `rules` to everything inside `root` to a fixed point.
 
     Ops are tried in textual order, so that constants fold in the order in which the model computes. More than
-    `most_rewrites` rewrites (by default a multiple of the number of ops) are an error that names the rules at
+    `max_rewrites` rewrites (by default a multiple of the number of ops) are an error that names the rules at
     work. What fired is told to `statistics`.
     """
-    driver = _Driver(root, DisposablePool.of(context), Dispatch(rules, rules_joining(pass_name)))
-    driver.run(most_rewrites)
+    driver = _Driver(root, DisposablePool.of(context), MatcherTable(rules, rules_joining(pass_name)))
+    driver.run(max_rewrites)
     record(pass_name, driver.report.fired)
     return driver.report
 
 
-Visit = Callable[[Operation], Sequence[Operation]]
+VisitCallback = Callable[[Operation], Sequence[Operation]]
 """Looks at an op before the rules do; gives the ops whose results have another type now."""
 
 
 def apply_rules_within(
-    root: Operation, context: Context, rules: RuleSet, *, pass_name: str, most_rewrites: int, visit: Visit
-) -> Report:
+    root: Operation,
+    context: Context,
+    rules: RuleSet,
+    *,
+    pass_name: str,
+    max_rewrites: int,
+    visit: VisitCallback,
+) -> RewriteReport:
     """
-    Applies `rules` to everything inside `root` until nothing changes, or `most_rewrites` times.
+    Applies `rules` to everything inside `root` until nothing changes, or `max_rewrites` times.
 
     `visit` sees each op before the rules do. That rewrites were left over is no error: the report names the
     rules at work (`unfinished`).
     """
-    driver = _Driver(root, DisposablePool.of(context), Dispatch(rules, rules_joining(pass_name)), visit=visit)
-    driver.run(most_rewrites)
+    driver = _Driver(
+        root, DisposablePool.of(context), MatcherTable(rules, rules_joining(pass_name)), visit=visit
+    )
+    driver.run(max_rewrites)
     record(pass_name, driver.report.fired)
     return driver.report
 
@@ -124,8 +132,8 @@ class _Driver:
 
     root: Operation
     pool: DisposablePool
-    rules: Dispatch
-    report: Report = field(default_factory=Report)
+    rules: MatcherTable
+    report: RewriteReport = field(default_factory=RewriteReport)
     worklist: Worklist = field(default_factory=Worklist)
     last: deque[tuple[str, str]] = field(default_factory=lambda: deque[tuple[str, str]](maxlen=12))
     builders: dict[int, Builder] = field(default_factory=dict[int, Builder])
@@ -137,13 +145,13 @@ class _Driver:
     joining: dict[SSAValue, SSAValue] | None = None
     """While the operands of a wide op are replaced together: the new value for each old one."""
     sure_pure: dict[type[Operation], bool] = field(default_factory=dict[type[Operation], bool])
-    visit: Visit | None = None
+    visit: VisitCallback | None = None
     """Looks at ops first; with it the limit of rewrites is where the run stops, else it is an error."""
 
-    def run(self, most_rewrites: int | None) -> None:
+    def run(self, max_rewrites: int | None) -> None:
         # What overflows in a model does so in its constants too: nothing that numpy should warn of.
         with np.errstate(all="ignore"):
-            self.run_to_end(most_rewrites)
+            self.run_to_end(max_rewrites)
         if self.report.changed:
             self.retype_functions()
 
@@ -154,16 +162,16 @@ class _Driver:
             if isinstance(function, func.FuncOp) and isinstance(_end(function), func.ReturnOp):
                 retype_function(function)
 
-    def run_to_end(self, most_rewrites: int | None) -> None:
+    def run_to_end(self, max_rewrites: int | None) -> None:
         changes = -1
-        limit = most_rewrites
+        limit = max_rewrites
         while changes != (changes := self.report.fired.total() + self.removed):
-            for language in self.rules.rules.languages:
-                hoist_constants(self.root, language, self.drop)
+            for dialect in self.rules.rules.dialects:
+                hoist_constants(self.root, dialect, self.drop)
             changes = self.report.fired.total() + self.removed
             size = self.fill()
             if limit is None:
-                limit = max(LEAST_REWRITES, REWRITES_PER_OP * size)
+                limit = max(MIN_REWRITE_LIMIT, REWRITES_PER_OP * size)
             if self.visit is None:
                 self.sweep(limit)
             else:
@@ -195,7 +203,7 @@ class _Driver:
             if found and self.rewrite(op, found) and report.fired.total() > limit:
                 raise XonncError(self.endless(limit))
 
-    def sweep_within(self, limit: int, visit: Visit) -> None:
+    def sweep_within(self, limit: int, visit: VisitCallback) -> None:
         while self.worklist:
             op = self.worklist.pop()
             self.report.visits += 1
@@ -215,7 +223,7 @@ class _Driver:
 
     def rewrite(self, op: Operation, matchers: Sequence[Matcher]) -> bool:
         """Applies the first rule that fits."""
-        seen = watch()
+        seen = current_trace()
         for matcher in matchers:
             self.report.attempts += 1
             match = matcher.run(op)
@@ -224,7 +232,7 @@ class _Driver:
             elif seen is None or matcher.rule.name not in seen.rules:
                 continue
             else:
-                refusal = matcher.why_not(op) or ""
+                refusal = matcher.failure_reason(op) or ""
             if seen is not None and matcher.rule.name in seen.rules:
                 seen.tell(matcher.rule.name, op, refusal)
             if not refusal:
@@ -246,8 +254,8 @@ class _Driver:
         self.replace(op, builder, plan, match)
         return ""
 
-    def replace(self, op: Operation, builder: Builder, plan: Plan, match: Match) -> None:
-        if isinstance(plan, Edit):
+    def replace(self, op: Operation, builder: Builder, plan: RewritePlan, match: Match) -> None:
+        if isinstance(plan, ImperativeRewrite):
             before = op.prev_op
             results = list(plan.apply(op))
             new = _between(before, op)
@@ -266,7 +274,7 @@ class _Driver:
             and all(result is made for result, made in zip(results, maker.results, strict=True))
             and not any(result.uses for result in results)
         ):
-            take_over(op, maker)
+            transfer_results(op, maker)
         else:
             for old, result in zip(op.results, results, strict=True):
                 self.redirect(old, result)
@@ -286,9 +294,7 @@ class _Driver:
         made: list[Operation] = []
         for place, old in enumerate(op.results):
             if type(old.type) is NoneType and type(results[place].type) is not NoneType and old.first_use:
-                absent = builder.language.absent.create(
-                    result_types=[old.type], location=derived(op.location)
-                )
+                absent = builder.dialect.absent.create(result_types=[old.type], location=derived(op.location))
                 made.append(absent)
                 results[place] = absent.results[0]
         return made
@@ -300,14 +306,14 @@ class _Driver:
         else:
             self.joining[old] = new
 
-    def postpone(self, op: Operation, plan: Plan) -> bool:
+    def postpone(self, op: Operation, plan: RewritePlan) -> bool:
         """Whether replacing an op by values that are there waits until its wide reader is visited."""
-        if self.joining is not None or isinstance(plan, Edit):
+        if self.joining is not None or isinstance(plan, ImperativeRewrite):
             return False
         if not all(isinstance(part, SSAValue) for part in plan):
             return False
         readers = dict.fromkeys(use.operation for result in op.results for use in result.uses)
-        wide = next((reader for reader in readers if len(reader.operands) > WIDE), None)
+        wide = next((reader for reader in readers if len(reader.operands) > WIDE_OPERAND_COUNT), None)
         if wide is None:
             return False
         self.postponed.setdefault(wide, {})[op] = None

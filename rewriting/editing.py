@@ -42,7 +42,7 @@ def retype_function(function: FuncOp) -> bool:
     return True
 
 
-def take_over(op: Operation, new: Operation) -> None:
+def transfer_results(op: Operation, new: Operation) -> None:
     """
     Makes the results of `op` the results of `new`, type by type, so that no reader has to be touched.
 
@@ -65,7 +65,7 @@ def replace_uses(old: SSAValue, new: SSAValue) -> None:
     """
     if old is new:
         return
-    if new.type is not old.type and isinstance(new, OpResult) and _is_vaguer(new.type, old.type):
+    if new.type is not old.type and isinstance(new, OpResult) and _is_less_refined(new.type, old.type):
         retype(new, old.type)
     readers = {use.operation: None for use in old.uses}
     for reader in readers:
@@ -74,7 +74,7 @@ def replace_uses(old: SSAValue, new: SSAValue) -> None:
         new.name_hint = old.name_hint
 
 
-def _is_vaguer(this: Attribute, other: Attribute) -> bool:
+def _is_less_refined(this: Attribute, other: Attribute) -> bool:
     """Whether one type is a tensor of no known rank where the other is one of a known rank."""
     element = element_type(this)
     return element is not None and not is_ranked(this) and is_ranked(other) and element == element_type(other)

@@ -10,14 +10,14 @@ from xdsl.ir import Attribute, Operation
 from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.locations import NO_METADATA, derived, fused
 
-CARRIED = frozenset(("onnx.doc_string", "onnx.metadata_props"))
+INHERITED_ATTRIBUTES = frozenset(("onnx.doc_string", "onnx.metadata_props"))
 """What a model says of a node for people and their tools (`formats/onnx/import_nodes.py`)."""
 
-MOST_NAMES = 16
+MAX_NAMES = 16
 """A long chain of rewrites keeps this many names, so that its locations do not grow with its square."""
 
 
-def merged(root: Operation, inner: Sequence[Operation]) -> LocationAttr:
+def fused_location(root: Operation, inner: Sequence[Operation]) -> LocationAttr:
     """The location of what replaces `root`: its own, with the node names of the ops that merge into it."""
     names = _parts(derived(root.location))
     known = len(names)
@@ -28,21 +28,21 @@ def merged(root: Operation, inner: Sequence[Operation]) -> LocationAttr:
         for part in _parts(derived(op.location)):
             if part not in names:
                 names.append(part)
-    if len(names) == known or known > MOST_NAMES:
+    if len(names) == known or known > MAX_NAMES:
         return root.location
     if len(names) == 1 and isinstance(root.location, UnknownLoc) and isinstance(names[0], NameLoc):
         return names[0]
     metadata = root.location.metadata if isinstance(root.location, FusedLoc) else NO_METADATA
-    return fused(names[:MOST_NAMES], metadata)
+    return fused(names[:MAX_NAMES], metadata)
 
 
-def carried(made: type[Operation], matched: Sequence[Operation]) -> dict[str, Attribute]:
+def inherited_attributes(made: type[Operation], matched: Sequence[Operation]) -> dict[str, Attribute]:
     """What a model says of the first matched op of the new one's kind, or of any kind."""
-    told = [op for op in matched if not CARRIED.isdisjoint(op.attributes)]
+    told = [op for op in matched if not INHERITED_ATTRIBUTES.isdisjoint(op.attributes)]
     source = next((op for op in told if isinstance(op, made)), told[0] if told else None)
     if source is None:
         return {}
-    return {name: value for name, value in source.attributes.items() if name in CARRIED}
+    return {name: value for name, value in source.attributes.items() if name in INHERITED_ATTRIBUTES}
 
 
 def _parts(location: Attribute) -> list[Attribute]:

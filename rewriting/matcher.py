@@ -29,12 +29,12 @@ from xonnc.rewriting.patterns import (
     Const,
     Constant,
     ConstRest,
-    Language,
+    DialectInterface,
     MaybeConst,
     Node,
-    Part,
+    NonConstant,
+    OperandSpec,
     Rest,
-    Varying,
     all_uses,
     show_literal,
 )
@@ -46,7 +46,7 @@ Match: TypeAlias = "tuple[Slot, ...]"
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledPattern:
     """The compiled pattern of one rule."""
 
     match: Callable[[Operation], Match | int | str]
@@ -59,7 +59,7 @@ class Compiled:
     kinds: dict[str, Bound]
 
 
-MISFIT = -1
+NO_MATCH = -1
 """What a matcher that is not compiled yet gives for an op that cannot fit."""
 
 
@@ -76,23 +76,23 @@ class Matcher:
     def __init__(self, rule: Rule):
         self.rule = rule
         self.root = class_of(rule.root)
-        self._makers = tuple(_makers(rule.root))
+        self._producers = tuple(_producers(rule.root))
         self.run = self._run_first
 
     def _run_first(self, op: Operation) -> Match | int | str:
         operands = operands_of(op)
-        for place, maker in self._makers:
+        for place, maker in self._producers:
             if place >= len(operands):
-                return MISFIT
+                return NO_MATCH
             value = operands[place]
             if not isinstance(value, OpResult) or value.op.__class__ is not maker:
-                return MISFIT
+                return NO_MATCH
         return self.compiled.match(op)
 
     @cached_property
-    def compiled(self) -> Compiled:
+    def compiled(self) -> CompiledPattern:
         """The compiled pattern."""
-        compiled = _Emitter(self.rule).compile()
+        compiled = _PatternCompiler(self.rule).compile()
         self.run = compiled.match
         return compiled
 
@@ -111,7 +111,7 @@ class Matcher:
         """What each name is bound to."""
         return self.compiled.kinds
 
-    def why_not(self, op: Operation) -> str | None:
+    def failure_reason(self, op: Operation) -> str | None:
         """The first thing about `op` that does not fit the pattern, `None` if it matches."""
         if type(op) is not self.root:
             return f"{op.name} is no {self.root.name}"
@@ -136,12 +136,12 @@ def compile_rule(rule: Rule) -> Matcher:
 
 def class_of(node: Node) -> type[Operation]:
     """The class of the op that a node matches."""
-    op_class = node.template.language.op_class(node.template.name)
+    op_class = node.template.dialect.op_class(node.template.name)
     assert op_class is not None
     return op_class
 
 
-def _makers(root: Node) -> Iterator[tuple[int, type[Operation]]]:
+def _producers(root: Node) -> Iterator[tuple[int, type[Operation]]]:
     """The operands that ops of one class must make; those before a `Rest` are where they stand."""
     for place, part in enumerate(root.operands):
         if isinstance(part, Rest):
@@ -149,7 +149,7 @@ def _makers(root: Node) -> Iterator[tuple[int, type[Operation]]]:
         if isinstance(part, Node):
             yield place, class_of(part)
         elif isinstance(part, Const):
-            yield place, root.template.language.constant
+            yield place, root.template.dialect.constant
 
 
 def property_name(definition: OpDef, name: str) -> str:
@@ -158,16 +158,18 @@ def property_name(definition: OpDef, name: str) -> str:
     return known[0] if known else name
 
 
-def constant_of(language: Language, value: SSAValue, pool: DisposablePool | None = None) -> Constant | None:
+def constant_of(
+    dialect: DialectInterface, value: SSAValue, pool: DisposablePool | None = None
+) -> Constant | None:
     """The constant that makes `value`, `None` if none does."""
-    if isinstance(value, OpResult) and isinstance(value.op, language.constant):
+    if isinstance(value, OpResult) and isinstance(value.op, dialect.constant):
         elements = value.op.properties.get("value")
         return None if elements is None else Constant(elements, pool)
     return None
 
 
 @dataclass
-class _Emitter:
+class _PatternCompiler:
     """Writes the matcher of one rule line by line."""
 
     rule: Rule
@@ -180,11 +182,11 @@ class _Emitter:
     fresh: Iterator[int] = field(default_factory=lambda: iter(range(10_000)))
 
     @property
-    def language(self) -> Language:
-        return self.rule.root.template.language
+    def dialect(self) -> DialectInterface:
+        return self.rule.root.template.dialect
 
-    def compile(self) -> Compiled:
-        self.names |= {"Result": OpResult, "Constant": self.language.constant, "NoneType": NoneType}
+    def compile(self) -> CompiledPattern:
+        self.names |= {"Result": OpResult, "Constant": self.dialect.constant, "NoneType": NoneType}
         self.node(self.rule.root, "root")
         for number, condition in enumerate((*self.rule.where, *self.rule.guards)):
             self.condition(condition, f"condition{number}")
@@ -199,7 +201,7 @@ class _Emitter:
         exec(compile(source, f"<rule {self.rule.name}>", "exec"), self.names)
         places = {name: place for place, name in enumerate(self.slots)}
         run = cast("Callable[[Operation], Match | int | str]", self.names["match"])
-        return Compiled(run, source, tuple(self.steps), places, nodes, self.kinds)
+        return CompiledPattern(run, source, tuple(self.steps), places, nodes, self.kinds)
 
     def local(self, prefix: str) -> str:
         return f"{prefix}{next(self.fresh)}"
@@ -249,13 +251,13 @@ class _Emitter:
         self.kinds[part.name] = part
         self.lines.append(f"{name} = {found}")
 
-    def operand(self, part: Part, found: str) -> None:
+    def operand(self, part: OperandSpec, found: str) -> None:
         match part:
             case Absent() | None:
                 self.refuse_if(f"{found}.type.__class__ is not NoneType", "an operand is there")
             case AnyValue():
                 self.bind(part, found)
-            case Varying(name=name):
+            case NonConstant(name=name):
                 self.bind(part, found)
                 self.refuse_if(self.is_constant(self.slots[name]), f"{name} is a constant")
             case Const(name=name):
@@ -320,17 +322,17 @@ class _Emitter:
         if slot is None:
             nodes = all_uses(self.rule.root)
             return next(op for node, op in zip(nodes, self.ops, strict=True) if node.name == name)
-        reader = reader_of(self.language, self.kinds[name], arrays=False)
+        reader = reader_of(self.dialect, self.kinds[name], arrays=False)
         return slot if reader is None else f"{self.known('read', reader)}({slot})"
 
 
 def reader_of(
-    language: Language, kind: Bound, arrays: bool, pool: DisposablePool | None = None
+    dialect: DialectInterface, kind: Bound, arrays: bool, pool: DisposablePool | None = None
 ) -> Callable[[Slot], object] | None:
     """What turns a slot into an argument of a native function, `None` if it is handed over as it is."""
 
     def constant(slot: Slot) -> object:
-        found = constant_of(language, slot, pool) if isinstance(slot, SSAValue) else None
+        found = constant_of(dialect, slot, pool) if isinstance(slot, SSAValue) else None
         return found.array if arrays and found else found
 
     def all_constants(slot: Slot) -> object:

@@ -24,7 +24,7 @@ from xonnc.dialects.onnx.types import (
     tensor_type,
     unranked,
 )
-from xonnc.rewriting.patterns import Language, Template
+from xonnc.rewriting.patterns import DialectInterface, Template
 
 ARITHMETIC = frozenset({"Add", "And", "Div", "Mul", "Or", "Pow", "Sub", "Xor"})
 COMPARISONS = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
@@ -82,7 +82,7 @@ def result_types(
     return [unranked(element)]
 
 
-ONNX = Language(op_class, ConstantOp, NoValueOp, result_types)
+ONNX = DialectInterface(op_class, ConstantOp, NoValueOp, result_types)
 """The onnx dialect, for the rewriting engine."""
 
 

@@ -52,7 +52,7 @@ class AnyValue(Bound):
 
 
 @dataclass(frozen=True, eq=False)
-class Varying(Bound):
+class NonConstant(Bound):
     """A value that is not made by a constant op: `variable.x`."""
 
 
@@ -93,7 +93,7 @@ _BoundT = TypeVar("_BoundT", bound=Bound)
 
 
 @dataclass(frozen=True)
-class Names(Generic[_BoundT]):
+class BindingFactory(Generic[_BoundT]):
     """Makes patterns by attribute access: `const.scale` is `Const("scale")`."""
 
     kind: Callable[[str], _BoundT]
@@ -102,13 +102,13 @@ class Names(Generic[_BoundT]):
         return self.kind(name)
 
 
-value = Names(AnyValue)
-variable = Names(Varying)
-const = Names(Const)
-maybe = Names(MaybeConst)
-rest = Names(Rest)
-consts = Names(ConstRest)
-attr = Names(AttrName)
+value = BindingFactory(AnyValue)
+variable = BindingFactory(NonConstant)
+const = BindingFactory(Const)
+maybe = BindingFactory(MaybeConst)
+rest = BindingFactory(Rest)
+consts = BindingFactory(ConstRest)
+attr = BindingFactory(AttrName)
 
 root = AnyValue("root")
 """The op matched, for the arguments of `compute`."""
@@ -162,21 +162,21 @@ class MatchFailure:
 
 
 @dataclass(frozen=True)
-class Edit:
+class ImperativeRewrite:
     """A result that no pattern can say: `apply` edits the IR before the root and returns the new values."""
 
     apply: Callable[[Operation], Sequence[SSAValue]]
 
 
-Part: TypeAlias = "Pattern | SSAValue | Attribute | Array | None"
+OperandSpec: TypeAlias = "Pattern | SSAValue | Attribute | Array | None"
 """An operand of a result: a pattern, a value, elements that become a constant, or nothing."""
 
-Outcome: TypeAlias = "Part | MatchFailure | Edit | Sequence[Part]"
+RewriteResult: TypeAlias = "OperandSpec | MatchFailure | ImperativeRewrite | Sequence[OperandSpec]"
 """What a native function may return; a sequence has one part for each result of the root."""
 
 
 @dataclass(frozen=True)
-class Language:
+class DialectInterface:
     """What the engine has to know about a dialect whose ops appear in rules."""
 
     op_class: Callable[[str], type[Operation] | None]
@@ -195,12 +195,12 @@ class Language:
 class Template:
     """An op by name; calling it makes a `Node`."""
 
-    language: Language
+    dialect: DialectInterface
     name: str
 
     def __call__(
         self,
-        *operands: Part,
+        *operands: OperandSpec,
         like: Node | Operation | None = None,
         **properties: Literal | Attribute | AttrName,
     ) -> Node:
@@ -221,7 +221,7 @@ class Node(Pattern):
     """One op of a pattern."""
 
     template: Template
-    operands: tuple[Part, ...]
+    operands: tuple[OperandSpec, ...]
     properties: Mapping[str, Literal | Attribute | AttrName]
     like: Node | Operation | None = None
     name: str = ""
@@ -259,9 +259,9 @@ def all_uses(node: Node) -> tuple[Node, ...]:
 class Native(Pattern):
     """A value computed while matching: `call` gets what `arguments` name, in their order."""
 
-    call: Callable[..., Outcome]
+    call: Callable[..., RewriteResult]
     arguments: tuple[str, ...]
-    """Names of the pattern; none stands for all its constants from left to right."""
+    """BindingFactory of the pattern; none stands for all its constants from left to right."""
     arrays: bool
     """Whether constants are handed over as arrays (`fold`) or as `Constant` (`compute`)."""
 
@@ -270,7 +270,7 @@ class Native(Pattern):
         return f"{called}({', '.join(self.arguments)})"
 
 
-def fold(call: Callable[..., Outcome], *arguments: Bound) -> Native:
+def fold(call: Callable[..., RewriteResult], *arguments: Bound) -> Native:
     """`call` on arrays: of the constants named, else of all constants of the pattern from left to right."""
     return Native(call, tuple(argument.name for argument in arguments), arrays=True)
 
@@ -279,18 +279,18 @@ def elementwise(call: Callable[..., Array], *arguments: Bound) -> Native:
     """`fold` for a function that goes element by element with broadcasting: large results stay pending."""
 
     @wraps(call)
-    def pending(*constants: Constant) -> Outcome:
+    def pending(*constants: Constant) -> RewriteResult:
         return constants[0].pool.combine(call, *(constant.attribute for constant in constants))
 
     return Native(pending, tuple(argument.name for argument in arguments), arrays=False)
 
 
-def compute(call: Callable[..., Outcome], *arguments: Bound) -> Native:
+def compute(call: Callable[..., RewriteResult], *arguments: Bound) -> Native:
     """`call` on what its arguments are: constants as `Constant`, values as they are, properties decoded."""
     return Native(call, tuple(argument.name for argument in arguments), arrays=False)
 
 
-def show(part: Part | Native) -> str:
+def show(part: OperandSpec | Native) -> str:
     """A part as it is written in a rule."""
     match part:
         case Rest(name=name):

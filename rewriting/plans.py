@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import NoneType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 
-from xonnc.rewriting.patterns import Edit, Node
+from xonnc.rewriting.patterns import ImperativeRewrite, Node
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,12 @@ class NewOp:
     """An op to be made."""
 
     node: Node
-    operands: tuple[Planned, ...]
+    operands: tuple[PlannedValue, ...]
 
     @property
     def op_class(self) -> type[Operation]:
         """The class of the op."""
-        found = self.node.template.language.op_class(self.node.template.name)
+        found = self.node.template.dialect.op_class(self.node.template.name)
         assert found is not None
         return found
 
@@ -37,18 +37,18 @@ class NewConstant:
 
 
 @dataclass(frozen=True)
-class Nothing:
+class NewNone:
     """A value of type `none` to be made."""
 
 
-Planned: TypeAlias = "SSAValue | NewOp | NewConstant | Nothing | tuple[SSAValue, ...]"
-Plan: TypeAlias = "tuple[Planned, ...] | Edit"
+PlannedValue: TypeAlias = "SSAValue | NewOp | NewConstant | NewNone | tuple[SSAValue, ...]"
+RewritePlan: TypeAlias = "tuple[PlannedValue, ...] | ImperativeRewrite"
 
-Check = Callable[[Operation, "tuple[Planned, ...]"], "str | None"]
+PlanCheck = Callable[[Operation, "tuple[PlannedValue, ...]"], "str | None"]
 """Says why the op matched is not to be replaced by what is planned, `None` if it is."""
 
 
-def lasting(plan: tuple[Planned, ...]) -> list[NewOp]:
+def non_constant_ops(plan: tuple[PlannedValue, ...]) -> list[NewOp]:
     """The ops to be made that stay: those on constants alone fold."""
     found: dict[int, NewOp] = {}
     for part in plan:
@@ -56,7 +56,7 @@ def lasting(plan: tuple[Planned, ...]) -> list[NewOp]:
     return list(found.values())
 
 
-def _collect(part: Planned, found: dict[int, NewOp]) -> bool:
+def _collect(part: PlannedValue, found: dict[int, NewOp]) -> bool:
     """Whether a part will be a constant; ops that will not are added to `found`."""
     match part:
         case NewOp():
@@ -66,14 +66,14 @@ def _collect(part: Planned, found: dict[int, NewOp]) -> bool:
                 found[id(part)] = part
             return constant
         case tuple():
-            return all(is_given(value) for value in part)
-        case NewConstant() | Nothing():
+            return all(is_constant_or_none(value) for value in part)
+        case NewConstant() | NewNone():
             return True
         case _:
-            return is_given(part)
+            return is_constant_or_none(part)
 
 
-def is_given(value: SSAValue) -> bool:
+def is_constant_or_none(value: SSAValue) -> bool:
     """Whether a value is a constant, or stands for nothing."""
     if type(value.type) is NoneType:
         return True
@@ -85,12 +85,12 @@ def _is_constant(kind: type[Operation]) -> bool:
     return kind.has_trait(ConstantLike)
 
 
-def leaves(plan: tuple[Planned, ...]) -> Iterator[SSAValue]:
+def existing_values(plan: tuple[PlannedValue, ...]) -> Iterator[SSAValue]:
     """The values there are already that a plan reads, or that take the root's place."""
     for part in plan:
         match part:
             case NewOp(operands=operands):
-                yield from leaves(operands)
+                yield from existing_values(operands)
             case tuple():
                 yield from part
             case SSAValue():
@@ -99,16 +99,16 @@ def leaves(plan: tuple[Planned, ...]) -> Iterator[SSAValue]:
                 pass
 
 
-def more_ops(root: Operation, plan: tuple[Planned, ...]) -> str | None:
+def no_more_ops(root: Operation, plan: tuple[PlannedValue, ...]) -> str | None:
     """
     Why a plan makes the graph larger: more ops to be made than ops that nobody reads afterwards.
 
     Constants do not count, nor ops on constants alone.
     """
-    made = len(lasting(plan))
+    made = len(non_constant_ops(plan))
     if made <= 1:
         return None
-    freed = _freed(root, frozenset(leaves(plan)), made)
+    freed = _freed(root, frozenset(existing_values(plan)), made)
     return None if made <= freed else f"{made} ops would take the place of {freed}"
 
 
@@ -118,7 +118,7 @@ def _freed(root: Operation, kept: frozenset[SSAValue], enough: int) -> int:
     waiting = list(root.operands)
     while waiting and len(gone) < enough:
         value = waiting.pop()
-        if not isinstance(value, OpResult) or is_given(value) or value.op in gone:
+        if not isinstance(value, OpResult) or is_constant_or_none(value) or value.op in gone:
             continue
         maker = value.op
         if any(

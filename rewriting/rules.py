@@ -26,19 +26,19 @@ from xonnc.errors import XonncError, suggest
 from xonnc.rewriting.patterns import (
     AttrName,
     Bound,
-    Language,
+    DialectInterface,
     MaybeConst,
     Native,
     Node,
-    Outcome,
-    Part,
+    OperandSpec,
     Rest,
+    RewriteResult,
     Template,
     all_uses,
     const,
     show,
 )
-from xonnc.rewriting.plans import Check
+from xonnc.rewriting.plans import PlanCheck
 
 Condition = Callable[..., str | None]
 """Says why a match does not count, `None` if it does; its parameters are names of the pattern."""
@@ -56,7 +56,7 @@ class Rule:
     """One rewrite rule; `name` is set by the table it stands in."""
 
     root: Node
-    result: Part | Native | tuple[Part | Native, ...]
+    result: OperandSpec | Native | tuple[OperandSpec | Native, ...]
     where: tuple[Condition, ...] = ()
     benefit: int = 0
     """How early it is tried: ops in the pattern plus what was added (docs/internals/onnx-rules.md §1.1)."""
@@ -64,7 +64,7 @@ class Rule:
     name: str = ""
     guards: tuple[Condition, ...] = field(default=())
     """Conditions from the settings of a pass, added by `RuleSet.guarded`."""
-    checks: tuple[Check, ...] = field(default=())
+    checks: tuple[PlanCheck, ...] = field(default=())
     """What the pass asks of results, added by `RuleSet.checked`."""
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class Rule:
 @overload
 def rule(
     root: Node,
-    result: Part | Native | tuple[Part | Native, ...],
+    result: OperandSpec | Native | tuple[OperandSpec | Native, ...],
     /,
     *,
     where: Condition | Sequence[Condition] = (),
@@ -86,16 +86,16 @@ def rule(
 @overload
 def rule(
     root: Node, /, *, where: Condition | Sequence[Condition] = (), bonus: int = 0
-) -> Callable[[Callable[..., Outcome]], Rule]: ...
+) -> Callable[[Callable[..., RewriteResult]], Rule]: ...
 
 
 def rule(
     root: Node,
     /,
-    *result: Part | Native | tuple[Part | Native, ...],
+    *result: OperandSpec | Native | tuple[OperandSpec | Native, ...],
     where: Condition | Sequence[Condition] = (),
     bonus: int = 0,
-) -> Rule | Callable[[Callable[..., Outcome]], Rule]:
+) -> Rule | Callable[[Callable[..., RewriteResult]], Rule]:
     """
     A rule that replaces `root` by `result`, or a decorator for the function that computes the result.
 
@@ -106,14 +106,14 @@ def rule(
     if result:
         return Rule(root, result[0], conditions, benefit)
 
-    def decorate(function: Callable[..., Outcome]) -> Rule:
+    def decorate(function: Callable[..., RewriteResult]) -> Rule:
         native = Native(function, tuple(inspect.signature(function).parameters), arrays=False)
         return Rule(root, native, conditions, benefit, inspect.getdoc(function) or "")
 
     return decorate
 
 
-def _size(part: Part | Native) -> int:
+def _size(part: OperandSpec | Native) -> int:
     """The ops of a pattern, constants included."""
     if isinstance(part, Node):
         return 1 + sum(_size(operand) for operand in part.operands)
@@ -140,7 +140,7 @@ class RuleSet(Mapping[str, Rule]):
         """The rules by the class of the op that they replace, highest benefit first."""
         found: dict[type[Operation], list[Rule]] = {}
         for known in self.rules.values():
-            op_class = known.root.template.language.op_class(known.root.template.name)
+            op_class = known.root.template.dialect.op_class(known.root.template.name)
             if op_class is not None:
                 found.setdefault(op_class, []).append(known)
         for alike in found.values():
@@ -148,11 +148,11 @@ class RuleSet(Mapping[str, Rule]):
         return found
 
     @cached_property
-    def languages(self) -> Sequence[Language]:
+    def dialects(self) -> Sequence[DialectInterface]:
         """The dialects that the rules are about."""
         return list(
             {
-                id(found): found for known in self.rules.values() for found in [known.root.template.language]
+                id(found): found for known in self.rules.values() for found in [known.root.template.dialect]
             }.values()
         )
 
@@ -186,7 +186,7 @@ class RuleSet(Mapping[str, Rule]):
             }
         )
 
-    def checked(self, *checks: Check, except_for: Collection[str] = ()) -> RuleSet:
+    def checked(self, *checks: PlanCheck, except_for: Collection[str] = ()) -> RuleSet:
         """The same rules, which decline where a check refuses what they would make."""
         return RuleSet(
             {
@@ -199,18 +199,18 @@ class RuleSet(Mapping[str, Rule]):
 def rules(**named: Rule) -> RuleSet:
     """A table of rules; each is checked against the op definitions and gets its keyword as its name."""
     for name, given in named.items():
-        _Check(name).rule(given)
+        _RuleChecker(name).rule(given)
     return RuleSet({name: replace(given, name=name) for name, given in named.items()})
 
 
 def definition_of(template: Template) -> OpDef | None:
     """The op definition behind a template, `None` if there is no such op."""
-    op_class = template.language.op_class(template.name)
+    op_class = template.dialect.op_class(template.name)
     return op_class.get_irdl_definition() if op_class and issubclass(op_class, IRDLOperation) else None
 
 
 @dataclass
-class _Check:
+class _RuleChecker:
     """Holds one rule against the op definitions."""
 
     name: str
@@ -277,7 +277,7 @@ class _Check:
             if name not in self.bound and name != ROOT:
                 raise self.fail(f"{where} asks for {name!r}, which the pattern does not bind")
 
-    def result(self, part: Part | Native, matched: tuple[Node, ...]) -> None:
+    def result(self, part: OperandSpec | Native, matched: tuple[Node, ...]) -> None:
         match part:
             case Native(arguments=arguments):
                 for name in arguments:

@@ -54,31 +54,31 @@ def record(pass_name: str, fired: Counter[str]) -> None:
         ledger.add(pass_name, fired)
 
 
-Watcher = Callable[[str, Operation, str], None]
+AttemptCallback = Callable[[str, Operation, str], None]
 """Told the name of a rule, the op it was tried on, and why it did not apply (empty: it fired)."""
 
 
 @dataclass(frozen=True)
-class Watch:
+class RuleTrace:
     """Which rules somebody watches, and who."""
 
     rules: Container[str]
-    tell: Watcher
+    tell: AttemptCallback
 
 
-_WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
+_RULE_TRACE: ContextVar[RuleTrace | None] = ContextVar("current_trace", default=None)
 
 
 @contextmanager
-def watching(rules: Container[str], tell: Watcher) -> Generator[None]:
+def tracing_rules(rules: Container[str], tell: AttemptCallback) -> Generator[None]:
     """Tells `tell` of every attempt of the rules named, inside the block."""
-    token = _WATCH.set(Watch(rules, tell))
+    token = _RULE_TRACE.set(RuleTrace(rules, tell))
     try:
         yield
     finally:
-        _WATCH.reset(token)
+        _RULE_TRACE.reset(token)
 
 
-def watch() -> Watch | None:
-    """The watch in force."""
-    return _WATCH.get()
+def current_trace() -> RuleTrace | None:
+    """The current_trace in force."""
+    return _RULE_TRACE.get()

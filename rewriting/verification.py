@@ -11,11 +11,11 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 
-_SPOKEN_BY = re.compile(r"^'?onnx\.\w+'?(?: op |: )")
+_OP_PREFIX = re.compile(r"^'?onnx\.\w+'?(?: op |: )")
 """How rules begin that say whom they are about, as MLIR's do."""
 
 
-def broken_rule(op: Operation) -> str | None:
+def verification_error(op: Operation) -> str | None:
     """The rule an op breaks, its regions' ops apart."""
     try:
         op.verify_()
@@ -43,5 +43,5 @@ def unknown_attribute(op: OnnxOp) -> str | None:
 
 def node_message(op: Operation, reason: str) -> str:
     """A broken rule as users of a model read it: the node, the operator, the rule."""
-    told = " ".join(_SPOKEN_BY.sub("", reason).split())
+    told = " ".join(_OP_PREFIX.sub("", reason).split())
     return f"{describe(op)}: {op.name.removeprefix('onnx.')}: {told}"

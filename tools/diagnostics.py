@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.errors import CollectedError, XonncError
 from xonnc.rewriting.remarks import Remark
-from xonnc.rewriting.verification import broken_rule
+from xonnc.rewriting.verification import verification_error
 from xonnc.tools.dominance import dominance_violations
 
 Severity = Literal["error", "warning", "note", "remark"]
@@ -71,7 +71,7 @@ def verify(module: ModuleOp, parser: OnnxParser, file: str, show_op: bool = True
     broken = [
         op_diagnostic(op, reason, parser, file, show_op)
         for op in module.walk()
-        if (reason := broken_rule(op)) is not None
+        if (reason := verification_error(op)) is not None
     ]
     return broken + [
         op_diagnostic(

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 
 from xonnc.errors import suggest
 from xonnc.rewriting.remarks import remark, warn
-from xonnc.rewriting.statistics import watching
+from xonnc.rewriting.statistics import tracing_rules
 
 
 @dataclass
@@ -50,7 +50,7 @@ def trace_rules(asked: Sequence[str]) -> Generator[None]:
         yield
         return
     watched = RuleTrace(tuple(name for names in asked for name in names.split(",")))
-    with watching(watched, watched.tell):
+    with tracing_rules(watched, watched.tell):
         yield
     for pattern in watched.untried():
         warn(

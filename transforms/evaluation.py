@@ -34,7 +34,7 @@ from xonnc.dialects.onnx.types import (
 )
 from xonnc.errors import XonncError
 from xonnc.rewriting.onnx import Optional, SequenceConstruct, SequenceEmpty
-from xonnc.rewriting.patterns import Array, MatchFailure, Part
+from xonnc.rewriting.patterns import Array, MatchFailure, OperandSpec
 from xonnc.transforms.onnx_package_hooks import evaluator
 
 Held: TypeAlias = "Array | tuple[Array, ...] | None"
@@ -197,10 +197,10 @@ def _imports(op: Operation) -> dict[str, Attribute]:
     return {}
 
 
-def result_parts(op: Operation, found: Sequence[Held]) -> list[Part] | MatchFailure:
+def result_parts(op: Operation, found: Sequence[Held]) -> list[OperandSpec] | MatchFailure:
     """Constants, or sequences of them, for all results of an op; `found` leaves out absent ones."""
     values: Iterator[Held] = iter(found)
-    parts: list[Part] = []
+    parts: list[OperandSpec] = []
     for result in op.results:
         made = None if result.type == NONE else _part(next(values, None), result.type)
         if isinstance(made, MatchFailure):
@@ -209,7 +209,7 @@ def result_parts(op: Operation, found: Sequence[Held]) -> list[Part] | MatchFail
     return parts
 
 
-def _part(held: Held, type_: Attribute) -> Part | MatchFailure:
+def _part(held: Held, type_: Attribute) -> OperandSpec | MatchFailure:
     match type_:
         case SeqType(element_type=inner) if isinstance(held, tuple):
             element = element_type(inner)

@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, Max
 from xonnc.dialects.onnx.registry import op_class
 from xonnc.rewriting.onnx import ONNX
 from xonnc.rewriting.patterns import Template
-from xonnc.rewriting.plans import Check, Planned, lasting
+from xonnc.rewriting.plans import PlanCheck, PlannedValue, non_constant_ops
 
 Opsets = tuple[tuple[str, int], ...]
 """The version of each domain that a model imports."""
@@ -56,16 +56,16 @@ def is_in(kind: type[Operation], opsets: Opsets) -> bool:
     return bool(kind.OP_TYPE) and kind.SINCE <= version and (kind.UNTIL is None or version < kind.UNTIL)
 
 
-def within(opsets: Opsets) -> Check:
+def within(opsets: Opsets) -> PlanCheck:
     """The check that a rule makes nothing that a model with these opsets does not have, constants apart."""
 
     @cache
     def known(kind: type[Operation]) -> bool:
         return is_in(kind, opsets)
 
-    def check(root: Operation, plan: tuple[Planned, ...]) -> str | None:
+    def check(root: Operation, plan: tuple[PlannedValue, ...]) -> str | None:
         """Every new op is of the model's opset."""
-        for made in lasting(plan):
+        for made in non_constant_ops(plan):
             if not known(made.op_class):
                 return f"the opset of the model has no {made.op_class.name}"
         return None

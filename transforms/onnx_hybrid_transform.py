@@ -15,7 +15,7 @@ from xdsl.traits import IsTerminator
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.rewriting.driver import apply_rules_within
 from xonnc.rewriting.editing import retype_function
-from xonnc.rewriting.plans import is_given
+from xonnc.rewriting.plans import is_constant_or_none
 from xonnc.rewriting.remarks import warn
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms import canonicalize_onnx, recompose_onnx
@@ -94,7 +94,7 @@ class OnnxHybridTransform(ModulePass):
         visit = inferring if self.shape_inference else not_inferring
         while True:
             report = apply_rules_within(
-                function, ctx, rules, pass_name=self.name, most_rewrites=allowed, visit=visit
+                function, ctx, rules, pass_name=self.name, max_rewrites=allowed, visit=visit
             )
             allowed -= report.fired.total()
             if report.unfinished:
@@ -130,7 +130,7 @@ def inferring(op: Operation) -> Sequence[Operation]:
 
 def has_variable_part(root: Operation) -> str | None:
     """Some part of the sequence is no constant."""
-    return "the sequence is constant" if all(is_given(part) for part in root.operands) else None
+    return "the sequence is constant" if all(is_constant_or_none(part) for part in root.operands) else None
 
 
 def not_inferring(op: Operation) -> Sequence[Operation]:

@@ -19,7 +19,7 @@ from xonnc.dialects.onnx.types import NONE, are_compatible, is_ranked, is_tensor
 from xonnc.errors import InvalidModelError, XonncError
 from xonnc.rewriting.editing import operands_of, retype, retype_function
 from xonnc.rewriting.remarks import warn
-from xonnc.rewriting.verification import broken_rule, node_message, unknown_attribute
+from xonnc.rewriting.verification import node_message, unknown_attribute, verification_error
 from xonnc.transforms.dims.control_flow import enter_body
 from xonnc.transforms.dims.dim_context import Partly
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
@@ -277,7 +277,7 @@ class _Inference:
             # Its rules hold its results against those of its bodies, whose types are corrected first.
             self._op(op, certain)
         is_unknown = any(value.type == NONE for value in doubtful)
-        reason = unknown_attribute(op) if is_unknown else broken_rule(op)
+        reason = unknown_attribute(op) if is_unknown else verification_error(op)
         if reason is not None:
             self._blame(op, node_message(op, reason))
         if doubtful or reason is not None:

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from xonnc.rewriting.driver import apply_rules
-from xonnc.rewriting.plans import more_ops
+from xonnc.rewriting.plans import no_more_ops
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.canonicalize_onnx import Canonicalize, all_rules
 from xonnc.transforms.constprop_onnx import ConstProp
@@ -182,7 +182,7 @@ def rules_within(opsets: Opsets | None, passes: Passes) -> RuleSet:
         table |= canonical.without(fusing).guarded(MEETING, parts_are_read_once)
     moving = move_transposes.RULES if MoveTransposes.name in passes else NO_RULES
     # Ops on the way of a transpose are as many as before, but the check does not see those that come later.
-    table = (moving | table).checked(more_ops, except_for=(*MEETING, *moving))
+    table = (moving | table).checked(no_more_ops, except_for=(*MEETING, *moving))
     if opsets is not None:
         recomposing = standard_rules(dict(opsets).get("", 0)) if Recompose.name in passes else NO_RULES
         table = (recomposing | table).checked(within(opsets))

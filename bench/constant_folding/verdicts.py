@@ -20,7 +20,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.passes import run_pass
 from xonnc.rewriting.rules import RuleSet
-from xonnc.rewriting.statistics import watching
+from xonnc.rewriting.statistics import tracing_rules
 from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.evaluation import Known, known
 
@@ -57,7 +57,7 @@ def fold_case(case: FoldingCase) -> FoldingVerdict:
             refusals[op.name.removeprefix("onnx.")] = refusal
 
     try:
-        with watching(RULES, tell):
+        with tracing_rules(RULES, tell):
             module = folded(case, new_context())
     except XonncError as error:
         return FoldingVerdict(case, False, as_tensors, f"error: {error}", wrong=True)

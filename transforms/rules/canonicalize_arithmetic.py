@@ -25,8 +25,8 @@ from xonnc.rewriting.patterns import (
     Constant,
     MatchFailure,
     Node,
-    Outcome,
-    Part,
+    OperandSpec,
+    RewriteResult,
     Template,
     attr,
     const,
@@ -49,7 +49,7 @@ def pool_rule(pool: Template, reduction: Template) -> Rule:
     """A global pool reduces all axes after the channels."""
 
     @rule(pool(x))
-    def reduce(x: SSAValue) -> Outcome:
+    def reduce(x: SSAValue) -> RewriteResult:
         """f(x) over the axes 2, 3, …"""
         axes = rank(x)
         if axes is None or axes < 3:
@@ -62,7 +62,7 @@ def pool_rule(pool: Template, reduction: Template) -> Rule:
 @rule(Clip(one_use(Clip(x, maybe.low1, maybe.high1)), maybe.low2, maybe.high2))
 def fuse_clips(
     x: SSAValue, low1: Constant | None, high1: Constant | None, low2: Constant | None, high2: Constant | None
-) -> Outcome:
+) -> RewriteResult:
     """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
     if half_bounded((low1, low2), (high1, high2)):
         return MatchFailure("one bounds infinities, the other does not")
@@ -89,7 +89,7 @@ def _meet(first: Constant | None, second: Constant | None, choose: np.ufunc) -> 
 
 
 @rule(Pow(x, c), bonus=-1)
-def power_to_products(root: Operation, x: SSAValue, c: Constant) -> Outcome:
+def power_to_products(root: Operation, x: SSAValue, c: Constant) -> RewriteResult:
     """x^n by squaring, for whole n from 0 to 64"""
     exponents, shape = c.array, static_shape(root.results[0].type)
     element = element_type(x.type)
@@ -107,8 +107,8 @@ def power_to_products(root: Operation, x: SSAValue, c: Constant) -> Outcome:
     return _product(x, int(exponent), x.type)
 
 
-def _product(x: SSAValue, exponent: int, type_: Attribute) -> Part:
-    result: Part = None
+def _product(x: SSAValue, exponent: int, type_: Attribute) -> OperandSpec:
+    result: OperandSpec = None
     power: SSAValue | Node = x
     while True:
         if exponent & 1:
@@ -120,7 +120,7 @@ def _product(x: SSAValue, exponent: int, type_: Attribute) -> Part:
 
 
 @rule(Pow(x, const.exponent), bonus=-1)
-def power_of_one_type(x: SSAValue, exponent: Constant) -> Outcome:
+def power_of_one_type(x: SSAValue, exponent: Constant) -> RewriteResult:
     """
     x^n with n in the type of x, unless both have one width and kind (or x is a float and n an integer)
 
@@ -144,7 +144,7 @@ def power_of_one_type(x: SSAValue, exponent: Constant) -> Outcome:
 
 
 @rule(SoftmaxV11(x, axis=attr.axis))
-def softmax_to_latest(x: SSAValue, axis: int) -> Outcome:
+def softmax_to_latest(x: SSAValue, axis: int) -> RewriteResult:
     """Along the last axis that is longer than one the old softmax is the new one"""
     after = x.type.get_shape()[axis:][1:] if is_ranked(x.type) else None
     if axis != -1 and (after is None or set(after) - {1}):
@@ -153,7 +153,7 @@ def softmax_to_latest(x: SSAValue, axis: int) -> Outcome:
 
 
 @rule(MaxPoolSingleOut(Relu(x).named("relu")))
-def relu_after_max_pool(root: Operation, x: SSAValue, relu: Operation) -> Outcome:
+def relu_after_max_pool(root: Operation, x: SSAValue, relu: Operation) -> RewriteResult:
     """max over relu(x) = relu(max over x), on fewer elements"""
     if rank(x) != 4 or static_shape(root.results[0].type) is None:
         return MatchFailure("only for static images")

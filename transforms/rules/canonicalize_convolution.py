@@ -31,8 +31,8 @@ from xonnc.rewriting.patterns import (
     Constant,
     MatchFailure,
     Node,
-    Outcome,
-    Part,
+    OperandSpec,
+    RewriteResult,
     absent,
     attr,
     const,
@@ -67,7 +67,7 @@ def per_channel(c: Constant, root: Operation, channels: SSAValue) -> DisposableE
 @rule(Add(one_use(conv_with_bias), c))
 def fuse_add_conv(
     root: Operation, conv: Operation, x: SSAValue, w: SSAValue, b: SSAValue, c: Constant
-) -> Outcome:
+) -> RewriteResult:
     """conv(x, w) + b + c = conv(x, w) + (b + c)"""
     bias = per_channel(c, root, w)
     if isinstance(bias, MatchFailure):
@@ -80,13 +80,13 @@ def fuse_add_conv(
 @rule(Add(one_use(conv_without_bias), c))
 def fuse_add_conv_null_bias(
     root: Operation, conv: Operation, x: SSAValue, w: SSAValue, c: Constant
-) -> Outcome:
+) -> RewriteResult:
     """conv(x, w) + c is a convolution with the bias c"""
     bias = per_channel(c, root, w)
     return bias if isinstance(bias, MatchFailure) else Conv(x, w, bias, like=conv)
 
 
-def _scaled(conv: Operation, x: SSAValue, w: SSAValue, b: Part, factor: Part) -> Outcome:
+def _scaled(conv: Operation, x: SSAValue, w: SSAValue, b: OperandSpec, factor: OperandSpec) -> RewriteResult:
     filters = static_shape(w.type)
     assert filters is not None
     axes = np.arange(1, len(filters))
@@ -97,7 +97,7 @@ def _scaled(conv: Operation, x: SSAValue, w: SSAValue, b: Part, factor: Part) ->
 @rule(Mul(one_use(conv_without_bias), c), where=is_finite)
 def fuse_mul_conv_null_bias(
     root: Operation, conv: Operation, x: SSAValue, w: SSAValue, c: Constant
-) -> Outcome:
+) -> RewriteResult:
     """c conv(x, w) = conv(x, c w) for a finite c"""
     factor = per_channel(c, root, w)
     return factor if isinstance(factor, MatchFailure) else _scaled(conv, x, w, absent, factor)
@@ -106,7 +106,7 @@ def fuse_mul_conv_null_bias(
 @rule(Mul(one_use(conv_with_bias), c), where=is_finite)
 def fuse_mul_conv(
     root: Operation, conv: Operation, x: SSAValue, w: SSAValue, b: SSAValue, c: Constant
-) -> Outcome:
+) -> RewriteResult:
     """c (conv(x, w) + b) = conv(x, c w) + c b for a finite c"""
     if is_absent(b):
         return MatchFailure("there is no bias")
@@ -114,7 +114,7 @@ def fuse_mul_conv(
     return factor if isinstance(factor, MatchFailure) else _scaled(conv, x, w, b, factor)
 
 
-def epsilon_of(root: Operation, epsilon: float) -> Part:
+def epsilon_of(root: Operation, epsilon: float) -> OperandSpec:
     """The epsilon as a tensor of one element of the statistics' type."""
     element = element_type(root.operands[4].type)
     assert element is not None
@@ -151,7 +151,7 @@ def fuse_batch_norm_conv(
     mean: SSAValue,
     var: SSAValue,
     epsilon: float,
-) -> Outcome:
+) -> RewriteResult:
     """d (conv(x, w) + b - mean) + bias = conv(x, d w) + (bias + d (b - mean)), d = scale / sqrt(var + e)"""
     filters = rank(w)
     if filters is None:
@@ -171,7 +171,7 @@ def batch_norm_arithmetic(
     mean: SSAValue,
     var: SSAValue,
     epsilon: float,
-) -> Outcome:
+) -> RewriteResult:
     """d (x - mean) + bias = d x + (bias - d mean), d = scale / sqrt(var + epsilon), per channel"""
     axes = rank(x)
     if axes is None or axes < 3:
@@ -190,7 +190,7 @@ def batch_norm_vector(
     mean: SSAValue,
     var: SSAValue,
     epsilon: float,
-) -> Outcome:
+) -> RewriteResult:
     """d (x - mean) + bias = d x + (bias - d mean), d = scale / sqrt(var + epsilon)"""
     if rank(x) != 1:
         return MatchFailure("only for data of rank 1")
@@ -236,7 +236,7 @@ def pad_rule(pad: Node) -> Rule:
     @rule(Conv(one_use(pad), w, b), bonus=2)
     def fuse(
         root: Operation, x: SSAValue, w: SSAValue, b: SSAValue, pads: Constant | tuple[int, ...], fill: object
-    ) -> Outcome:
+    ) -> RewriteResult:
         """conv(pad(x, p), w, q) = conv(x, w, p + q) for zero padding around the window's axes"""
         amounts = pads if isinstance(pads, tuple) else tuple(int(each) for each in pads.array.reshape(-1))
         if not _is_zero(fill):
@@ -252,7 +252,9 @@ def _is_zero(fill: object) -> bool:
     return fill is None or fill == 0.0
 
 
-def _padded_conv(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue, amounts: tuple[int, ...]) -> Outcome:
+def _padded_conv(
+    root: Operation, x: SSAValue, w: SSAValue, b: SSAValue, amounts: tuple[int, ...]
+) -> RewriteResult:
     axes = len(amounts) // 2
     if rank(x) != axes or axes < 3:
         return MatchFailure("the pads are not for every axis")

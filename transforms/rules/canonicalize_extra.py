@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.rewriting.onnx import LayoutTransform, Pad, ShapeTransform, UpsampleAndPad
-from xonnc.rewriting.patterns import MatchFailure, Outcome, attr, value
+from xonnc.rewriting.patterns import MatchFailure, RewriteResult, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import first_type_is_result_type, rank
 
@@ -31,7 +31,7 @@ def is_identity(index_map: AffineMapAttr) -> str | None:
 
 
 @rule(ShapeTransform(ShapeTransform(x, index_map=attr.first), index_map=attr.second))
-def one_map(x: SSAValue, first: AffineMapAttr, second: AffineMapAttr) -> Outcome:
+def one_map(x: SSAValue, first: AffineMapAttr, second: AffineMapAttr) -> RewriteResult:
     """g(f(x)) = (g f)(x)"""
     if second.data.num_dims != len(first.data.results):
         return MatchFailure("the maps do not fit together")
@@ -49,7 +49,7 @@ def no_zeros_around(pads: tuple[int, ...] | None) -> str | None:
 
 
 @rule(UpsampleAndPad(x, strides=attr.strides, pads=attr.pads), where=no_zeros_between)
-def only_pads(x: SSAValue, pads: tuple[int, ...] | None) -> Outcome:
+def only_pads(x: SSAValue, pads: tuple[int, ...] | None) -> RewriteResult:
     """Without zeros in between it is a padding of the innermost axes"""
     axes = rank(x)
     if axes is None or not pads or not any(pads) or len(pads) % 2:

@@ -23,14 +23,14 @@ from xonnc.rewriting.onnx import (
     Slice,
     Tile,
 )
-from xonnc.rewriting.patterns import Constant, MatchFailure, Outcome, attr, const, maybe, value
+from xonnc.rewriting.patterns import Constant, MatchFailure, RewriteResult, attr, const, maybe, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import all_ones, all_zeros, first_type_is_result_type
 
 x, c = value.x, const.c
 
 
-def without_mask(root: Operation, x: SSAValue) -> Outcome:
+def without_mask(root: Operation, x: SSAValue) -> RewriteResult:
     """x, and a mask that lets everything pass if somebody asks"""
     if root.results[1].first_use is None:
         return (x, None)
@@ -41,7 +41,7 @@ def without_mask(root: Operation, x: SSAValue) -> Outcome:
 
 
 @rule(Dropout(x, value.ratio, maybe.training))
-def dropout(root: Operation, x: SSAValue, training: Constant | None) -> Outcome:
+def dropout(root: Operation, x: SSAValue, training: Constant | None) -> RewriteResult:
     """x, unless the model trains"""
     if training is not None and np.any(training.array):
         return MatchFailure("training_mode is true")
@@ -49,7 +49,7 @@ def dropout(root: Operation, x: SSAValue, training: Constant | None) -> Outcome:
 
 
 @rule(DropoutV10(x))
-def dropout_v10(root: Operation, x: SSAValue) -> Outcome:
+def dropout_v10(root: Operation, x: SSAValue) -> RewriteResult:
     """x; what the mask is where nothing is dropped, no version before 12 says"""
     if root.results[1].first_use is not None:
         return MatchFailure("the mask is read")
@@ -57,7 +57,7 @@ def dropout_v10(root: Operation, x: SSAValue) -> Outcome:
 
 
 @rule(DropoutV7(x))
-def dropout_v7(root: Operation, x: SSAValue) -> Outcome:
+def dropout_v7(root: Operation, x: SSAValue) -> RewriteResult:
     """x; of the mask, no version before 12 says anything"""
     if root.results[1].first_use is not None:
         return MatchFailure("the mask is read")
@@ -86,7 +86,7 @@ def whole_axes(starts: Constant, steps: Constant | None) -> str | None:
 
 
 @rule(Shape(x, start=attr.start, end=attr.end))
-def shape_to_constant(x: SSAValue, start: int, end: int | None) -> Outcome:
+def shape_to_constant(x: SSAValue, start: int, end: int | None) -> RewriteResult:
     """The sizes from start to end"""
     shape = static_shape(x.type)
     if shape is None:
@@ -95,14 +95,14 @@ def shape_to_constant(x: SSAValue, start: int, end: int | None) -> Outcome:
 
 
 @rule(Size(x))
-def size_to_constant(x: SSAValue) -> Outcome:
+def size_to_constant(x: SSAValue) -> RewriteResult:
     """The number of elements"""
     shape = static_shape(x.type)
     return MatchFailure("the shape is not static") if shape is None else np.array(prod(shape), np.int64)
 
 
 @rule(Dim(x, axis=attr.axis))
-def dim_to_constant(x: SSAValue, axis: int) -> Outcome:
+def dim_to_constant(x: SSAValue, axis: int) -> RewriteResult:
     """One size"""
     sizes = x.type.get_shape() if is_ranked(x.type) else ()
     if not 0 <= axis < len(sizes) or sizes[axis] < 0:

@@ -13,7 +13,15 @@ from xonnc.dialects.onnx.ops.controlflow import LoopOp
 from xonnc.dialects.onnx.types import element_type, numpy_dtype
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX, Loop
-from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, const, rest, value
+from xonnc.rewriting.patterns import (
+    Constant,
+    ImperativeRewrite,
+    MatchFailure,
+    RewriteResult,
+    const,
+    rest,
+    value,
+)
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.op_builder import Writer
 
@@ -68,7 +76,7 @@ def turns(body: Block, initial: Sequence[SSAValue]) -> int | MatchFailure:
 
 
 @rule(Loop(const.most, value.condition, rest.initial), bonus=-1)
-def counted(root: Operation, most: Constant, initial: Sequence[SSAValue]) -> Outcome:
+def counted(root: Operation, most: Constant, initial: Sequence[SSAValue]) -> RewriteResult:
     """
     A loop that counts from start by step up to a limit turns ⌈(limit - start) / step⌉ times
 
@@ -101,7 +109,7 @@ def counted(root: Operation, most: Constant, initial: Sequence[SSAValue]) -> Out
         parent.insert_op_before(made, op)
         return made.results
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 RULES = rules(LoopOpRewriteMaxTripCountPattern=counted)

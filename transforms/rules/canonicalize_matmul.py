@@ -15,9 +15,9 @@ from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX, Div, MatMul, Mul, Reshape
 from xonnc.rewriting.patterns import (
     Constant,
-    Edit,
+    ImperativeRewrite,
     MatchFailure,
-    Outcome,
+    RewriteResult,
     Template,
     attr,
     const,
@@ -38,7 +38,7 @@ MOVES = frozenset(f"onnx.{name}" for name in ("Reshape", "Transpose", "Squeeze",
 @rule(MatMul(Reshape(a, value.shape, allowzero=attr.allowzero).named("reshape"), b))
 def reshape_after_product(
     root: Operation, reshape: Operation, a: SSAValue, b: SSAValue, allowzero: int
-) -> Outcome:
+) -> RewriteResult:
     """reshape(a) b = reshape(a b) if the last axis stays and no size is 0"""
     sizes = a.type.get_shape() if is_ranked(a.type) else ()
     matrix, made = reshape.results[0].type, static_shape(root.results[0].type)
@@ -105,7 +105,9 @@ def scaled_attention(scaling: Template) -> Rule:
     """The scale of an attention goes into the weights of one of its projections."""
 
     @rule(scaling(one_use(MatMul(a, b)).named("product"), c), bonus=-2)
-    def into_weights(root: Operation, product: Operation, a: SSAValue, b: SSAValue, c: Constant) -> Outcome:
+    def into_weights(
+        root: Operation, product: Operation, a: SSAValue, b: SSAValue, c: Constant
+    ) -> RewriteResult:
         """
         c (move(x w + d) y) = move(x (c w) + c d) y for a finite number c that is not 0, of floats
 
@@ -130,7 +132,7 @@ def scaled_attention(scaling: Template) -> Rule:
             weights.scale(scaling, c)
             return product.results
 
-        return Edit(write)
+        return ImperativeRewrite(write)
 
     return into_weights
 

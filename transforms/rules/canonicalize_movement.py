@@ -30,10 +30,10 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import (
     Constant,
-    Edit,
+    ImperativeRewrite,
     MatchFailure,
     Node,
-    Outcome,
+    RewriteResult,
     Template,
     attr,
     const,
@@ -60,7 +60,9 @@ def composed(first: Sequence[int], second: Sequence[int]) -> list[int]:
 
 
 @rule(Transpose(Transpose(x, perm=attr.first), perm=attr.second))
-def fuse_transposes(x: SSAValue, first: tuple[int, ...] | None, second: tuple[int, ...] | None) -> Outcome:
+def fuse_transposes(
+    x: SSAValue, first: tuple[int, ...] | None, second: tuple[int, ...] | None
+) -> RewriteResult:
     """transpose(transpose(x, p), q) = transpose(x, p q)"""
     if first is None or second is None:
         return MatchFailure("a permutation is not written yet")
@@ -74,7 +76,7 @@ def transpose_through(name: str) -> Rule:
     @rule(Transpose(op(Transpose(x, perm=attr.first)).named("inner"), perm=attr.second))
     def fuse(
         x: SSAValue, inner: Operation, first: tuple[int, ...] | None, second: tuple[int, ...] | None
-    ) -> Outcome:
+    ) -> RewriteResult:
         """transpose(f(transpose(x, p)), q) = transpose(f(x), p q)"""
         if first is None or second is None:
             return MatchFailure("a permutation is not written yet")
@@ -93,7 +95,7 @@ def _shaped(x: SSAValue, inner: Operation) -> Attribute:
 
 
 @rule(Transpose(x, perm=attr.perm), bonus=-1)
-def written_permutation(x: SSAValue, perm: tuple[int, ...] | None) -> Outcome:
+def written_permutation(x: SSAValue, perm: tuple[int, ...] | None) -> RewriteResult:
     """An absent permutation is the reversed order, negative axes count from the back"""
     axes = rank(x)
     if axes is None or (perm is not None and min(perm, default=0) >= 0):
@@ -107,7 +109,7 @@ def keeps_order(perm: tuple[int, ...] | None) -> str | None:
 
 
 @rule(Transpose(Concat(rest.parts, axis=attr.axis), perm=attr.perm))
-def transpose_parts(parts: Sequence[SSAValue], axis: int, perm: tuple[int, ...] | None) -> Outcome:
+def transpose_parts(parts: Sequence[SSAValue], axis: int, perm: tuple[int, ...] | None) -> RewriteResult:
     """transpose(concat(transposes)) = concat(transpose(transposes)), which then meet"""
     if perm is None or axis < 0 or min(perm, default=0) < 0:
         return MatchFailure("axis or permutation is not written yet")
@@ -121,7 +123,7 @@ def _made_by(part: SSAValue, name: str) -> bool:
 
 
 @rule(Cast(Concat(rest.parts, axis=attr.axis).named("inner")).named("cast"))
-def cast_parts(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome:
+def cast_parts(root: Operation, parts: Sequence[SSAValue], axis: int) -> RewriteResult:
     """cast(concat(parts)) = concat(cast(parts))"""
     return Concat(*(Cast(part, like=root) for part in parts), axis=axis)
 
@@ -129,13 +131,13 @@ def cast_parts(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome
 @rule(Cast(Slice(x, value.starts, value.ends, value.axes, value.steps)))
 def cast_before_slice(
     root: Operation, x: SSAValue, starts: SSAValue, ends: SSAValue, axes: SSAValue, steps: SSAValue
-) -> Outcome:
+) -> RewriteResult:
     """cast(slice(x)) = slice(cast(x))"""
     return Slice(Cast(x, like=root), starts, ends, axes, steps)
 
 
 @rule(Concat(rest.parts, axis=attr.axis))
-def flat_concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome:
+def flat_concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> RewriteResult:
     """concat(concat(a, b), c) = concat(a, b, c); concat(a) = a"""
     if len(parts) == 1:
         return parts[0]
@@ -152,18 +154,18 @@ def flat_concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcom
 
 
 @rule(Concat(rest.parts, axis=attr.axis), bonus=1)
-def concat_of_something(parts: Sequence[SSAValue], axis: int) -> Outcome:
+def concat_of_something(parts: Sequence[SSAValue], axis: int) -> RewriteResult:
     """concat(a, nothing) = a"""
     return without(parts, [not _has_none(part, axis) for part in parts], axis)
 
 
 @rule(Concat(rest.parts, axis=attr.axis), bonus=999)
-def concat_of_lists(parts: Sequence[SSAValue], axis: int) -> Outcome:
+def concat_of_lists(parts: Sequence[SSAValue], axis: int) -> RewriteResult:
     """concat(a, []) = a, whatever the rank of a"""
     return without(parts, [not is_ranked(part.type) or part.type.get_shape() != (0,) for part in parts], axis)
 
 
-def without(parts: Sequence[SSAValue], kept: Sequence[bool], axis: int) -> Outcome:
+def without(parts: Sequence[SSAValue], kept: Sequence[bool], axis: int) -> RewriteResult:
     """The concatenation of the parts kept, which are some, but not all."""
     left = [part for part, stays in zip(parts, kept, strict=True) if stays]
     if len(left) == len(parts) or not left:
@@ -177,7 +179,7 @@ def _has_none(part: SSAValue, axis: int) -> bool:
 
 
 @rule(Reshape(Reshape(x, value.first), const.second, allowzero=1))
-def reshape_once_allowing_zero(x: SSAValue, second: Constant) -> Outcome:
+def reshape_once_allowing_zero(x: SSAValue, second: Constant) -> RewriteResult:
     """reshape(reshape(x, s), t) = reshape(x, t) where 0 is a size"""
     return Reshape(x, second.attribute, allowzero=1)
 
@@ -191,7 +193,7 @@ def same_shape(root: Operation, x: SSAValue) -> str | None:
 
 
 @rule(Reshape(x, value.shape, allowzero=1), bonus=-1)
-def without_allowzero(root: Operation, x: SSAValue, shape: SSAValue) -> Outcome:
+def without_allowzero(root: Operation, x: SSAValue, shape: SSAValue) -> RewriteResult:
     """Where no size is 0, allowing zeros says nothing"""
     data, made = static_shape(x.type), static_shape(root.results[0].type)
     if data is None or made is None or 0 in made:
@@ -213,7 +215,7 @@ def undone(outer: Node, through_cast: bool, squeezes_first: bool) -> Rule:
         x: SSAValue,
         inner: Constant | tuple[int, ...] | None,
         outer: Constant | tuple[int, ...] | None,
-    ) -> Outcome:
+    ) -> RewriteResult:
         """unsqueeze and squeeze of the same axes cancel"""
         added, removed = axes_of(inner), axes_of(outer)
         if added is None or removed is None:
@@ -240,7 +242,7 @@ def before_split(name: str) -> Rule:
     op = Template(ONNX, name)
 
     @rule(Split(x, value.sizes), bonus=0)
-    def pull(root: Operation, x: SSAValue, sizes: SSAValue) -> Outcome:
+    def pull(root: Operation, x: SSAValue, sizes: SSAValue) -> RewriteResult:
         """f(split(x)) = split(f(x)) if all parts are read by f alone"""
         first = root.results[0].first_use
         if first is None or first.operation.name != f"onnx.{name}":
@@ -252,7 +254,7 @@ def before_split(name: str) -> Rule:
                 return MatchFailure("a part is read in another way")
             if reader.operands[0].type != reader.results[0].type:
                 return MatchFailure("the type changes")
-        return Edit(lambda root: pulled(root, op, readers))
+        return ImperativeRewrite(lambda root: pulled(root, op, readers))
 
     return pull
 
@@ -274,7 +276,7 @@ def without_empties(name: str) -> Rule:
     resize = Template(ONNX, name)
 
     @rule(resize(x, value.roi, value.scales, value.sizes))
-    def drop(root: Operation, x: SSAValue) -> Outcome:
+    def drop(root: Operation, x: SSAValue) -> RewriteResult:
         """Tensors without elements say nothing"""
         told = [None if static_size(operand) == 0 else operand for operand in root.operands[1:]]
         if None not in told:

@@ -22,10 +22,10 @@ from xonnc.rewriting.onnx import (
     Unsqueeze,
 )
 from xonnc.rewriting.patterns import (
-    Edit,
+    ImperativeRewrite,
     MatchFailure,
-    Outcome,
-    Part,
+    OperandSpec,
+    RewriteResult,
     Template,
     absent,
     attr,
@@ -56,7 +56,9 @@ def would_lose_digits(x: SSAValue) -> bool:
 
 
 @rule(InstanceNormalization(x, scale, bias, epsilon=attr.epsilon))
-def instance_norm(root: Operation, x: SSAValue, scale: SSAValue, bias: SSAValue, epsilon: float) -> Outcome:
+def instance_norm(
+    root: Operation, x: SSAValue, scale: SSAValue, bias: SSAValue, epsilon: float
+) -> RewriteResult:
     """
     A layer normalisation over the axes after the channels
 
@@ -76,10 +78,12 @@ def instance_norm(root: Operation, x: SSAValue, scale: SSAValue, bias: SSAValue,
         )
         return made[:1]
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
-def grouped(x: SSAValue, by_group: Sequence[Part], groups: int, epsilon: float, stash_type: int) -> Outcome:
+def grouped(
+    x: SSAValue, by_group: Sequence[OperandSpec], groups: int, epsilon: float, stash_type: int
+) -> RewriteResult:
     """A layer normalisation of x with its channels by groups, and x's shape again."""
     assert is_ranked(x.type)
     sizes, element = x.type.get_shape(), x.type.element_type
@@ -112,7 +116,7 @@ def group_problem(x: SSAValue, groups: int) -> str | None:
 @rule(GroupNormalization(x, scale, bias, epsilon=attr.epsilon, num_groups=attr.groups, stash_type=attr.stash))
 def group_norm(
     x: SSAValue, scale: SSAValue, bias: SSAValue, epsilon: float, groups: int, stash: int
-) -> Outcome:
+) -> RewriteResult:
     """
     A layer normalisation of the groups, with scale and bias by channel
 
@@ -133,7 +137,9 @@ def group_norm(
 
 
 @rule(GroupNormalizationV18(x, scale, bias, epsilon=attr.epsilon, num_groups=attr.groups))
-def group_norm_v18(x: SSAValue, scale: SSAValue, bias: SSAValue, epsilon: float, groups: int) -> Outcome:
+def group_norm_v18(
+    x: SSAValue, scale: SSAValue, bias: SSAValue, epsilon: float, groups: int
+) -> RewriteResult:
     """
     A layer normalisation of the groups, with scale and bias by group
 
@@ -159,7 +165,7 @@ def takes_bias(template: Template, results: int, swapped: bool) -> Rule:
     inner = one_use(template(x, scale, absent)).named("norm")
 
     @rule(Add(b, inner) if swapped else Add(inner, b), bonus=-1)
-    def take(root: Operation, norm: Operation, x: SSAValue, scale: SSAValue, b: SSAValue) -> Outcome:
+    def take(root: Operation, norm: Operation, x: SSAValue, scale: SSAValue, b: SSAValue) -> RewriteResult:
         """
         norm(x, scale) + b = norm(x, scale, b)
 
@@ -176,7 +182,7 @@ def takes_bias(template: Template, results: int, swapped: bool) -> Rule:
             types: list[Attribute] = [op.results[0].type, *(NONE,) * (results - 1)]
             return Writer(op).all(template, x, scale, b, types=types, **norm.properties)[:1]
 
-        return Edit(write)
+        return ImperativeRewrite(write)
 
     return take
 

@@ -12,7 +12,16 @@ from xonnc.dialects.onnx.attributes import int_attr
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import GRU, LSTM, RNN, Transpose
-from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, Pattern, Template, const, value
+from xonnc.rewriting.patterns import (
+    Constant,
+    ImperativeRewrite,
+    MatchFailure,
+    Pattern,
+    RewriteResult,
+    Template,
+    const,
+    value,
+)
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.op_builder import Writer
@@ -48,9 +57,9 @@ def batch_second(template: Template, last: Sequence[Pattern]) -> Rule:
     """A network whose data begin with the batch is one whose data begin with the sequence, transposed."""
 
     @rule(template(*FIRST, value.lengths, *last, layout=1))
-    def transpose_around(root: Operation) -> Outcome:
+    def transpose_around(root: Operation) -> RewriteResult:
         """A network whose data begin with the batch is one whose data begin with the sequence, transposed"""
-        return Edit(lambda op: with_batch_second(template, op))
+        return ImperativeRewrite(lambda op: with_batch_second(template, op))
 
     return transpose_around
 
@@ -78,7 +87,7 @@ def of_full_length(template: Template, last: Sequence[Pattern]) -> Rule:
     """A network for sequences that are all as long as the data are one without lengths."""
 
     @rule(template(*FIRST, const.lengths, *last), bonus=-1)
-    def without_lengths(root: Operation, x: SSAValue, lengths: Constant) -> Outcome:
+    def without_lengths(root: Operation, x: SSAValue, lengths: Constant) -> RewriteResult:
         """
         A network for sequences that are all as long as the data is one without lengths
 

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import ONNX, Cast, Expand, Less, Reshape, Unsqueeze
-from xonnc.rewriting.patterns import Constant, MatchFailure, Outcome, Template, attr, const, value
+from xonnc.rewriting.patterns import Constant, MatchFailure, RewriteResult, Template, attr, const, value
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_scalar, rank
@@ -76,7 +76,7 @@ def aligned(op: Template) -> Rule:
 
     # Before all others: they do not look at attributes that are not the op's own.
     @rule(op(a, b), where=asks_for_axis, bonus=9)
-    def align(root: Operation, a: SSAValue, b: SSAValue) -> Outcome:
+    def align(root: Operation, a: SSAValue, b: SSAValue) -> RewriteResult:
         """op(a, b) along an axis of a is op(a, b with axes of size 1 after its own)"""
         axis, wide, narrow = decode(root.attributes["axis"]), rank(a), rank(b)
         if not isinstance(axis, int) or wide is None or narrow is None:

@@ -27,8 +27,8 @@ from xonnc.rewriting.patterns import (
     Constant,
     MatchFailure,
     Node,
-    Outcome,
-    Part,
+    OperandSpec,
+    RewriteResult,
     attr,
     const,
     maybe,
@@ -63,7 +63,7 @@ def sizes_in(shape: SSAValue) -> list[SSAValue] | None:
     return [shape] if shape.type == ONE_SIZE else None
 
 
-def joined(sizes: Sequence[Part]) -> Node:
+def joined(sizes: Sequence[OperandSpec]) -> Node:
     """A shape made of single sizes."""
     return Concat(*sizes, axis=0).typed(tensor_type((len(sizes),), i64))
 
@@ -87,7 +87,7 @@ def is_dim_of(size: SSAValue, data: SSAValue, axis: int) -> bool:
 
 
 @rule(Dim(Reshape(x, Concat(rest.sizes), allowzero=0), axis=attr.axis))
-def dim_of_reshape(x: SSAValue, sizes: Sequence[SSAValue], axis: int) -> Outcome:
+def dim_of_reshape(x: SSAValue, sizes: Sequence[SSAValue], axis: int) -> RewriteResult:
     """
     dim(reshape(x, sizes), i) is the i-th of the sizes
 
@@ -105,7 +105,7 @@ def dim_of_reshape(x: SSAValue, sizes: Sequence[SSAValue], axis: int) -> Outcome
 
 
 @rule(Dim(Transpose(x, perm=attr.perm), axis=attr.axis), bonus=-1)
-def dim_of_transpose(x: SSAValue, perm: tuple[int, ...] | None, axis: int) -> Outcome:
+def dim_of_transpose(x: SSAValue, perm: tuple[int, ...] | None, axis: int) -> RewriteResult:
     """dim(transpose(x, p), i) = dim(x, p[i])"""
     if perm is None or not is_ranked(x.type) or not 0 <= axis < len(perm) or perm[axis] < 0:
         return MatchFailure("the rank or the permutation is not known")
@@ -113,7 +113,7 @@ def dim_of_transpose(x: SSAValue, perm: tuple[int, ...] | None, axis: int) -> Ou
 
 
 @rule(Unsqueeze(Expand(s, shape), const.axes), bonus=-2)
-def wider_expand(s: SSAValue, shape: SSAValue, axes: Constant) -> Outcome:
+def wider_expand(s: SSAValue, shape: SSAValue, axes: Constant) -> RewriteResult:
     """unsqueeze(expand(scalar, sizes)) = expand(scalar, sizes with ones in between)"""
     sizes, added = sizes_in(shape), whole(axes) or ()
     if sizes is None or not is_scalar(s):
@@ -129,7 +129,7 @@ def wider_expand(s: SSAValue, shape: SSAValue, axes: Constant) -> Outcome:
 @rule(Slice(Expand(s, shape), value.starts, value.ends, maybe.axes, value.steps), bonus=-2)
 def smaller_expand(
     root: Operation, s: SSAValue, shape: SSAValue, starts: SSAValue, axes: Constant | None
-) -> Outcome:
+) -> RewriteResult:
     """slice(expand(scalar, sizes)) = expand(scalar, smaller sizes)"""
     sizes, made, count = sizes_in(shape), root.results[0].type, static_shape(starts.type)
     if sizes is None or not is_scalar(s) or not is_ranked(made) or count is None:
@@ -144,7 +144,7 @@ def smaller_expand(
 
 
 @rule(Slice(Concat(rest.parts), const.starts, value.ends, value.axes, value.steps), bonus=-2)
-def one_of_parts(root: Operation, parts: Sequence[SSAValue], starts: Constant) -> Outcome:
+def one_of_parts(root: Operation, parts: Sequence[SSAValue], starts: Constant) -> RewriteResult:
     """concat(a, b, c)[1:2] = b for single elements"""
     first, made = starts.array.reshape(-1), root.results[0].type
     if first.size != 1 or static_shape(made) != (1,):
@@ -182,7 +182,7 @@ def third_is_result(root: Operation) -> str | None:
 @rule(Where(Equal(Concat(rest.sizes), const.n), const.k, Concat(rest.others)), bonus=-4)
 def sizes_chosen(
     root: Operation, sizes: Sequence[SSAValue], n: Constant, k: Constant, others: Sequence[SSAValue]
-) -> Outcome:
+) -> RewriteResult:
     """where(sizes == n, k, others) is a choice size by size, if each comparison is decided"""
     return chosen(root, sizes, n, k, others)
 
@@ -190,14 +190,14 @@ def sizes_chosen(
 @rule(Where(Equal(const.n, Concat(rest.sizes)), const.k, Concat(rest.others)), bonus=-4)
 def sizes_chosen_from_right(
     root: Operation, sizes: Sequence[SSAValue], n: Constant, k: Constant, others: Sequence[SSAValue]
-) -> Outcome:
+) -> RewriteResult:
     """where(n == sizes, k, others) is a choice size by size, if each comparison is decided"""
     return chosen(root, sizes, n, k, others)
 
 
 def chosen(
     root: Operation, sizes: Sequence[SSAValue], n: Constant, k: Constant, others: Sequence[SSAValue]
-) -> Outcome:
+) -> RewriteResult:
     """
     Each of the others, or of k where the size equals n.
 
@@ -211,7 +211,7 @@ def chosen(
     if n.array.size > MOST_COMPARED or np.any(n.array > 0) or {n.array.size, k.array.size} - {1, count}:
         return MatchFailure("the sizes are not compared with one that shapes cannot have")
     wanted, given = (np.broadcast_to(each.array, (count,)).tolist() for each in (n, k))
-    parts: list[Part] = []
+    parts: list[OperandSpec] = []
     for place, size in enumerate(sizes):
         known = known_size(size)
         if known is None and not (is_dim(size) and wanted[place] < 0):
@@ -236,7 +236,7 @@ def shape_entries(shape: SSAValue) -> list[Size] | None:
 
 
 @rule(Reshape(Reshape(x, value.first, allowzero=0), value.second, allowzero=0), bonus=-1)
-def reshape_once(x: SSAValue, first: SSAValue, second: SSAValue) -> Outcome:
+def reshape_once(x: SSAValue, first: SSAValue, second: SSAValue) -> RewriteResult:
     """
     reshape(reshape(x, s), t) = reshape(x, t), zeros of t taken from s
 

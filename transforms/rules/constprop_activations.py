@@ -50,7 +50,7 @@ from xonnc.rewriting.patterns import (
     AttrName,
     Constant,
     MatchFailure,
-    Outcome,
+    RewriteResult,
     Template,
     attr,
     compute,
@@ -81,7 +81,7 @@ c = const.c
 def parametric(op: Template, function: Callable[..., Array], **given: AttrName) -> Rule:
     """f(c, …), element by element; further arguments are properties."""
 
-    def mapped(c: Constant, *given: float | str) -> Outcome:
+    def mapped(c: Constant, *given: float | str) -> RewriteResult:
         # Attributes are 32-bit floats, which narrower floats are computed with as such.
         numbers = [each if isinstance(each, str) else np.float32(each) for each in given]
         return c.tensor.map(same(given_last(function, *numbers)))
@@ -170,7 +170,7 @@ def thresholded(x: Array, alpha: float) -> Array:
     return np.where(x > alpha, x, 0)
 
 
-def infinite(c: Constant, negative: int, positive: int) -> Outcome:
+def infinite(c: Constant, negative: int, positive: int) -> RewriteResult:
     """Whether it is an infinity of a sign asked for"""
 
     @quiet
@@ -181,7 +181,7 @@ def infinite(c: Constant, negative: int, positive: int) -> Outcome:
     return c.pool.combine(found, c.attribute)
 
 
-def shifted(a: Constant, b: Constant, direction: str) -> Outcome:
+def shifted(a: Constant, b: Constant, direction: str) -> RewriteResult:
     """2^b a or a / 2^b; nothing is left of what is shifted out"""
 
     @quiet
@@ -198,7 +198,7 @@ def shifted(a: Constant, b: Constant, direction: str) -> Outcome:
     return a.pool.combine(shift, a.attribute, b.attribute)
 
 
-def mean(constants: tuple[Constant, ...]) -> Outcome:
+def mean(constants: tuple[Constant, ...]) -> RewriteResult:
     """(c1 + c2 + …) / n, broadcast"""
     if not constants:
         return MatchFailure("there are no operands")
@@ -229,7 +229,7 @@ def one_way(c: Constant, slope: Constant) -> str | None:
     return None if wanted == shape else f"the slope does not broadcast to {list(shape)}"
 
 
-def cast_like(root: Operation, c: Constant, target: SSAValue, saturate: int) -> Outcome:
+def cast_like(root: Operation, c: Constant, target: SSAValue, saturate: int) -> RewriteResult:
     """c in the element type of another value"""
     element = element_type(target.type)
     return (
@@ -239,24 +239,24 @@ def cast_like(root: Operation, c: Constant, target: SSAValue, saturate: int) -> 
     )
 
 
-_cast: Callable[[Operation, Constant, int, Attribute], Outcome] = casting(nearest=False).call
+_cast: Callable[[Operation, Constant, int, Attribute], RewriteResult] = casting(nearest=False).call
 
 
-def dropped(root: Operation, c: Constant, training: Constant | None) -> Outcome:
+def dropped(root: Operation, c: Constant, training: Constant | None) -> RewriteResult:
     """c, unless the model trains; nothing is masked"""
     if training is not None and np.any(training.array):
         return MatchFailure("training_mode is true")
     return _unmasked(root, c)
 
 
-def dropped_before(root: Operation, c: Constant) -> Outcome:
+def dropped_before(root: Operation, c: Constant) -> RewriteResult:
     """c; what the mask is where nothing is dropped, no version before 12 says"""
     if root.results[1].first_use is not None:
         return MatchFailure("the mask is read")
     return (c.attribute, None)
 
 
-def _unmasked(root: Operation, c: Constant) -> Outcome:
+def _unmasked(root: Operation, c: Constant) -> RewriteResult:
     mask = root.results[1].type
     if mask == NONE:
         return (c.attribute, None)
@@ -265,7 +265,7 @@ def _unmasked(root: Operation, c: Constant) -> Outcome:
     return (c.attribute, np.broadcast_to(ones, c.type.get_shape()))
 
 
-def dynamically_quantized(c: Constant) -> Outcome:
+def dynamically_quantized(c: Constant) -> RewriteResult:
     """
     Integers, their scale and their zero point, by the steps that ONNX writes the operator out in
 

@@ -29,7 +29,7 @@ from xonnc.rewriting.patterns import (
     Array,
     Constant,
     MatchFailure,
-    Outcome,
+    RewriteResult,
     Template,
     attr,
     compute,
@@ -49,7 +49,7 @@ MOST_PRODUCTS = 1 << 24
 def along(op: Template, function: Callable[[Array, int], Array]) -> Rule:
     """f(c, axis), which leaves the shape as it is"""
 
-    def computed(c: Constant, axis: int) -> Outcome:
+    def computed(c: Constant, axis: int) -> RewriteResult:
         array = c.array
         place = normalised([axis], array.ndim)
         if place is None:
@@ -62,7 +62,7 @@ def along(op: Template, function: Callable[[Array, int], Array]) -> Rule:
 def as_rows(op: Template, function: Callable[[Array, int], Array]) -> Rule:
     """f of each row of the matrix whose rows are the axes before one, as up to opset 12"""
 
-    def computed(c: Constant, axis: int) -> Outcome:
+    def computed(c: Constant, axis: int) -> RewriteResult:
         array = c.array
         if not -array.ndim <= axis < max(1, array.ndim):
             return MatchFailure(f"there is no axis {axis}")
@@ -94,7 +94,7 @@ def hardmax(x: Array, axis: int) -> Array:
     return found
 
 
-def normalised_by(c: Constant, axis: int, p: int) -> Outcome:
+def normalised_by(c: Constant, axis: int, p: int) -> RewriteResult:
     """x by its p-norm along an axis, zeros where that is zero"""
     array = c.array
     place = normalised([axis], array.ndim)
@@ -107,7 +107,7 @@ def normalised_by(c: Constant, axis: int, p: int) -> Outcome:
         return np.where(norm == 0, 0, array / np.where(norm == 0, 1, norm)).astype(array.dtype)
 
 
-def local_response(c: Constant, size: int, alpha: float, beta: float, bias: float) -> Outcome:
+def local_response(c: Constant, size: int, alpha: float, beta: float, bias: float) -> RewriteResult:
     """x by (bias + alpha / size times the squares of the channels around) to the power beta"""
     array = c.array
     if array.ndim < 3 or size < 1:
@@ -125,7 +125,7 @@ def local_response(c: Constant, size: int, alpha: float, beta: float, bias: floa
 def extremum(op: Template, function: Callable[..., Array]) -> Rule:
     """Where the extremum is, the first or the last of equals"""
 
-    def found(c: Constant, axis: int, keepdims: int, last: int) -> Outcome:
+    def found(c: Constant, axis: int, keepdims: int, last: int) -> RewriteResult:
         array = c.array
         place = normalised([axis], array.ndim)
         if place is None or array.shape[place[0]] == 0:
@@ -146,7 +146,7 @@ def extremum(op: Template, function: Callable[..., Array]) -> Rule:
 def cumulative(op: Template, function: Callable[..., Array], neutral: int) -> Rule:
     """What there is up to each element, or before it; integers wrap"""
 
-    def summed(c: Constant, axis: Constant, exclusive: int, reverse: int) -> Outcome:
+    def summed(c: Constant, axis: Constant, exclusive: int, reverse: int) -> RewriteResult:
         array = c.array
         wanted = whole(axis) or ()
         place = normalised(wanted, array.ndim)
@@ -173,7 +173,7 @@ def cumulative(op: Template, function: Callable[..., Array], neutral: int) -> Ru
     )
 
 
-def top(c: Constant, k: Constant, axis: int, largest: int) -> Outcome:
+def top(c: Constant, k: Constant, axis: int, largest: int) -> RewriteResult:
     """The k largest or smallest in order and where they are; of equals the first"""
     array, wanted = c.array, whole(k) or ()
     place = normalised([axis], array.ndim)
@@ -191,7 +191,7 @@ def top(c: Constant, k: Constant, axis: int, largest: int) -> Outcome:
     return (np.take_along_axis(array, order, place[0]), order)
 
 
-def reversed_sequences(c: Constant, lengths: Constant, batch_axis: int, time_axis: int) -> Outcome:
+def reversed_sequences(c: Constant, lengths: Constant, batch_axis: int, time_axis: int) -> RewriteResult:
     """The first elements along the axis of time in reversed order, as many as the batch's length says"""
     array, counts = c.array, whole(lengths) or ()
     axes = normalised([batch_axis, time_axis], array.ndim)
@@ -208,7 +208,7 @@ def reversed_sequences(c: Constant, lengths: Constant, batch_axis: int, time_axi
     return result
 
 
-def unique(c: Constant, axis: int | None, ordered: int) -> Outcome:
+def unique(c: Constant, axis: int | None, ordered: int) -> RewriteResult:
     """The different slices; where each first stands, which of them each is, how often each is there"""
     array = c.array.reshape(-1) if axis is None else c.array
     place = normalised([axis or 0], array.ndim)
@@ -239,7 +239,7 @@ def _comparable(slices: Array) -> Sequence[Sequence[object]]:
     return (flat.astype(np.float64) if is_float(flat.dtype) else flat).tolist()
 
 
-def einsum(constants: tuple[Constant, ...], equation: str) -> Outcome:
+def einsum(constants: tuple[Constant, ...], equation: str) -> RewriteResult:
     """Sums of products, as the equation says; integers wrap"""
     arrays = [constant.array for constant in constants]
     written = equation.replace(" ", "")

@@ -7,11 +7,19 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.rewriting.onnx import If
-from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, compute, const, root
+from xonnc.rewriting.patterns import (
+    Constant,
+    ImperativeRewrite,
+    MatchFailure,
+    RewriteResult,
+    compute,
+    const,
+    root,
+)
 from xonnc.rewriting.rules import rule, rules
 
 
-def taken(root: Operation, condition: Constant) -> Outcome:
+def taken(root: Operation, condition: Constant) -> RewriteResult:
     """The ops of the branch that runs"""
     if condition.array.size != 1:
         return MatchFailure("the condition is not one element")
@@ -31,7 +39,7 @@ def taken(root: Operation, condition: Constant) -> Outcome:
                 target.insert_op_before(inner, op)
         return results
 
-    return Edit(inline)
+    return ImperativeRewrite(inline)
 
 
 RULES = rules(IfOfConst=rule(If(const.condition), compute(taken, root, const.condition), bonus=-1))

@@ -58,7 +58,7 @@ from xonnc.rewriting.patterns import (
     Constant,
     MatchFailure,
     Native,
-    Outcome,
+    RewriteResult,
     Template,
     attr,
     compute,
@@ -89,7 +89,7 @@ def binary(op: Template, function: Callable[..., Array]) -> Rule:
 def variadic(op: Template, function: Callable[[Array, Array], Array]) -> Rule:
     """f(… f(f(c1, c2), c3) …), broadcast"""
 
-    def total(constants: tuple[Constant, ...]) -> Outcome:
+    def total(constants: tuple[Constant, ...]) -> RewriteResult:
         if not constants:
             return MatchFailure("there are no operands")
         first, *others = (constant.attribute for constant in constants)
@@ -99,27 +99,27 @@ def variadic(op: Template, function: Callable[[Array, Array], Array]) -> Rule:
     return rule(op(consts.constants), compute(total, consts.constants))
 
 
-def divided(a: Constant, b: Constant) -> Outcome:
+def divided(a: Constant, b: Constant) -> RewriteResult:
     """a / b; what a / 0 is for integers is nobody's business, so it stays to be seen at run time"""
     if is_integer(a.array.dtype) and not np.all(b.array):
         return MatchFailure("an integer is divided by zero")
     return a.pool.combine(numerics.divide, a.attribute, b.attribute)
 
 
-def modulo(a: Constant, b: Constant, fmod: int) -> Outcome:
+def modulo(a: Constant, b: Constant, fmod: int) -> RewriteResult:
     """a mod b"""
     if is_integer(a.array.dtype) and not np.all(b.array):
         return MatchFailure("an integer is divided by zero")
     return a.pool.combine(numerics.fmod if fmod else numerics.remainder, a.attribute, b.attribute)
 
 
-def clipped(c: Constant, low: Constant | None, high: Constant | None) -> Outcome:
+def clipped(c: Constant, low: Constant | None, high: Constant | None) -> RewriteResult:
     """min(max(c, low), high)"""
     bounds = [None if bound is None else bound.array.reshape(()) for bound in (low, high)]
     return c.tensor.map(numerics.clip(*bounds))
 
 
-def chosen(condition: Constant, a: Constant, b: Constant) -> Outcome:
+def chosen(condition: Constant, a: Constant, b: Constant) -> RewriteResult:
     """a where the condition holds, else b"""
     shape = np.broadcast_shapes(condition.array.shape, a.tensor.shape, b.tensor.shape)
     if condition.tensor.is_splat:
@@ -130,7 +130,7 @@ def chosen(condition: Constant, a: Constant, b: Constant) -> Outcome:
 def casting(nearest: bool) -> Native:
     """c in another element type; floats become integers by truncation, or to the nearest."""
 
-    def converted(root: Operation, c: Constant, saturate: int, to: Attribute) -> Outcome:
+    def converted(root: Operation, c: Constant, saturate: int, to: Attribute) -> RewriteResult:
         source, target = c.tensor, numpy_dtype(to)
         # Infinities of one byte may saturate.
         if source.dtype == target and not (is_float(target) and target.itemsize == 1):

@@ -28,8 +28,8 @@ from xonnc.rewriting.patterns import (
     Array,
     MatchFailure,
     MaybeConst,
-    Outcome,
     Rest,
+    RewriteResult,
     Template,
     compute,
     root,
@@ -162,7 +162,7 @@ def _rule(kind: type[OnnxOp]) -> Rule:
     return rule(template(*operands), compute(evaluated, root), bonus=-100)
 
 
-def evaluated(root: Operation) -> Outcome:
+def evaluated(root: Operation) -> RewriteResult:
     """What the operator's reference makes of its operands"""
     inputs = [value for value in dict.fromkeys(root.operands) if value.type != NONE]
     held = [found for value in inputs if (found := known(value)) is not None]

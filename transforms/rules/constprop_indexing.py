@@ -29,7 +29,7 @@ from xonnc.rewriting.patterns import (
     Array,
     Constant,
     MatchFailure,
-    Outcome,
+    RewriteResult,
     attr,
     compute,
     const,
@@ -68,7 +68,7 @@ def numbered(shape: Sequence[int], rank: int) -> list[npt.NDArray[np.int64]]:
     ]
 
 
-def gathered_elements(c: Constant, indices: Constant, axis: int) -> Outcome:
+def gathered_elements(c: Constant, indices: Constant, axis: int) -> RewriteResult:
     """For each index the element there along the axis, at the index's own place along the others"""
     array, wanted = c.array, indices.array
     place = normalised([axis], array.ndim)
@@ -85,7 +85,7 @@ def gathered_elements(c: Constant, indices: Constant, axis: int) -> Outcome:
     return np.take_along_axis(array[cuts], places, place[0])
 
 
-def gathered_slices(c: Constant, indices: Constant, batch_dims: int) -> Outcome:
+def gathered_slices(c: Constant, indices: Constant, batch_dims: int) -> RewriteResult:
     """For each row of indices the element or slice there, batch by batch"""
     array, wanted = c.array, indices.array
     depth = wanted.shape[-1] if wanted.ndim else 0
@@ -106,7 +106,7 @@ def gathered_slices(c: Constant, indices: Constant, batch_dims: int) -> Outcome:
 
 def scattered_elements(
     c: Constant, indices: Constant, updates: Constant, axis: int, reduction: str = "none"
-) -> Outcome:
+) -> RewriteResult:
     """A copy with each update at its index along the axis, at its own place along the others"""
     array, wanted, new = c.array, indices.array, updates.array
     place = normalised([axis], array.ndim)
@@ -124,7 +124,7 @@ def scattered_elements(
     return put(array, tuple(grid), new, reduction)
 
 
-def scattered_slices(c: Constant, indices: Constant, updates: Constant, reduction: str) -> Outcome:
+def scattered_slices(c: Constant, indices: Constant, updates: Constant, reduction: str) -> RewriteResult:
     """A copy with slices put in at each row of indices; later ones win"""
     array, wanted, new = c.array, indices.array, updates.array
     depth = wanted.shape[-1] if wanted.ndim else 0
@@ -139,7 +139,7 @@ def scattered_slices(c: Constant, indices: Constant, updates: Constant, reductio
     )
 
 
-def put(array: Array, places: tuple[Array, ...], new: Array, reduction: str) -> Outcome:
+def put(array: Array, places: tuple[Array, ...], new: Array, reduction: str) -> RewriteResult:
     """A copy with `new` at some places: in place of what is there, or put on it, one after the other."""
     result = np.array(array)
     if reduction == "none":
@@ -158,7 +158,7 @@ def put(array: Array, places: tuple[Array, ...], new: Array, reduction: str) -> 
     return result
 
 
-def compressed(c: Constant, condition: Constant, axis: int | None) -> Outcome:
+def compressed(c: Constant, condition: Constant, axis: int | None) -> RewriteResult:
     """The elements, or slices along an axis, for which the condition holds"""
     array, kept = c.array, condition.array
     if axis is None:
@@ -179,7 +179,7 @@ def integers(array: Array) -> Array:
     return (np.minimum(array, np.uint64(largest)) if array.dtype == np.uint64 else array).astype(np.int64)
 
 
-def one_hot(indices: Constant, depth: Constant, values: Constant, axis: int) -> Outcome:
+def one_hot(indices: Constant, depth: Constant, values: Constant, axis: int) -> RewriteResult:
     """The second value where the place along the new axis is the index, else the first"""
     wanted, sizes = integers(indices.array), integers(depth.array).reshape(-1)
     place = normalised([axis], wanted.ndim + 1)
@@ -194,7 +194,7 @@ def one_hot(indices: Constant, depth: Constant, values: Constant, axis: int) -> 
     return values.array[hot.astype(np.int64)]
 
 
-def eye_like(x: SSAValue, dtype: int | None, k: int) -> Outcome:
+def eye_like(x: SSAValue, dtype: int | None, k: int) -> RewriteResult:
     """Ones on a diagonal"""
     shape = static_shape(x.type)
     element = element_type(x.type) if dtype is None else ELEMENT_TYPES_BY_CODE.get(dtype)
@@ -204,7 +204,7 @@ def eye_like(x: SSAValue, dtype: int | None, k: int) -> Outcome:
     return too_large(sizes, kind) or np.eye(*sizes, k=k).astype(kind)
 
 
-def triangle(c: Constant, k: Constant | None, upper: int) -> Outcome:
+def triangle(c: Constant, k: Constant | None, upper: int) -> RewriteResult:
     """What is on one side of a diagonal, zeros on the other"""
     array = c.array
     if array.ndim < 2 or array.dtype == np.object_:
@@ -216,7 +216,7 @@ def triangle(c: Constant, k: Constant | None, upper: int) -> Outcome:
     return np.where(mask, array, np.zeros((), array.dtype))
 
 
-def depth_to_space(c: Constant, blocksize: int, mode: str) -> Outcome:
+def depth_to_space(c: Constant, blocksize: int, mode: str) -> RewriteResult:
     """Channels become blocks of pixels"""
     shape = c.type.get_shape()
     if len(shape) != 4 or blocksize < 1 or shape[1] % blocksize**2:
@@ -230,7 +230,7 @@ def depth_to_space(c: Constant, blocksize: int, mode: str) -> Outcome:
     return blocks.reshape(batch, left, height * blocksize, width * blocksize)
 
 
-def space_to_depth(c: Constant, blocksize: int, mode: str) -> Outcome:
+def space_to_depth(c: Constant, blocksize: int, mode: str) -> RewriteResult:
     """Blocks of pixels become channels"""
     shape = c.type.get_shape()
     if len(shape) != 4 or blocksize < 1 or shape[2] % blocksize or shape[3] % blocksize:
@@ -242,7 +242,7 @@ def space_to_depth(c: Constant, blocksize: int, mode: str) -> Outcome:
     return blocks.transpose(order).reshape(batch, channels * blocksize**2, rows, columns)
 
 
-def flattened(c: Constant, axis: int) -> Outcome:
+def flattened(c: Constant, axis: int) -> RewriteResult:
     """A matrix, the axes before one as rows"""
     shape = c.type.get_shape()
     if not -len(shape) <= axis <= len(shape):
@@ -252,7 +252,7 @@ def flattened(c: Constant, axis: int) -> Outcome:
     return c.attribute if wanted == shape else c.tensor.reshape(wanted)
 
 
-def itself(x: SSAValue) -> Outcome:
+def itself(x: SSAValue) -> RewriteResult:
     """What is made of constants alone"""
     return MatchFailure("it is not made of constants alone") if known(x) is None else x
 

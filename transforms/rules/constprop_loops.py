@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.onnx.types import NONE, is_ranked, numpy_dtype
 from xonnc.errors import XonncError
 from xonnc.rewriting.onnx import Loop, Scan
-from xonnc.rewriting.patterns import Array, MatchFailure, Outcome, attr, compute, rest, root, value
+from xonnc.rewriting.patterns import Array, MatchFailure, RewriteResult, attr, compute, rest, root, value
 from xonnc.rewriting.rules import RuleSet, rule, rules
 from xonnc.transforms.evaluation import Held, Known, Program, captured, known, program_of_body, result_parts
 from xonnc.transforms.rules.constprop_evaluation import refusal_inside
@@ -148,7 +148,7 @@ def _is_true(held: Held) -> bool:
     return bool(np.asarray(held).reshape(()))
 
 
-def _results(root: Operation, run: partial[list[Held]]) -> Outcome:
+def _results(root: Operation, run: partial[list[Held]]) -> RewriteResult:
     if (refusal := refusal_inside(root)) is not None:
         return MatchFailure(refusal)
     try:
@@ -161,7 +161,7 @@ def _results(root: Operation, run: partial[list[Held]]) -> Outcome:
 def loops(bound: int) -> RuleSet:
     """The rules for loops of up to `bound` turns."""
 
-    def loop(root: Operation) -> Outcome:
+    def loop(root: Operation) -> RewriteResult:
         """What is left when the loop ends"""
         return _results(root, partial(looped, bound))
 
@@ -172,7 +172,7 @@ def loops(bound: int) -> RuleSet:
         directions: tuple[int, ...] | None,
         output_axes: tuple[int, ...] | None,
         output_directions: tuple[int, ...] | None,
-    ) -> Outcome:
+    ) -> RewriteResult:
         """What is left at the end of the inputs"""
         ways_in, ways_out = Ways(axes, directions), Ways(output_axes, output_directions)
         return _results(root, partial(scanned, bound, inputs=inputs, ways_in=ways_in, ways_out=ways_out))

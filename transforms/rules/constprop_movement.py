@@ -34,7 +34,7 @@ from xonnc.rewriting.patterns import (
     Array,
     Constant,
     MatchFailure,
-    Outcome,
+    RewriteResult,
     attr,
     compute,
     const,
@@ -77,7 +77,7 @@ def reshaped_shape(shape: Sequence[int], wanted: Sequence[int], allow_zero: bool
     return tuple(filled) if prod(filled) == prod(shape) else None
 
 
-def transposed(c: Constant, perm: tuple[int, ...] | None) -> Outcome:
+def transposed(c: Constant, perm: tuple[int, ...] | None) -> RewriteResult:
     """Axis i of the result is axis perm[i]; reversed if perm is absent"""
     tensor = c.tensor
     rank = len(tensor.shape)
@@ -87,7 +87,7 @@ def transposed(c: Constant, perm: tuple[int, ...] | None) -> Outcome:
     return c.attribute if axes == tuple(range(rank)) else tensor.transpose(axes)
 
 
-def reshaped(c: Constant, shape: Constant, allowzero: int) -> Outcome:
+def reshaped(c: Constant, shape: Constant, allowzero: int) -> RewriteResult:
     """The same elements in row-major order"""
     tensor = c.tensor
     wanted = reshaped_shape(tensor.shape, whole(shape) or (), bool(allowzero))
@@ -96,17 +96,17 @@ def reshaped(c: Constant, shape: Constant, allowzero: int) -> Outcome:
     return c.attribute if wanted == tensor.shape else tensor.reshape(wanted)
 
 
-def squeezed(c: Constant, axes: Constant | None) -> Outcome:
+def squeezed(c: Constant, axes: Constant | None) -> RewriteResult:
     """Without the axes given, or all of length one"""
     return _squeezed(c, whole(axes))
 
 
-def squeezed_v11(c: Constant, axes: tuple[int, ...] | None) -> Outcome:
+def squeezed_v11(c: Constant, axes: tuple[int, ...] | None) -> RewriteResult:
     """Without the axes given, or all of length one"""
     return _squeezed(c, axes)
 
 
-def _squeezed(c: Constant, axes: tuple[int, ...] | None) -> Outcome:
+def _squeezed(c: Constant, axes: tuple[int, ...] | None) -> RewriteResult:
     tensor = c.tensor
     if axes is None:
         axes = tuple(axis for axis, size in enumerate(tensor.shape) if size == 1)
@@ -116,17 +116,17 @@ def _squeezed(c: Constant, axes: tuple[int, ...] | None) -> Outcome:
     return tensor.squeeze(gone) if gone else c.attribute
 
 
-def unsqueezed(c: Constant, axes: Constant) -> Outcome:
+def unsqueezed(c: Constant, axes: Constant) -> RewriteResult:
     """With axes of length one at the places given"""
     return _unsqueezed(c, whole(axes) or ())
 
 
-def unsqueezed_v11(c: Constant, axes: tuple[int, ...]) -> Outcome:
+def unsqueezed_v11(c: Constant, axes: tuple[int, ...]) -> RewriteResult:
     """With axes of length one at the places given"""
     return _unsqueezed(c, axes)
 
 
-def _unsqueezed(c: Constant, axes: tuple[int, ...]) -> Outcome:
+def _unsqueezed(c: Constant, axes: tuple[int, ...]) -> RewriteResult:
     tensor = c.tensor
     new = normalised(axes, len(tensor.shape) + len(axes))
     if new is None or len(set(new)) != len(new):
@@ -136,7 +136,7 @@ def _unsqueezed(c: Constant, axes: tuple[int, ...]) -> Outcome:
 
 def sliced(
     c: Constant, starts: Constant, ends: Constant, axes: Constant | None, steps: Constant | None
-) -> Outcome:
+) -> RewriteResult:
     """Every step-th element from start to end, along some axes"""
     tensor = c.tensor
     begins, stops = whole(starts) or (), whole(ends) or ()
@@ -150,7 +150,7 @@ def sliced(
     return tensor.slice(cuts)
 
 
-def split(root: Operation, c: Constant, sizes: Constant | None, axis: int) -> Outcome:
+def split(root: Operation, c: Constant, sizes: Constant | None, axis: int) -> RewriteResult:
     """Consecutive parts along an axis"""
     tensor = c.tensor
     place = normalised([axis], len(tensor.shape))
@@ -163,7 +163,7 @@ def split(root: Operation, c: Constant, sizes: Constant | None, axis: int) -> Ou
     return tensor.split(place[0], parts)
 
 
-def concatenated(constants: tuple[Constant, ...], axis: int) -> Outcome:
+def concatenated(constants: tuple[Constant, ...], axis: int) -> RewriteResult:
     """One after the other along an axis"""
     arrays = [constant.array for constant in constants]
     if len(arrays) == 1:
@@ -174,7 +174,7 @@ def concatenated(constants: tuple[Constant, ...], axis: int) -> Outcome:
     return np.concatenate(arrays, axis=place[0], dtype=arrays[0].dtype)
 
 
-def expanded(c: Constant, shape: Constant) -> Outcome:
+def expanded(c: Constant, shape: Constant) -> RewriteResult:
     """Broadcast to a shape"""
     tensor = c.tensor
     try:
@@ -188,7 +188,7 @@ def expanded(c: Constant, shape: Constant) -> Outcome:
     )
 
 
-def gathered(c: Constant, indices: Constant, axis: int) -> Outcome:
+def gathered(c: Constant, indices: Constant, axis: int) -> RewriteResult:
     """Element i along the axis, for every index i"""
     array, wanted = c.array, indices.array
     place = normalised([axis], array.ndim)
@@ -207,7 +207,9 @@ def gathered(c: Constant, indices: Constant, axis: int) -> Outcome:
     return np.take(array, np.where(wanted < 0, wanted + size, wanted).astype(np.int64), axis=place[0])
 
 
-def padded(c: Constant, pads: Constant, fill: Constant | None, axes: Constant | None, mode: str) -> Outcome:
+def padded(
+    c: Constant, pads: Constant, fill: Constant | None, axes: Constant | None, mode: str
+) -> RewriteResult:
     """More elements before and after; fewer where a pad is negative"""
     array = c.array
     amounts = whole(pads) or ()
@@ -261,7 +263,7 @@ def _source_places(size: int, width: tuple[int, int], mode: str) -> Array:
     return np.minimum(folded, period - folded)
 
 
-def tiled(c: Constant, repeats: Constant) -> Outcome:
+def tiled(c: Constant, repeats: Constant) -> RewriteResult:
     """Repeated along every axis"""
     counts = whole(repeats) or ()
     if len(counts) != c.array.ndim or min(counts, default=0) < 0:
@@ -272,7 +274,7 @@ def tiled(c: Constant, repeats: Constant) -> Outcome:
     return too_large(sizes, c.array.dtype, c.array.nbytes) or np.tile(c.array, counts)
 
 
-def filled(shape: Constant, value: Attribute | None) -> Outcome:
+def filled(shape: Constant, value: Attribute | None) -> RewriteResult:
     """One element everywhere"""
     sizes = whole(shape) or ()
     if min(sizes, default=0) < 0:
@@ -283,7 +285,7 @@ def filled(shape: Constant, value: Attribute | None) -> Outcome:
     return too_large(sizes, element.dtype) or np.broadcast_to(element.reshape(()), sizes)
 
 
-def counted(start: Constant, limit: Constant, delta: Constant) -> Outcome:
+def counted(start: Constant, limit: Constant, delta: Constant) -> RewriteResult:
     """start + i delta, as long as it is before the limit"""
     first, last, step = (bound.array.reshape(()) for bound in (start, limit, delta))
     if not step:
@@ -298,7 +300,7 @@ def counted(start: Constant, limit: Constant, delta: Constant) -> Outcome:
     return (first.astype(wide) + np.arange(count, dtype=wide) * step.astype(wide)).astype(first.dtype)
 
 
-def non_zero(c: Constant) -> Outcome:
+def non_zero(c: Constant) -> RewriteResult:
     """The indices of what is not zero, one column each"""
     if c.array.ndim == 0:
         return MatchFailure("a scalar has no indices")

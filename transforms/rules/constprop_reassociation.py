@@ -12,7 +12,7 @@ from xonnc.rewriting.onnx import Add, Div, MatMul, MatMulInteger, Mul, Sub
 from xonnc.rewriting.patterns import (
     Constant,
     MatchFailure,
-    Outcome,
+    RewriteResult,
     Template,
     compute,
     const,
@@ -69,7 +69,7 @@ def reassociation(op: Template) -> dict[str, Rule]:
     }
 
 
-def zeros_of_result(root: Operation) -> Outcome:
+def zeros_of_result(root: Operation) -> RewriteResult:
     """0"""
     type_ = root.results[0].type
     shape, element = static_shape(type_), element_type(type_)

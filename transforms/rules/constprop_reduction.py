@@ -34,7 +34,7 @@ from xonnc.rewriting.patterns import (
     Array,
     Constant,
     MatchFailure,
-    Outcome,
+    RewriteResult,
     Template,
     attr,
     compute,
@@ -54,7 +54,9 @@ Reduction = Callable[[Array, tuple[int, ...], bool], Array]
 def reduction(op: Template, function: Reduction, changes_elements: bool = False) -> Rule:
     """f over some axes, all of them if none is given; of each element alone if nothing is to be reduced"""
 
-    def reduced(c: Constant, axes: Constant | None, keepdims: int, noop_with_empty_axes: int) -> Outcome:
+    def reduced(
+        c: Constant, axes: Constant | None, keepdims: int, noop_with_empty_axes: int
+    ) -> RewriteResult:
         array = c.array
         wanted = whole(axes) or ()
         is_noop = not wanted and bool(noop_with_empty_axes)
@@ -75,7 +77,7 @@ def reduction(op: Template, function: Reduction, changes_elements: bool = False)
 def reduction_by_property(op: Template, function: Reduction) -> Rule:
     """f over the axes of a property, all of them if none is given, as before opset 18"""
 
-    def reduced(c: Constant, axes: Sequence[int] | None, keepdims: int) -> Outcome:
+    def reduced(c: Constant, axes: Sequence[int] | None, keepdims: int) -> RewriteResult:
         array = c.array
         places = normalised(tuple(axes or ()) or tuple(range(array.ndim)), array.ndim)
         if places is None:
@@ -174,7 +176,7 @@ def mean(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
     return np.mean(wide, axis=axes, keepdims=keep)
 
 
-def multiplied(a: Constant, b: Constant) -> Outcome:
+def multiplied(a: Constant, b: Constant) -> RewriteResult:
     """a b"""
     if a.array.ndim == 0 or b.array.ndim == 0:
         return MatchFailure("a scalar is no matrix")
@@ -182,7 +184,7 @@ def multiplied(a: Constant, b: Constant) -> Outcome:
     return too_much_work(a.array.shape, b.array.shape, floats) or matmul(a.array, b.array)
 
 
-def multiplied_integers(a: Constant, b: Constant, az: Constant | None, bz: Constant | None) -> Outcome:
+def multiplied_integers(a: Constant, b: Constant, az: Constant | None, bz: Constant | None) -> RewriteResult:
     """(a - az) (b - bz) in 32 bits"""
     if (refusal := too_much_work(a.array.shape, b.array.shape, is_float=False)) is not None:
         return refusal
@@ -197,7 +199,7 @@ def multiplied_integers(a: Constant, b: Constant, az: Constant | None, bz: Const
 
 def general(
     a: Constant, b: Constant, c: Constant | None, alpha: float, beta: float, transa: int, transb: int
-) -> Outcome:
+) -> RewriteResult:
     """alpha a' b' + beta c; integers with other factors than 1 in double precision, then truncated"""
     left = a.array.T if transa else a.array
     right = b.array.T if transb else b.array

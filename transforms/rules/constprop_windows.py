@@ -25,7 +25,7 @@ from xonnc.rewriting.patterns import (
     Array,
     Constant,
     MatchFailure,
-    Outcome,
+    RewriteResult,
     Template,
     compute,
     const,
@@ -136,10 +136,10 @@ def windows_of(root: Operation, array: Array, kernel: tuple[int, ...]) -> Window
     return MatchFailure(f"{products} elements in all windows") if products > MOST_PRODUCTS >> 6 else found
 
 
-def pool(op: Template, function: Callable[[Operation, Array, Windows], Outcome]) -> Rule:
+def pool(op: Template, function: Callable[[Operation, Array, Windows], RewriteResult]) -> Rule:
     """f of the elements in each window"""
 
-    def pooled(root: Operation, c: Constant) -> Outcome:
+    def pooled(root: Operation, c: Constant) -> RewriteResult:
         array = c.array
         found = windows_of(root, array, _numbers(root, "kernel_shape") or ())
         if isinstance(found, MatchFailure):
@@ -152,14 +152,14 @@ def pool(op: Template, function: Callable[[Operation, Array, Windows], Outcome])
     return rule(op(c), compute(pooled, root, c))
 
 
-def average(root: Operation, array: Array, windows: Windows) -> Outcome:
+def average(root: Operation, array: Array, windows: Windows) -> RewriteResult:
     """The sum by the number of elements, pads counted or not"""
     sums = np.sum(computed_in(windows.seen(array, 0)), axis=windows.inner)
     counts = windows.counted(bool(decode(root.properties.get("count_include_pad")) or 0))
     return (sums / counts).astype(array.dtype)
 
 
-def norm(root: Operation, array: Array, windows: Windows) -> Outcome:
+def norm(root: Operation, array: Array, windows: Windows) -> RewriteResult:
     """The p-th root of the sum of p-th powers"""
     p = decode(root.properties.get("p"))
     if not isinstance(p, int) or p < 1:
@@ -168,7 +168,7 @@ def norm(root: Operation, array: Array, windows: Windows) -> Outcome:
     return np.power(np.sum(powers, axis=windows.inner), 1 / p).astype(array.dtype)
 
 
-def maximum(root: Operation, array: Array, windows: Windows) -> Outcome:
+def maximum(root: Operation, array: Array, windows: Windows) -> RewriteResult:
     """The largest, and where it is in the data"""
     seen = windows.seen(array, lowest(array.dtype))
     largest = np.max(seen, axis=windows.inner)
@@ -191,7 +191,7 @@ def maximum(root: Operation, array: Array, windows: Windows) -> Outcome:
 def over_all(op: Template, function: Callable[[Array, tuple[int, ...]], Array]) -> Rule:
     """f of all elements of a channel"""
 
-    def pooled(c: Constant) -> Outcome:
+    def pooled(c: Constant) -> RewriteResult:
         array = c.array
         if array.ndim < 3 or 0 in array.shape[2:]:
             return MatchFailure(f"there is nothing to pool in shape {list(array.shape)}")
@@ -210,7 +210,7 @@ def largest(array: Array, axes: tuple[int, ...]) -> Array:
     return np.max(array, axis=axes, keepdims=True)
 
 
-def norm_of_all(root: Operation, c: Constant) -> Outcome:
+def norm_of_all(root: Operation, c: Constant) -> RewriteResult:
     """The p-th root of the sum of p-th powers of all elements of a channel"""
     array, p = c.array, decode(root.properties.get("p"))
     if array.ndim < 3 or not isinstance(p, int) or p < 1:
@@ -267,7 +267,7 @@ class Spread:
         )
 
 
-def transposed(root: Operation, c: Constant, weights: Constant, bias: Constant | None) -> Outcome:
+def transposed(root: Operation, c: Constant, weights: Constant, bias: Constant | None) -> RewriteResult:
     """Each element times the weights, put where the windows of a convolution would take it from"""
     array, filters = c.array, weights.array
     group = decode(root.properties.get("group")) or 1
@@ -301,7 +301,7 @@ def _from_end(spread: Spread) -> list[int]:
     return [size - last for size, last in zip(spread.whole, spread.after, strict=True)]
 
 
-def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | None) -> Outcome:
+def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | None) -> RewriteResult:
     """Sums of products with the weights over each window, group by group"""
     array, filters = c.array, weights.array
     group = decode(root.properties.get("group")) or 1

@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.onnx.layout import LAYOUTS, STANDARD, LayoutAttr
 from xonnc.dialects.onnx.types import element_type, is_ranked
 from xonnc.rewriting.onnx import Conv, LayoutTransform
-from xonnc.rewriting.patterns import MatchFailure, Outcome, value
+from xonnc.rewriting.patterns import MatchFailure, RewriteResult, value
 from xonnc.rewriting.rules import rule, rules
 
 IMAGE, WEIGHTS = (LayoutAttr(StringAttr(name)) for name in LAYOUTS)
@@ -27,7 +27,7 @@ def in_layout(type_: Attribute, layout: LayoutAttr) -> TensorType[Attribute] | N
 
 
 @rule(Conv(value.x, value.w, value.b))
-def blocked(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> Outcome:
+def blocked(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> RewriteResult:
     """conv(x, w) is conv of x and w in blocks of channels, in the usual order again"""
     image, weights = in_layout(x.type, IMAGE), in_layout(w.type, WEIGHTS)
     made = in_layout(root.results[0].type, IMAGE)

@@ -32,7 +32,7 @@ from xonnc.rewriting.onnx import (
     Unsqueeze,
     UpsampleAndPad,
 )
-from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
+from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent, rank
@@ -111,7 +111,7 @@ def single_points(root: Operation, w: SSAValue) -> str | None:
 
 
 @rule(Conv(x, w, b), where=(both_known, one_group, single_points), bonus=1)
-def points_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> Outcome:
+def points_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> RewriteResult:
     """conv(x, w) for windows of one point = reshape(w' x'), with one column of x' for each point"""
 
     def write(op: Operation) -> Sequence[SSAValue]:
@@ -126,7 +126,7 @@ def points_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> 
         sizes = [to(Dim, x, axis=0), to(Dim, w, axis=0), *(to(Dim, x, axis=axis) for axis in places)]
         return to.last(Reshape, product, to(Concat, *sizes, axis=0))
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def images(w: SSAValue) -> str | None:
 
 
 @rule(Conv(x, w, b), where=(both_known, one_group, images))
-def windows_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> Outcome:
+def windows_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> RewriteResult:
     """conv(x, w) = reshape(w' columns(x)), with one column for each window"""
     windows, shape = windows_of(root, w), static_shape(w.type)
     element, batch = element_type(x.type), known_size(x, 0)
@@ -205,7 +205,7 @@ def windows_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) ->
         outer = [to(Dim, x, axis=0), to(Dim, w, axis=0)]
         return to.last(Reshape, product, to(Concat, *outer, *windows.counts(to, x), axis=0))
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ def finite(w: SSAValue) -> str | None:
 
 
 @rule(ConvTranspose(x, w, b), where=(both_known, finite))
-def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> Outcome:
+def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> RewriteResult:
     """
     conv_transpose(x, w) = conv(x', w'), x' with zeros between and around, w' turned about; w is finite
     """
@@ -308,7 +308,7 @@ def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) 
             strides=ones,
         )
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 RULES = rules(ConvTranspose=transposed_to_plain)

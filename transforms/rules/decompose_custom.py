@@ -10,7 +10,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, unranked
 from xonnc.rewriting.literals import Decoded, decode
 from xonnc.rewriting.onnx import Custom, MatMul, Mul, Transpose
-from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, attr, value
+from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import rank
 from xonnc.transforms.rules.op_builder import Writer
@@ -45,7 +45,7 @@ def transposition(matrix: SSAValue) -> list[int] | None:
 
 
 @rule(Custom(value.a, value.b, function_name=attr.function), where=is_fused_matmul)
-def fused_matmul(root: Operation, a: SSAValue, b: SSAValue) -> Outcome:
+def fused_matmul(root: Operation, a: SSAValue, b: SSAValue) -> RewriteResult:
     """fused_matmul(a, b) = alpha (a' b'), each side transposed if said so"""
     alpha, element = said(root, "alpha"), element_type(root.results[0].type)
     sides: list[tuple[SSAValue, list[int] | None]] = []
@@ -66,7 +66,7 @@ def fused_matmul(root: Operation, a: SSAValue, b: SSAValue) -> Outcome:
         factor = to.constant(np.array([alpha], numpy_dtype(element)))
         return to.last(Mul, factor, to(MatMul, *operands, types=op.result_types))
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 RULES = rules(CustomFusedMatMul=fused_matmul)

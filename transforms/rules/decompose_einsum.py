@@ -22,7 +22,7 @@ from xonnc.rewriting.onnx import (
     Unsqueeze,
     Where,
 )
-from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, Template, attr, rest
+from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, Template, attr, rest
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.op_builder import Writer
 
@@ -196,7 +196,7 @@ def has_products(element: Attribute) -> bool:
 
 
 @rule(Einsum(rest.terms, equation=attr.equation))
-def einsum(root: Operation, terms: Sequence[SSAValue], equation: str) -> Outcome:
+def einsum(root: Operation, terms: Sequence[SSAValue], equation: str) -> RewriteResult:
     """A sum of products over subscripts = transposes, products of matrices two by two, sums"""
     shapes = [shape for term in terms if (shape := static_shape(term.type)) is not None]
     result, element = static_shape(root.results[0].type), element_type(terms[0].type)
@@ -222,7 +222,7 @@ def einsum(root: Operation, terms: Sequence[SSAValue], equation: str) -> Outcome
             made.owner.location = op.location
         return [made]
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 def is_regular(subscripts: str, shape: Sequence[int]) -> bool:

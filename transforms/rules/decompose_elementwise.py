@@ -28,11 +28,11 @@ from xonnc.rewriting.onnx import (
     broadcast_type,
 )
 from xonnc.rewriting.patterns import (
-    Edit,
+    ImperativeRewrite,
     MatchFailure,
     Node,
-    Outcome,
-    Part,
+    OperandSpec,
+    RewriteResult,
     attr,
     compute,
     rest,
@@ -46,7 +46,7 @@ x = value.x
 
 
 @rule(CastLike(x, value.target).named("old"))
-def cast_like(old: Operation, x: SSAValue, target: SSAValue) -> Outcome:
+def cast_like(old: Operation, x: SSAValue, target: SSAValue) -> RewriteResult:
     """cast_like(x, y) = cast(x) to the element type of y"""
     element = element_type(target.type)
     if element is None:
@@ -55,10 +55,10 @@ def cast_like(old: Operation, x: SSAValue, target: SSAValue) -> Outcome:
 
 
 @rule(Sum(rest.terms))
-def sum_to_add(root: Operation, terms: Sequence[SSAValue]) -> Outcome:
+def sum_to_add(root: Operation, terms: Sequence[SSAValue]) -> RewriteResult:
     """sum(a, b, c) = (a + b) + c, cast to the type of the sum if that says less or more"""
     types = [term.type for term in terms]
-    made: Part = terms[0]
+    made: OperandSpec = terms[0]
     known = types[0]
     for term in terms[1:]:
         element = element_type(known)
@@ -88,7 +88,7 @@ def no_scale(scale: Decoded) -> str | None:
     return None if scale is None else "there is a scale"
 
 
-def listed(numbers: Sequence[float] | None) -> Outcome:
+def listed(numbers: Sequence[float] | None) -> RewriteResult:
     """The numbers of a property as a tensor"""
     return MatchFailure("the property is absent") if numbers is None else np.array(numbers, np.float32)
 
@@ -97,7 +97,7 @@ def scalings() -> Iterator[tuple[str, Rule]]:
     """scaler(x) = (x - offset) scale, by what is there; what is not in 32-bit floats is cast first"""
     offset, scale = compute(listed, attr.offset), compute(listed, attr.scale)
     pattern = Scaler(x, offset=attr.offset, scale=attr.scale)
-    forms: tuple[tuple[str, tuple[Condition, ...], Callable[[Part], Part]], ...] = (
+    forms: tuple[tuple[str, tuple[Condition, ...], Callable[[OperandSpec], OperandSpec]], ...] = (
         ("Null", (no_offset, no_scale), lambda data: data),
         ("NoScale", (no_scale,), lambda data: Sub(data, offset)),
         ("NoOffset", (no_offset,), lambda data: Mul(data, scale)),
@@ -117,7 +117,7 @@ NOT_EXPANDED = ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2")
 
 
 @rule(ConstantOfShape(value.shape, value=attr.elements))
-def expanded(shape: SSAValue, elements: Attribute | None) -> Outcome:
+def expanded(shape: SSAValue, elements: Attribute | None) -> RewriteResult:
     """constant_of_shape(s) = expand(v, s), v = 0.0 if not given, unless Expand has no such elements"""
     if elements is None:
         return Expand(np.array(0, np.float32), shape)
@@ -137,7 +137,7 @@ def written_out(name: str) -> Rule:
         return None if name in root.properties else f"the constant has no {name}"
 
     @rule(Node(Constant, (), {name: attr.given}), where=(is_given,))
-    def tensor(root: Operation, given: Decoded) -> Outcome:
+    def tensor(root: Operation, given: Decoded) -> RewriteResult:
         """A constant written as a number, a string or a list of them is a tensor"""
         element = element_type(root.results[0].type)
         assert element is not None
@@ -147,7 +147,7 @@ def written_out(name: str) -> Rule:
 
 
 @rule(HardSwish(x))
-def hard_swish(root: Operation, x: SSAValue) -> Outcome:
+def hard_swish(root: Operation, x: SSAValue) -> RewriteResult:
     """
     hard_swish(x) = x max(min(x / 6 + 0.5, 1), 0)
 
@@ -165,7 +165,7 @@ def hard_swish(root: Operation, x: SSAValue) -> Outcome:
         gate = to(Max, to(Min, inner, one, types=type_), zero, types=type_)
         return to.last(Mul, x, gate)
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 KINDS = ("float", "int", "string", "floats", "ints", "strings")

@@ -29,7 +29,7 @@ from xonnc.rewriting.onnx import (
     Unsqueeze,
     Where,
 )
-from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, attr, value
+from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.op_builder import Writer
@@ -110,7 +110,7 @@ def softmax_cross_entropy(
     weights: SSAValue,
     ignored: int | None,
     reduction: str,
-) -> Outcome:
+) -> RewriteResult:
     """
     loss = -w log(softmax(scores)) at the label, for each label, summed, or averaged by weight
 
@@ -138,7 +138,7 @@ def softmax_cross_entropy(
         absent = isinstance(op.results[1].type, NoneType)
         return [negative, nothing if absent else logarithm]
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 RULES = rules(SoftmaxCrossEntropyLoss=softmax_cross_entropy)

@@ -37,7 +37,16 @@ from xonnc.rewriting.onnx import (
     QuantizeLinear,
     Sigmoid,
 )
-from xonnc.rewriting.patterns import Edit, Literal, MatchFailure, Outcome, attr, one_use, rest, value
+from xonnc.rewriting.patterns import (
+    ImperativeRewrite,
+    Literal,
+    MatchFailure,
+    RewriteResult,
+    attr,
+    one_use,
+    rest,
+    value,
+)
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.op_builder import Writer
 
@@ -87,7 +96,7 @@ def qlinear_conv(
     y_scale: SSAValue,
     y_zero: SSAValue,
     b: SSAValue,
-) -> Outcome:
+) -> RewriteResult:
     """qlinear_conv(x, w, b) = quantize(conv(x', w', b')), b in steps of x_scale w_scale"""
 
     def write(op: Operation) -> Sequence[SSAValue]:
@@ -99,7 +108,7 @@ def qlinear_conv(
         made = to(Conv, *numbers, bias, types=[unranked(f32)], **window(op))
         return to.last(QuantizeLinear, made, y_scale, y_zero)
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 @rule(QLinearMatMul(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero))
@@ -113,7 +122,7 @@ def qlinear_matmul(
     w_zero: SSAValue,
     y_scale: SSAValue,
     y_zero: SSAValue,
-) -> Outcome:
+) -> RewriteResult:
     """qlinear_matmul(x, w) = quantize(x' w')"""
     if static_shape(x_scale.type) not in ((), (1,)):
         return MatchFailure("a scale for each row of the first factor")
@@ -124,7 +133,7 @@ def qlinear_matmul(
         made = to(MatMul, *numbers, types=[unranked(f32)])
         return to.last(QuantizeLinear, made, y_scale, y_zero)
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 def becomes_real(root: Operation) -> str | None:
@@ -135,7 +144,7 @@ def becomes_real(root: Operation) -> str | None:
 @rule(Cast(one_use(ConvInteger(x, w, x_zero, w_zero).named("sums"))), where=becomes_real)
 def conv_integer(
     root: Operation, sums: Operation, x: SSAValue, w: SSAValue, x_zero: SSAValue, w_zero: SSAValue
-) -> Outcome:
+) -> RewriteResult:
     """real(conv_integer(x, w)) = conv(x', w') in steps of one"""
 
     def write(op: Operation) -> Sequence[SSAValue]:
@@ -146,11 +155,13 @@ def conv_integer(
         )
         return to.last(Conv, *numbers, to.none(), **window(sums))
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 @rule(Cast(one_use(MatMulInteger(x, w, x_zero, w_zero))), where=becomes_real)
-def matmul_integer(root: Operation, x: SSAValue, w: SSAValue, x_zero: SSAValue, w_zero: SSAValue) -> Outcome:
+def matmul_integer(
+    root: Operation, x: SSAValue, w: SSAValue, x_zero: SSAValue, w_zero: SSAValue
+) -> RewriteResult:
     """real(matmul_integer(x, w)) = x' w' in steps of one"""
     if x_zero.type != NONE and static_shape(x_zero.type) not in ((), (1,)):
         return MatchFailure("a zero point for each row of the first factor")
@@ -160,7 +171,7 @@ def matmul_integer(root: Operation, x: SSAValue, w: SSAValue, x_zero: SSAValue, 
         numbers = read(to, (x, ones_for(to, x_zero), x_zero)), read(to, (w, ones_for(to, w_zero), w_zero))
         return to.last(MatMul, *numbers)
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 def given(root: Operation, name: str, default: float) -> Literal | Attribute:
@@ -235,7 +246,7 @@ def is_known(root: Operation, function: str) -> str | None:
 
 
 @rule(Custom(rest.operands, function_name=attr.function), where=is_known)
-def custom(root: Operation, function: str) -> Outcome:
+def custom(root: Operation, function: str) -> RewriteResult:
     """q(a, b) = quantize(f(a', b'))"""
 
     def write(op: Operation) -> Sequence[SSAValue]:
@@ -247,7 +258,7 @@ def custom(root: Operation, function: str) -> Outcome:
         count, compute = CUSTOM[function]
         return to.last(QuantizeLinear, compute(to, op, operands[:count]), *operands[count:])
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 RULES = rules(

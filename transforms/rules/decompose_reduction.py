@@ -28,7 +28,7 @@ from xonnc.rewriting.onnx import (
     Squeeze,
     Sub,
 )
-from xonnc.rewriting.patterns import MatchFailure, Node, Outcome, Template, absent, attr, value
+from xonnc.rewriting.patterns import MatchFailure, Node, RewriteResult, Template, absent, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent, rank
@@ -75,7 +75,7 @@ def log_of_sum(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> tuple[N
 
 
 @rule(reduction(ReduceLogSumExp), where=(keeps_axes, holds_floats), bonus=1)
-def log_sum_exp_kept(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> Outcome:
+def log_sum_exp_kept(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> RewriteResult:
     """
     log(sum(exp(x))) = log(sum(exp(x - m))) + m for m = max(x)
 
@@ -86,7 +86,7 @@ def log_sum_exp_kept(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> O
 
 
 @rule(reduction(ReduceLogSumExp), where=(drops_axes, holds_floats))
-def log_sum_exp(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> Outcome:
+def log_sum_exp(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> RewriteResult:
     """
     log(sum(exp(x))) = log(sum(exp(x - m))) + squeeze(m) for m = max(x), finite as above
 
@@ -103,7 +103,7 @@ def log_sum_exp(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> Outcom
 
 
 @rule(LogSoftmax(x, axis=attr.axis))
-def log_softmax(x: SSAValue, axis: int) -> Outcome:
+def log_softmax(x: SSAValue, axis: int) -> RewriteResult:
     """
     log_softmax(x) = z - log(sum(exp(z))) for z = x - max(x)
 
@@ -116,7 +116,7 @@ def log_softmax(x: SSAValue, axis: int) -> Outcome:
 
 
 @rule(Softmax(x, axis=attr.axis))
-def softmax(x: SSAValue, axis: int) -> Outcome:
+def softmax(x: SSAValue, axis: int) -> RewriteResult:
     """softmax(x) = e / sum(e) for e = exp(x - max(x))"""
     if rank(x) is None:
         return MatchFailure("the rank is not known")

@@ -27,14 +27,23 @@ from xonnc.rewriting.onnx import (
     SplitToSequence,
     Squeeze,
 )
-from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, attr, const, rest, value
+from xonnc.rewriting.patterns import (
+    Constant,
+    ImperativeRewrite,
+    MatchFailure,
+    RewriteResult,
+    attr,
+    const,
+    rest,
+    value,
+)
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import result_is_static
 from xonnc.transforms.rules.op_builder import Writer
 
 
 @rule(SequenceConstruct(rest.parts))
-def insert_one_by_one(root: Operation, parts: Sequence[SSAValue]) -> Outcome:
+def insert_one_by_one(root: Operation, parts: Sequence[SSAValue]) -> RewriteResult:
     """sequence(a, b) = insert(insert(empty, a), b)"""
     type_ = root.results[0].type
     codes = {element: code for code, element in ELEMENT_TYPES_BY_CODE.items()}
@@ -49,7 +58,7 @@ def insert_one_by_one(root: Operation, parts: Sequence[SSAValue]) -> Outcome:
             sequence = to(SequenceInsert, sequence, part, end, types=[type_])
         return to.last(SequenceInsert, sequence, parts[-1], end)
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 SPLIT = SplitToSequence(value.x, const.split, axis=attr.axis, keepdims=attr.keepdims)
@@ -58,7 +67,7 @@ SPLIT = SplitToSequence(value.x, const.split, axis=attr.axis, keepdims=attr.keep
 @rule(SequenceAt(SPLIT, const.position), where=result_is_static)
 def part_of_split(
     root: Operation, x: SSAValue, split: Constant, position: Constant, axis: int, keepdims: int
-) -> Outcome:
+) -> RewriteResult:
     """
     The i-th of equal parts of x is the i-th result of a split; the axis goes if the result says so.
 
@@ -84,7 +93,7 @@ def part_of_split(
         parts = to.all(Split, x, to.ints(*(size,) * count), types=[part] * count, axis=axis)
         return to.last(Squeeze, parts[wanted], to.ints(axis)) if squeezed else [parts[wanted]]
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 def readers(value: SSAValue) -> dict[str, Operation] | None:
@@ -97,7 +106,9 @@ def readers(value: SSAValue) -> dict[str, Operation] | None:
 
 
 @rule(Shape(Concat(rest.parts, axis=attr.axis).named("inner")).named("shape"))
-def shape_and_transpose(root: Operation, inner: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome:
+def shape_and_transpose(
+    root: Operation, inner: Operation, parts: Sequence[SSAValue], axis: int
+) -> RewriteResult:
     """A concatenation of which only the shape and a transpose are read gives both"""
     found = readers(inner.results[0])
     if found is None or found.keys() != {"onnx.Shape", "onnx.Transpose"}:
@@ -121,7 +132,7 @@ def shape_and_transpose(root: Operation, inner: Operation, parts: Sequence[SSAVa
         erase(inner)
         return [shape]
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 RULES = rules(

@@ -59,8 +59,8 @@ from xonnc.rewriting.patterns import (
     Array,
     MatchFailure,
     Node,
-    Outcome,
-    Part,
+    OperandSpec,
+    RewriteResult,
     Template,
     absent,
     attr,
@@ -111,13 +111,13 @@ def like_data(root: Operation, numbers: float | Sequence[float]) -> Array:
 
 
 @rule(ClipV6(x, max=attr.high, min=attr.low))
-def clip_6(root: Operation, x: SSAValue, high: float, low: float) -> Outcome:
+def clip_6(root: Operation, x: SSAValue, high: float, low: float) -> RewriteResult:
     """clip(x) between two properties = clip(x, low, high), the bounds of x's element type"""
     return ClipV11(x, like_data(root, low), like_data(root, high))
 
 
 @rule(PadV2(x, mode=attr.mode, pads=attr.pads, value=attr.fill))
-def pad_2(root: Operation, x: SSAValue, mode: str, pads: Sequence[int], fill: float) -> Outcome:
+def pad_2(root: Operation, x: SSAValue, mode: str, pads: Sequence[int], fill: float) -> RewriteResult:
     """pad(x) by properties = pad(x, pads, [fill]), the fill of x's element type"""
     return Pad(x, listed(pads), like_data(root, [fill]), absent, mode=mode)
 
@@ -127,13 +127,13 @@ MODES = {"bilinear": "linear", "bicubic": "cubic", "trilinear": "linear"}
 
 
 @rule(GridSampleV16(x, value.grid, align_corners=attr.align, mode=attr.mode, padding_mode=attr.padding))
-def grid_sample_16(x: SSAValue, grid: SSAValue, align: int, mode: str, padding: str) -> Outcome:
+def grid_sample_16(x: SSAValue, grid: SSAValue, align: int, mode: str, padding: str) -> RewriteResult:
     """The same samples; only the modes are called otherwise"""
     return GridSample(x, grid, align_corners=align, mode=MODES.get(mode, mode), padding_mode=padding)
 
 
 @rule(SplitV13(x, value.sizes, axis=attr.axis))
-def split_13(root: Operation, x: SSAValue, sizes: SSAValue, axis: int) -> Outcome:
+def split_13(root: Operation, x: SSAValue, sizes: SSAValue, axis: int) -> RewriteResult:
     """
     split(x, sizes); equal parts are counted by `num_outputs`.
 
@@ -144,7 +144,7 @@ def split_13(root: Operation, x: SSAValue, sizes: SSAValue, axis: int) -> Outcom
     return Split(x, sizes, axis=axis)
 
 
-def magnified(x: SSAValue, scales: Part, numbers: Array | None, mode: str) -> Outcome:
+def magnified(x: SSAValue, scales: OperandSpec, numbers: Array | None, mode: str) -> RewriteResult:
     """
     Resize as Upsample and the first Resize have it: sample i is at i / scale, the nearest one below.
 
@@ -174,7 +174,7 @@ def magnifying(op: Template) -> Rule:
     """f(x, scales) = resize(x, scales) with samples at i / scale"""
 
     @rule(op(x, value.scales, mode=attr.mode))
-    def resize(x: SSAValue, scales: SSAValue, mode: str) -> Outcome:
+    def resize(x: SSAValue, scales: SSAValue, mode: str) -> RewriteResult:
         """f(x, scales) = resize(x, scales) with samples at i / scale"""
         known = constant_of(ONNX, scales)
         if known is None and mode == "nearest" and op is ResizeV10:
@@ -185,7 +185,7 @@ def magnifying(op: Template) -> Rule:
 
 
 @rule(UpsampleV7(x, mode=attr.mode, scales=attr.scales))
-def upsample_7(x: SSAValue, mode: str, scales: Sequence[float]) -> Outcome:
+def upsample_7(x: SSAValue, mode: str, scales: Sequence[float]) -> RewriteResult:
     """upsample(x) = resize(x, scales) with samples at i / scale"""
     numbers = np.array(scales, np.float32)
     return magnified(x, numbers, numbers, mode)
@@ -198,7 +198,7 @@ def resizing(op: Template) -> Rule:
     @rule(old.named("old"))
     def resize(
         old: Operation, x: SSAValue, roi: SSAValue, scales: SSAValue, sizes: SSAValue, coordinates: str
-    ) -> Outcome:
+    ) -> RewriteResult:
         """The same resize, what is new as it was"""
         if coordinates == "tf_half_pixel_for_nn":
             return MatchFailure("the newest Resize has no tf_half_pixel_for_nn")
@@ -225,13 +225,13 @@ def reductions(old: Template, new: Template) -> tuple[Rule, Rule]:
     )
 
 
-def forwarded(old: Template, new: Template, *operands: Part) -> Rule:
+def forwarded(old: Template, new: Template, *operands: OperandSpec) -> Rule:
     """The same operator under its newest version"""
     pattern: Node = old(*operands)
     return rule(pattern, new(*operands, like=pattern))
 
 
-def padded(old: Template, axes: Part = absent) -> Rule:
+def padded(old: Template, axes: OperandSpec = absent) -> Rule:
     """The same padding, on all axes if none are named"""
     operands = (x, value.pads, value.fill, *(() if axes is absent else (axes,)))
     return rule(old(*operands, mode=attr.mode), Pad(x, value.pads, value.fill, axes, mode=attr.mode))

@@ -16,7 +16,7 @@ from xonnc.rewriting.patterns import (
     Array,
     Constant,
     MatchFailure,
-    Outcome,
+    RewriteResult,
     attr,
     const,
     maybe,
@@ -69,7 +69,7 @@ def batch_norm_into_conv(
     mean: Constant,
     var: Constant,
     epsilon: float,
-) -> Outcome:
+) -> RewriteResult:
     """d (conv(x, w) + b - mean) + bias = conv(x, d w) + (d b + bias - d mean), d = scale / sqrt(var + e)"""
     factor, moved = normalisation(scale, mean, var, epsilon)
     if not np.all(np.isfinite(factor)):
@@ -81,7 +81,7 @@ def batch_norm_into_conv(
 @rule(Mul(convolution, const.c), where=is_finite, bonus=FIRST)
 def product_into_conv(
     root: Operation, conv: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
-) -> Outcome:
+) -> RewriteResult:
     """c (conv(x, w) + b) = conv(x, c w) + c b for a finite c"""
     factor = per_channel(c, root, conv.operands[1])
     if isinstance(factor, MatchFailure):
@@ -93,7 +93,7 @@ def product_into_conv(
 @rule(Add(convolution, const.c), bonus=FIRST)
 def sum_into_conv(
     root: Operation, conv: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
-) -> Outcome:
+) -> RewriteResult:
     """conv(x, w) + b + c = conv(x, w) + (b + c)"""
     bias = per_channel(c, root, conv.operands[1])
     if isinstance(bias, MatchFailure):
@@ -108,7 +108,7 @@ normalised = one_use(BatchNormalizationInferenceMode(x, *statistics, epsilon=att
 @rule(Mul(normalised, const.c), where=is_finite, bonus=FIRST)
 def product_into_batch_norm(
     root: Operation, norm: Operation, x: SSAValue, scale: Constant, bias: Constant, c: Constant
-) -> Outcome:
+) -> RewriteResult:
     """c (d (x - mean) + bias) = (c d) (x - mean) + c bias for a finite c"""
     factor = per_channel(c, root, norm.operands[1])
     if isinstance(factor, MatchFailure):
@@ -120,7 +120,7 @@ def product_into_batch_norm(
 @rule(Add(normalised, const.c), bonus=FIRST)
 def sum_into_batch_norm(
     root: Operation, norm: Operation, x: SSAValue, bias: Constant, c: Constant
-) -> Outcome:
+) -> RewriteResult:
     """d (x - mean) + bias + c = d (x - mean) + (bias + c)"""
     added = per_channel(c, root, norm.operands[1])
     if isinstance(added, MatchFailure):

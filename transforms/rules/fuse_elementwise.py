@@ -48,7 +48,7 @@ from xonnc.rewriting.patterns import (
     Constant,
     MatchFailure,
     Node,
-    Outcome,
+    RewriteResult,
     Template,
     attr,
     const,
@@ -99,7 +99,7 @@ def bound(c: Constant, x: SSAValue) -> Array | None:
     return array.reshape(())
 
 
-def limited(root: Operation, x: SSAValue, low: Constant, high: Constant) -> Outcome:
+def limited(root: Operation, x: SSAValue, low: Constant, high: Constant) -> RewriteResult:
     """x between low and high, in the form of the model's opset."""
     bounds, element = (bound(low, x), bound(high, x)), element_type(x.type)
     if bounds[0] is None or bounds[1] is None or element is None:
@@ -125,7 +125,7 @@ def interval(outer: Node, low_inside: bool) -> Rule:
     """A minimum of a maximum, or the other way round, is a Clip."""
 
     @rule(outer)
-    def limit(root: Operation, x: SSAValue, c: Constant, d: Constant) -> Outcome:
+    def limit(root: Operation, x: SSAValue, c: Constant, d: Constant) -> RewriteResult:
         """min(max(x, a), b) = max(min(x, b), a) = clip(x, a, b) for a ≤ b"""
         return limited(root, x, *((c, d) if low_inside else (d, c)))
 
@@ -148,7 +148,7 @@ def at_least_zero(clip: Template, first: bool) -> Rule:
     inner = one_use(Relu(x)) if first else one_use(clip(x, maybe.low, maybe.high))
 
     @rule(clip(inner, maybe.low, maybe.high) if first else Relu(inner))
-    def merge(x: SSAValue, low: Constant | None, high: Constant | None) -> Outcome:
+    def merge(x: SSAValue, low: Constant | None, high: Constant | None) -> RewriteResult:
         """relu(clip(x, a, b)) = clip(relu(x), a, b) = clip(x, max(a, 0), b) for b ≥ 0"""
         element = element_type(x.type)
         if element is None:
@@ -167,7 +167,7 @@ def at_least_zero_v6(first: bool) -> Rule:
     clip = ClipV6(one_use(Relu(x)) if first else x, min=attr.low, max=attr.high)
 
     @rule(clip if first else Relu(one_use(clip)))
-    def merge(x: SSAValue, low: float | None, high: float | None) -> Outcome:
+    def merge(x: SSAValue, low: float | None, high: float | None) -> RewriteResult:
         """relu(clip(x, a, b)) = clip(relu(x), a, b) = clip(x, max(a, 0), b) for b ≥ 0"""
         if high is not None and not high >= 0:
             return MatchFailure("the upper bound is below 0")
@@ -186,7 +186,7 @@ def clips(clip: Template) -> Rule:
         high: Constant | None,
         low2: Constant | None,
         high2: Constant | None,
-    ) -> Outcome:
+    ) -> RewriteResult:
         """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
         if half_bounded((low, low2), (high, high2)):
             return MatchFailure("one bounds infinities, the other does not")
@@ -202,7 +202,7 @@ def clips(clip: Template) -> Rule:
 @rule(ClipV6(one_use(ClipV6(x, min=attr.low, max=attr.high)), min=attr.low2, max=attr.high2))
 def clips_v6(
     x: SSAValue, low: float | None, high: float | None, low2: float | None, high2: float | None
-) -> Outcome:
+) -> RewriteResult:
     """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
     lows = [each for each in (low, low2) if each is not None]
     highs = [each for each in (high, high2) if each is not None]
@@ -211,7 +211,7 @@ def clips_v6(
     return clip_v6(x, max(lows, default=None), min(highs, default=None))
 
 
-def clip_v6(x: SSAValue, low: float | None, high: float | None) -> Outcome:
+def clip_v6(x: SSAValue, low: float | None, high: float | None) -> RewriteResult:
     """The form with bounds for properties."""
     if low is None:
         return x if high is None else ClipV6(x, max=high)
@@ -256,7 +256,7 @@ def alone(op: Template) -> Rule:
     """A variadic op of one operand."""
 
     @rule(op(rest.xs))
-    def only(root: Operation, xs: tuple[SSAValue, ...]) -> Outcome:
+    def only(root: Operation, xs: tuple[SSAValue, ...]) -> RewriteResult:
         """f(x) = x"""
         if len(xs) != 1 or xs[0].type != root.results[0].type:
             return MatchFailure("there are several operands, or the type changes")
@@ -331,7 +331,7 @@ def kept_axes(outer: Node, adds: bool) -> Rule:
     """A reduction keeps its axes itself, or drops them itself."""
 
     @rule(outer)
-    def merge(reduced: SSAValue, axes: Constant | tuple[int, ...] | None) -> Outcome:
+    def merge(reduced: SSAValue, axes: Constant | tuple[int, ...] | None) -> RewriteResult:
         """unsqueeze(reduce(x), axes) = reduce(x) with its axes kept, and the other way round"""
         op, wanted = reduced.owner, axes_of(axes)
         if not isinstance(op, Operation) or op.name not in REDUCTIONS or not reduced.has_one_use():

@@ -33,7 +33,7 @@ from xonnc.rewriting.patterns import (
     Constant,
     MatchFailure,
     Node,
-    Outcome,
+    RewriteResult,
     Template,
     attr,
     const,
@@ -189,7 +189,7 @@ def conv_norm(template: Template) -> Rule:
         mean: Constant,
         var: Constant,
         epsilon: float,
-    ) -> Outcome:
+    ) -> RewriteResult:
         """d (conv(x, w) + b - mean) + bias = conv(x, d w) + (d (b - mean) + bias), in one step"""
         found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(conv, w)
         if found is None or len(found[0]) != weights.channels(False):
@@ -221,7 +221,7 @@ def gemm_norm(
     mean: Constant,
     var: Constant,
     epsilon: float,
-) -> Outcome:
+) -> RewriteResult:
     """d (a x w + q b - mean) + bias = a x (w d) + (d (q b - mean) + bias), d by column"""
     found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(gemm, w)
     before = bias_of(b, weights, beta)
@@ -243,7 +243,7 @@ def product_norm(
     mean: Constant,
     var: Constant,
     epsilon: float,
-) -> Outcome:
+) -> RewriteResult:
     """d (x w - mean) + bias = x (w d) + (bias - d mean), d by column"""
     if rank(x) != 2 or len(w.tensor.shape) != 2:
         return MatchFailure("an operand is no matrix")
@@ -267,7 +267,7 @@ def factor_after(linear: Node, scaling: Template) -> Rule:
     @rule(scaling(one_use(linear), c))
     def scale(
         root: Operation, linear: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
-    ) -> Outcome:
+    ) -> RewriteResult:
         """c (w x + b) = (c w) x + c b, c by channel"""
         weights = Weights(linear, w)
         factor = factor_of_result(root, weights, c, divides)
@@ -290,7 +290,7 @@ def factor_after_product(scaling: Template) -> Rule:
     divides = scaling.name == "Div"
 
     @rule(scaling(one_use(MatMul(x, w).named("linear")), c))
-    def scale(root: Operation, linear: Operation, x: SSAValue, w: Constant, c: Constant) -> Outcome:
+    def scale(root: Operation, linear: Operation, x: SSAValue, w: Constant, c: Constant) -> RewriteResult:
         """c (x w) = x (c w), c by column"""
         weights = Weights(linear, w)
         factor = factor_of_result(root, weights, c, divides)
@@ -318,7 +318,7 @@ def offset_after(linear: Node) -> Rule:
     @rule(Add(one_use(linear), c))
     def shift(
         root: Operation, linear: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
-    ) -> Outcome:
+    ) -> RewriteResult:
         """w x + b + c = w x + (b + c), c by channel"""
         weights = Weights(linear, w)
         whole = rank(linear.results[0])
@@ -343,7 +343,7 @@ def factor_before(linear: Node, divides: bool = False) -> Rule:
     """A factor by channel of what a linear op reads."""
 
     @rule(linear)
-    def scale(root: Operation, scaling: Operation, x: SSAValue, w: Constant, c: Constant) -> Outcome:
+    def scale(root: Operation, scaling: Operation, x: SSAValue, w: Constant, c: Constant) -> RewriteResult:
         """w (c x) = (c w) x, c by channel"""
         weights = Weights(root, w)
         whole, axis = rank(scaling.results[0]), channel_axis(root)
@@ -384,7 +384,7 @@ def norm_before_conv(
     mean: Constant,
     var: Constant,
     epsilon: float,
-) -> Outcome:
+) -> RewriteResult:
     """conv(d x + t, w) + b = conv(x, d w) + (conv(t, w) + b); padding, which t does not reach, forbids it"""
     found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(root, w)
     before = bias_of(b, weights)
@@ -419,7 +419,7 @@ def norm_before_gemm(
     mean: Constant,
     var: Constant,
     epsilon: float,
-) -> Outcome:
+) -> RewriteResult:
     """a (d x + t) w + q b = a x (d w) + (a t w + q b)"""
     found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(root, w)
     before = bias_of(b, weights, beta)

@@ -21,7 +21,16 @@ from xonnc.dialects.onnx.types import is_ranked, tensor_type
 from xonnc.rewriting.editing import insert_before, replace_uses
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX, Add, MatMul
-from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, Template, const, one_use, value
+from xonnc.rewriting.patterns import (
+    Constant,
+    ImperativeRewrite,
+    MatchFailure,
+    RewriteResult,
+    Template,
+    const,
+    one_use,
+    value,
+)
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.model_opsets import form
 from xonnc.transforms.rules.conditions import rank
@@ -34,7 +43,7 @@ FEWEST = 3
 
 
 @dataclass(frozen=True)
-class Part:
+class MatMulBranch:
     """A product with constant weights, and the op that makes what is read: itself, or the sum with a bias."""
 
     last: Operation
@@ -47,7 +56,7 @@ class Part:
         return self.w.type.get_shape()[1]
 
 
-def part_of(product: Operation, x: SSAValue, biased: bool) -> Part | None:
+def branch_of(product: Operation, x: SSAValue, biased: bool) -> MatMulBranch | None:
     """The product as a part, if it is one of x with constant weights, and with a bias if that is asked."""
     if not isinstance(product, MatMulOp) or product.A is not x:
         return None
@@ -57,14 +66,14 @@ def part_of(product: Operation, x: SSAValue, biased: bool) -> Part | None:
     reader = y.first_use.operation if y.has_one_use() and y.first_use is not None else None
     b = constant_of(ONNX, reader.B) if isinstance(reader, AddOp) and reader.A is y else None
     if b is None or b.type.get_shape() != w.type.get_shape()[1:]:
-        return None if biased or isinstance(reader, AddOp) else Part(product, w, None)
-    return Part(reader, w, b) if biased and isinstance(reader, AddOp) else None
+        return None if biased or isinstance(reader, AddOp) else MatMulBranch(product, w, None)
+    return MatMulBranch(reader, w, b) if biased and isinstance(reader, AddOp) else None
 
 
-def merged(root: Operation, x: SSAValue, pool: DisposablePool, biased: bool) -> Outcome:
+def merged(root: Operation, x: SSAValue, pool: DisposablePool, biased: bool) -> RewriteResult:
     """All products of x as one."""
     readers = dict.fromkeys(use.operation for use in x.uses)
-    parts = [part for reader in readers if (part := part_of(reader, x, biased)) is not None]
+    parts = [part for reader in readers if (part := branch_of(reader, x, biased)) is not None]
     # One whose result nobody reads any more has been merged.
     parts = [
         part
@@ -81,11 +90,11 @@ def merged(root: Operation, x: SSAValue, pool: DisposablePool, biased: bool) -> 
     ordered = [wanted[op] for op in block.ops if op in wanted]
     if ordered[0].last is not root:
         return MatchFailure("another one of the products comes first")
-    return Edit(lambda root: write(root, x, ordered, split, pool))
+    return ImperativeRewrite(lambda root: write(root, x, ordered, split, pool))
 
 
 def write(
-    root: Operation, x: SSAValue, parts: Sequence[Part], split: Template, pool: DisposablePool
+    root: Operation, x: SSAValue, parts: Sequence[MatMulBranch], split: Template, pool: DisposablePool
 ) -> Sequence[SSAValue]:
     """The parts of one product, which take the place of what was made one by one."""
     writer, columns = Writer(root), [part.columns for part in parts]
@@ -114,13 +123,13 @@ def write(
 
 
 @rule(Add(one_use(MatMul(x, w)), b))
-def biased_products(root: Operation, x: SSAValue, w: Constant) -> Outcome:
+def biased_products(root: Operation, x: SSAValue, w: Constant) -> RewriteResult:
     """x u + a, x v + b, x w + c = split(x [u v w] + [a b c])"""
     return merged(root, x, w.pool, biased=True)
 
 
 @rule(MatMul(x, w))
-def products(root: Operation, x: SSAValue, w: Constant) -> Outcome:
+def products(root: Operation, x: SSAValue, w: Constant) -> RewriteResult:
     """x u, x v, x w = split(x [u v w])"""
     return merged(root, x, w.pool, biased=False)
 

@@ -44,7 +44,7 @@ from xonnc.rewriting.patterns import (
     Constant,
     MatchFailure,
     Node,
-    Outcome,
+    RewriteResult,
     Template,
     attr,
     const,
@@ -96,7 +96,7 @@ def one_reshape(first: str, second: str) -> Rule:
     operands = len(RESHAPING[second].operands) - 1
 
     @rule(outer(inner, *(AXES,) * operands), bonus=-1)
-    def join(root: Operation, x: SSAValue) -> Outcome:
+    def join(root: Operation, x: SSAValue) -> RewriteResult:
         """reshape(reshape(x, …), …) = reshape(x, the shape that comes out)"""
         target = target_of(root.results[0].type)
         if target is None:
@@ -107,7 +107,7 @@ def one_reshape(first: str, second: str) -> Rule:
 
 
 @rule(Reshape(x, const.shape, allowzero=attr.allowzero))
-def reshape_to_itself(x: SSAValue, shape: Constant, allowzero: int) -> Outcome:
+def reshape_to_itself(x: SSAValue, shape: Constant, allowzero: int) -> RewriteResult:
     """reshape(x, t) = x if t copies the sizes of x, or names them; the last one may be found"""
     wanted = whole(shape) or ()
     known = x.type.get_shape() if is_ranked(x.type) else None
@@ -125,7 +125,7 @@ def reshape_to_itself(x: SSAValue, shape: Constant, allowzero: int) -> Outcome:
 
 
 @rule(Reshape(x, value.shape, allowzero=attr.allowzero))
-def known_target(root: Operation, x: SSAValue, shape: SSAValue) -> Outcome:
+def known_target(root: Operation, x: SSAValue, shape: SSAValue) -> RewriteResult:
     """reshape(x, computed) = reshape(x, constant) if the type of the result says it"""
     if isinstance(shape, OpResult) and shape.op.name == "onnx.Constant":
         return MatchFailure("the shape is a constant")
@@ -159,7 +159,7 @@ def joined_axes(outer: Node, made: Template, more: int) -> Rule:
     @rule(outer)
     def join(
         x: SSAValue, first: Constant | tuple[int, ...] | None, second: Constant | tuple[int, ...] | None
-    ) -> Outcome:
+    ) -> RewriteResult:
         """f(f(x, a), b) = f(x, both)"""
         one, other = axes_of(first), axes_of(second)
         axes = None if one is None or other is None else both_axes(x, one, other, more)
@@ -185,7 +185,7 @@ def one_slice(
     ends2: Constant,
     axes2: Constant | None,
     steps2: Constant | None,
-) -> Outcome:
+) -> RewriteResult:
     """slice(slice(x, on some axes), on others) = slice(x, on all of them)"""
     first = _cut(x, starts, ends, axes, steps)
     second = _cut(x, starts2, ends2, axes2, steps2)
@@ -209,7 +209,7 @@ def only_part(split: Node) -> Rule:
     """A split into one part."""
 
     @rule(split)
-    def whole_part(root: Operation, x: SSAValue) -> Outcome:
+    def whole_part(root: Operation, x: SSAValue) -> RewriteResult:
         """split(x) into one part is x"""
         return x if len(root.results) == 1 else MatchFailure("there are several parts")
 
@@ -217,7 +217,7 @@ def only_part(split: Node) -> Rule:
 
 
 @rule(Concat(rest.parts, axis=attr.axis))
-def joined_parts(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome:
+def joined_parts(root: Operation, parts: Sequence[SSAValue], axis: int) -> RewriteResult:
     """concat(split(x)) = x"""
     splitter = parts[0].owner
     if not isinstance(splitter, Operation) or splitter.name not in SPLITS:
@@ -237,7 +237,7 @@ SPLITS = ("onnx.Split", "onnx.SplitV13", "onnx.SplitV11")
 
 
 @rule(Squeeze(value.part, const.axes))
-def squeezed_part(root: Operation, part: SSAValue, axes: Constant) -> Outcome:
+def squeezed_part(root: Operation, part: SSAValue, axes: Constant) -> RewriteResult:
     """squeeze(split(x)[i]) = gather(x, i), if all parts are of length 1 and read that way"""
     splitter, cut = part.owner, whole(axes) or ()
     if not isinstance(splitter, Operation) or splitter.name not in SPLITS or not isinstance(part, OpResult):
@@ -262,7 +262,7 @@ def same_squeeze(reader: Operation, cut: Sequence[int], size: int) -> bool:
 
 
 @rule(Unsqueeze(one_use(Gather(x, const.index, axis=attr.axis)), const.axes))
-def gathered_alone(x: SSAValue, index: Constant, axis: int, axes: Constant) -> Outcome:
+def gathered_alone(x: SSAValue, index: Constant, axis: int, axes: Constant) -> RewriteResult:
     """unsqueeze(gather(x, i), axis) = gather(x, [i])"""
     size = rank(x)
     if size is None or index.array.ndim or normalised(whole(axes) or (), size) != (axis % size,):
@@ -278,7 +278,7 @@ def swaps(matrix: SSAValue, perm: tuple[int, ...] | None) -> bool:
 @rule(Gemm(Transpose(a, perm=attr.perm), b, c, transA=attr.turned))
 def left_turned(
     root: Operation, a: SSAValue, b: SSAValue, c: SSAValue, perm: tuple[int, ...] | None, turned: int
-) -> Outcome:
+) -> RewriteResult:
     """a'' b + c = a b + c"""
     if not swaps(a, perm):
         return MatchFailure("the axes are not swapped")
@@ -288,7 +288,7 @@ def left_turned(
 @rule(Gemm(a, Transpose(b, perm=attr.perm), c, transB=attr.turned))
 def right_turned(
     root: Operation, a: SSAValue, b: SSAValue, c: SSAValue, perm: tuple[int, ...] | None, turned: int
-) -> Outcome:
+) -> RewriteResult:
     """a b'' + c = a b + c"""
     if not swaps(b, perm):
         return MatchFailure("the axes are not swapped")
@@ -304,7 +304,7 @@ def is_flat(x: SSAValue, axis: int) -> str | None:
 
 
 @rule(Cast(Cast(x, to=attr.first, saturate=attr.saturated), to=attr.second, saturate=attr.saturate))
-def one_cast(root: Operation, x: SSAValue, first: Attribute, second: Attribute) -> Outcome:
+def one_cast(root: Operation, x: SSAValue, first: Attribute, second: Attribute) -> RewriteResult:
     """cast(cast(x, wider), to) = cast(x, to)"""
     held = element_type(x.type)
     if held is None:

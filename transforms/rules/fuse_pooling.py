@@ -30,7 +30,7 @@ from xonnc.rewriting.patterns import (
     Constant,
     MatchFailure,
     Node,
-    Outcome,
+    RewriteResult,
     absent,
     attr,
     const,
@@ -104,7 +104,7 @@ def average_rule(pad: Node) -> Rule:
     """An average of data padded with zeros."""
 
     @rule(AveragePool(one_use(pad)))
-    def fuse(root: Operation, x: SSAValue, pads: Constant | tuple[int, ...], fill: object) -> Outcome:
+    def fuse(root: Operation, x: SSAValue, pads: Constant | tuple[int, ...], fill: object) -> RewriteResult:
         """mean(pad(x, p), q) = mean(x, p + q) where zeros count; if q does not count, only for q = 0"""
         found = window(root, x, pads)
         version = version_at(root)
@@ -148,7 +148,7 @@ def maximum_rule(pad: Node) -> Rule:
     """A maximum of padded data."""
 
     @rule(MaxPoolSingleOut(one_use(pad)))
-    def fuse(root: Operation, x: SSAValue, pads: Constant | tuple[int, ...], fill: object) -> Outcome:
+    def fuse(root: Operation, x: SSAValue, pads: Constant | tuple[int, ...], fill: object) -> RewriteResult:
         """max(pad(x, p), q) = max(x, p + q) for a padding of -∞, or of 0 if x ≥ 0 and q = 0"""
         found = window(root, x, pads)
         if found is None:
@@ -177,7 +177,7 @@ def integer_rule(pad: Node) -> Rule:
         fill: object,
         zero: Constant | None,
         other: SSAValue,
-    ) -> Outcome:
+    ) -> RewriteResult:
         """conv(pad(x, p), w, q) = conv(x, w, p + q) for padding with the zero point of x"""
         found = window(root, x, pads)
         if found is None:

@@ -13,7 +13,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX
-from xonnc.rewriting.patterns import Array, MatchFailure, Outcome, Pattern, Template, value
+from xonnc.rewriting.patterns import Array, MatchFailure, Pattern, RewriteResult, Template, value
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.canonicalize_rnn import FIRST, NETWORKS, STATES
 from xonnc.transforms.rules.conditions import is_absent
@@ -62,7 +62,7 @@ def without_zero_states(template: Template, last: Sequence[Pattern]) -> Rule:
     """A network whose states begin as zeros is one without initial states."""
 
     @rule(template(*FIRST, value.lengths, *last), bonus=-1)
-    def without_states(root: Operation) -> Outcome:
+    def without_states(root: Operation) -> RewriteResult:
         """A network whose states begin as zeros is one without initial states"""
         operands = list(root.operands)
         places = range(*STATES.indices(len(operands) - (template.name == "LSTM")))

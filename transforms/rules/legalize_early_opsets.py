@@ -65,7 +65,16 @@ from xonnc.rewriting.onnx import (
     Xor,
     XorV1,
 )
-from xonnc.rewriting.patterns import MatchFailure, Outcome, Part, Template, absent, attr, rest, value
+from xonnc.rewriting.patterns import (
+    MatchFailure,
+    OperandSpec,
+    RewriteResult,
+    Template,
+    absent,
+    attr,
+    rest,
+    value,
+)
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.decompose_versions import like_data, listed
 
@@ -84,7 +93,7 @@ def known(root: Operation) -> str | None:
     return None if is_known(root) else "a shape is not known"
 
 
-def aligned(part: SSAValue, whole: SSAValue, axis: int | None) -> Part | None:
+def aligned(part: SSAValue, whole: SSAValue, axis: int | None) -> OperandSpec | None:
     """What is broadcast from `axis` of the whole on, in a shape that is broadcast as numpy does."""
     shape, size = static_shape(whole.type), static_shape(part.type)
     if shape is None or size is None:
@@ -99,7 +108,7 @@ def with_axis(old: Template, new: Template) -> Rule:
     """f(x, y) with y broadcast from an axis on = f(x, y'), y' with as many axes of size 1 behind"""
 
     @rule(old(x, y, axis=attr.axis))
-    def broadcast(root: Operation, x: SSAValue, y: SSAValue, axis: int | None) -> Outcome:
+    def broadcast(root: Operation, x: SSAValue, y: SSAValue, axis: int | None) -> RewriteResult:
         """f(x, y) with y broadcast from an axis on = f(x, y'), y' with as many axes of size 1 behind"""
         part = aligned(y, x, axis)
         return UNKNOWN if part is None or not is_known(root) else new(x, part)
@@ -111,7 +120,7 @@ def of_channels(old: Template) -> Rule:
     """prelu(x, slope) with a slope for each channel, which is the second axis"""
 
     @rule(old(x, y))
-    def prelu(root: Operation, x: SSAValue, y: SSAValue) -> Outcome:
+    def prelu(root: Operation, x: SSAValue, y: SSAValue) -> RewriteResult:
         """prelu(x, slope) with a slope for each channel, which is the second axis"""
         shape = static_shape(y.type)
         part = aligned(y, x, None if shape is None or shape == (1,) else 1)
@@ -120,14 +129,14 @@ def of_channels(old: Template) -> Rule:
     return prelu
 
 
-def renamed(old: Template, new: Template, *operands: Part) -> Rule:
+def renamed(old: Template, new: Template, *operands: OperandSpec) -> Rule:
     """The same operator; properties that it has no longer said nothing"""
     pattern = old(*operands)
     return rule(pattern, new(*operands, like=pattern), where=known)
 
 
 @rule(ClipV6(x, max=attr.high, min=attr.low))
-def clip_6(root: Operation, x: SSAValue, high: float, low: float) -> Outcome:
+def clip_6(root: Operation, x: SSAValue, high: float, low: float) -> RewriteResult:
     """clip(x) between two properties = clip(x, low, high), the bounds of x's element type"""
     return ClipV11(x, like_data(root, low), like_data(root, high)) if is_known(root) else UNKNOWN
 
@@ -135,26 +144,26 @@ def clip_6(root: Operation, x: SSAValue, high: float, low: float) -> Outcome:
 @rule(SliceV1(x, axes=attr.axes, ends=attr.ends, starts=attr.starts))
 def slice_1(
     root: Operation, x: SSAValue, axes: Sequence[int] | None, ends: Sequence[int], starts: Sequence[int]
-) -> Outcome:
+) -> RewriteResult:
     """slice(x) between properties = slice(x, starts, ends, axes)"""
     along = absent if axes is None else listed(axes)
     return Slice(x, listed(starts), listed(ends), along, absent) if is_known(root) else UNKNOWN
 
 
 @rule(TopKV1(x, axis=attr.axis, k=attr.k))
-def top_k_1(root: Operation, x: SSAValue, axis: int, k: int) -> Outcome:
+def top_k_1(root: Operation, x: SSAValue, axis: int, k: int) -> RewriteResult:
     """top_k(x) of a property = top_k(x, [k]), the largest in order"""
     return TopK(x, listed([k]), axis=axis, largest=1, sorted=1) if is_known(root) else UNKNOWN
 
 
 @rule(UpsampleV7(x, mode=attr.mode, scales=attr.scales))
-def upsample_7(root: Operation, x: SSAValue, mode: str, scales: Sequence[float]) -> Outcome:
+def upsample_7(root: Operation, x: SSAValue, mode: str, scales: Sequence[float]) -> RewriteResult:
     """upsample(x) by properties = upsample(x, scales)"""
     return Upsample(x, np.array(scales, np.float32), mode=mode) if is_known(root) else UNKNOWN
 
 
 @rule(ReshapeV1(x))
-def reshape_1(root: Operation, x: SSAValue) -> Outcome:
+def reshape_1(root: Operation, x: SSAValue) -> RewriteResult:
     """reshape(x) by a property = reshape(x, shape)"""
     shape = static_shape(root.results[0].type)
     return UNKNOWN if shape is None or not is_known(root) else Reshape(x, listed(shape))
@@ -174,7 +183,7 @@ def batch_normalization_6(
     variance: SSAValue,
     epsilon: float,
     test: int,
-) -> Outcome:
+) -> RewriteResult:
     """A batch normalisation in a test = one with one result"""
     if not test or any(result.type != NONE for result in root.results[1:]):
         return MatchFailure("it is in training")

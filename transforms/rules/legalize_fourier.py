@@ -34,7 +34,16 @@ from xonnc.rewriting.onnx import (
     Sub,
     Transpose,
 )
-from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, attr, const, maybe, value
+from xonnc.rewriting.patterns import (
+    Constant,
+    ImperativeRewrite,
+    MatchFailure,
+    RewriteResult,
+    attr,
+    const,
+    maybe,
+    value,
+)
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.op_builder import Writer
 
@@ -202,7 +211,7 @@ def shape_of(given: SSAValue) -> Sequence[int]:
     return given.type.get_shape() if is_ranked(given.type) else ()
 
 
-def dft(root: Operation, x: SSAValue, length: int | None, axis: int) -> Outcome:
+def dft(root: Operation, x: SSAValue, length: int | None, axis: int) -> RewriteResult:
     """A transform along an axis as matrix products."""
     shape, element = shape_of(x), computed_as(element_type(x.type))
     if element is None or len(shape) < 2 or not -len(shape) <= axis < len(shape):
@@ -240,12 +249,12 @@ def dft(root: Operation, x: SSAValue, length: int | None, axis: int) -> Outcome:
         last = made.value if axis == len(shape) - 2 else to(Transpose, made.value, perm=back)
         return _finished(op, _cast(to, last, element_type(x.type)))
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 def stft(
     root: Operation, signal: SSAValue, step: Constant, window: SSAValue, length: Constant | None
-) -> Outcome:
+) -> RewriteResult:
     """Transforms of windows of a signal as a convolution with stride `step` and weights of waves."""
     shape, element = shape_of(signal), computed_as(element_type(signal.type))
     stride, size = _number(step), None if length is None else _number(length)
@@ -278,7 +287,7 @@ def stft(
         spectrum = to(Reshape, frames, to.ints(0, 0, results, 2), allowzero=0)
         return _finished(op, _cast(to, spectrum, element_type(signal.type)))
 
-    return Edit(write)
+    return ImperativeRewrite(write)
 
 
 def _finished(op: Operation, made: SSAValue) -> Sequence[SSAValue]:
@@ -303,7 +312,7 @@ def _cast(to: Writer, given: SSAValue, element: Attribute | None) -> SSAValue:
 
 
 @rule(DFT(x, maybe.length, maybe.along))
-def dft_20(root: Operation, x: SSAValue, length: Constant | None, along: Constant | None) -> Outcome:
+def dft_20(root: Operation, x: SSAValue, length: Constant | None, along: Constant | None) -> RewriteResult:
     """dft(x) along an axis = x W, W[n, k] = e^(∓2πi k n / N)"""
     axis = -2 if along is None else _number(along)
     if axis is None or (length is not None and _number(length) is None):
@@ -312,7 +321,7 @@ def dft_20(root: Operation, x: SSAValue, length: Constant | None, along: Constan
 
 
 @rule(DFTV17(x, maybe.length, axis=attr.axis))
-def dft_17(root: Operation, x: SSAValue, length: Constant | None, axis: int) -> Outcome:
+def dft_17(root: Operation, x: SSAValue, length: Constant | None, axis: int) -> RewriteResult:
     """dft(x) along an axis = x W, W[n, k] = e^(∓2πi k n / N)"""
     if length is not None and _number(length) is None:
         return MatchFailure("the length is no number")

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import NONE
 from xonnc.rewriting.onnx import MaxPool, MaxPoolSingleOut
-from xonnc.rewriting.patterns import MatchFailure, Outcome, Part, Template, absent, attr, value
+from xonnc.rewriting.patterns import MatchFailure, OperandSpec, RewriteResult, Template, absent, attr, value
 from xonnc.rewriting.rules import Rule, rule, rules
 
 PASS_COST = 4
@@ -61,7 +61,7 @@ def by_axis(template: Template) -> Rule:
         kernel: Sequence[int],
         pads: Sequence[int] | None,
         strides: Sequence[int] | None,
-    ) -> Outcome:
+    ) -> RewriteResult:
         """maxpool(x) over rows and columns = maxpool over rows(maxpool over columns(x))"""
         if any(result.type != NONE for result in root.results[1:]):
             return MatchFailure("the indices are read")
@@ -69,7 +69,7 @@ def by_axis(template: Template) -> Rule:
         strides, dilations, pads = strides or ones, dilations or ones, pads or [0] * (2 * len(kernel))
         if not is_cheaper_by_axis(kernel, strides):
             return MatchFailure("one pass over the window is as cheap")
-        made: Part = x
+        made: OperandSpec = x
         # From the last axis on: of equal elements (0 and -0) the first in order of rows stays.
         for axis in reversed(range(len(kernel))):
             if kernel[axis] == strides[axis] == 1 and not any(_pads_along(axis, pads)):

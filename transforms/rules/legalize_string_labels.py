@@ -15,7 +15,7 @@ from xonnc.dialects.onnx.attributes import int_array_attr, string_array_attr
 from xonnc.dialects.onnx.ops.ml import LabelEncoderOp
 from xonnc.dialects.onnx.types import is_ranked, unranked
 from xonnc.rewriting.onnx import LinearClassifier, SVMClassifier, TreeEnsembleClassifier
-from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, Template, attr, value
+from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, Template, attr, value
 from xonnc.rewriting.rules import Rule, rule, rules
 
 
@@ -23,7 +23,7 @@ def by_number(template: Template, numbered: str) -> Rule:
     """y, z = classifier(x), its classes strings = look up y', z = classifier(x), its classes 0, 1, …"""
 
     @rule(template(value.x, classlabels_strings=attr.labels))
-    def classifier(root: Operation, x: SSAValue, labels: Sequence[str] | None) -> Outcome:
+    def classifier(root: Operation, x: SSAValue, labels: Sequence[str] | None) -> RewriteResult:
         """y, z = classifier(x), its classes strings = look up y', z = classifier(x), its classes 0, 1, …"""
         # One class alone has a second that is not said: what that is called is for the operator to say.
         if not labels or len(labels) < 2:
@@ -55,7 +55,7 @@ def by_number(template: Template, numbered: str) -> Rule:
                 block.insert_op_before(each, op)
             return [look_up.results[0], made.results[1]]
 
-        return Edit(apply)
+        return ImperativeRewrite(apply)
 
     return classifier
 

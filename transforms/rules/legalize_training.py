@@ -14,7 +14,7 @@ from xonnc.rewriting.onnx import (
     Reshape,
     Sub,
 )
-from xonnc.rewriting.patterns import MatchFailure, Outcome, Part, absent, attr, value
+from xonnc.rewriting.patterns import MatchFailure, OperandSpec, RewriteResult, absent, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.decompose_versions import like_data, listed
 
@@ -41,7 +41,7 @@ def batch_normalization(
     epsilon: float,
     momentum: float,
     training: int,
-) -> Outcome:
+) -> RewriteResult:
     """
     y = (x - m) scale / sqrt(v + epsilon) + bias with the mean m and variance v of x itself by channel; the
     mean kept is momentum mean + (1 - momentum) m, and so is the variance
@@ -55,7 +55,7 @@ def batch_normalization(
     own_mean = ReduceMean(x, axes, keepdims=0, noop_with_empty_axes=0)
     apart = Sub(x, Reshape(own_mean, listed([1, shape[1], *[1] * (len(shape) - 2)])))
     own_variance = ReduceMean(Mul(apart, apart), axes, keepdims=0, noop_with_empty_axes=0)
-    made: list[Part] = [
+    made: list[OperandSpec] = [
         BatchNormalizationInferenceMode(x, scale, bias, own_mean, own_variance, epsilon=epsilon)
     ]
     share, rest = like_data(root, momentum), like_data(root, 1 - momentum)

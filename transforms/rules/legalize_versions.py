@@ -30,7 +30,7 @@ from xonnc.rewriting.onnx import (
     SoftmaxV11,
     Upsample,
 )
-from xonnc.rewriting.patterns import MatchFailure, Outcome, Template, absent, attr, value
+from xonnc.rewriting.patterns import MatchFailure, RewriteResult, Template, absent, attr, value
 from xonnc.rewriting.rules import Rule, RuleSet, rule, rules
 from xonnc.transforms.rules import decompose_versions, legalize_early_opsets
 from xonnc.transforms.rules.decompose_versions import forwarded, like_data, listed, reductions
@@ -39,13 +39,13 @@ x, scales = value.x, value.scales
 
 
 @rule(PadV2(x, mode=attr.mode, pads=attr.pads, value=attr.fill))
-def pad_2(root: Operation, x: SSAValue, mode: str, pads: Sequence[int], fill: float) -> Outcome:
+def pad_2(root: Operation, x: SSAValue, mode: str, pads: Sequence[int], fill: float) -> RewriteResult:
     """pad(x) by properties = pad(x, pads, fill), the fill of x's element type"""
     return PadV11(x, listed(pads), like_data(root, fill), mode=mode)
 
 
 @rule(ResizeV10(x, scales, mode=attr.mode))
-def resize_10(x: SSAValue, scales: SSAValue, mode: str) -> Outcome:
+def resize_10(x: SSAValue, scales: SSAValue, mode: str) -> RewriteResult:
     """resize(x, scales) = resize(x, [], scales) with samples at i / scale, the nearest one below"""
     return ResizeV11(
         x,
@@ -66,7 +66,7 @@ OLD_RESIZE = ResizeV11(
 @rule(OLD_RESIZE)
 def resize_11(
     old: Operation, x: SSAValue, roi: SSAValue, scales: SSAValue, sizes: SSAValue, coordinates: str
-) -> Outcome:
+) -> RewriteResult:
     """The same resize"""
     if coordinates == "tf_half_pixel_for_nn":
         return MatchFailure("Resize of opset 13 has no tf_half_pixel_for_nn")
@@ -77,7 +77,7 @@ def of_matrix(old: Template, new: Template) -> Rule:
     """f(x) of a matrix of the axes from one on = f(x) along it, where that is the last that is not 1"""
 
     @rule(old(x, axis=attr.axis))
-    def along(x: SSAValue, axis: int) -> Outcome:
+    def along(x: SSAValue, axis: int) -> RewriteResult:
         """f(x) of a matrix of the axes from one on = f(x) along it, where that is the last that is not 1"""
         shape = static_shape(x.type)
         if shape is None:

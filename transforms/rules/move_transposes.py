@@ -22,8 +22,8 @@ from xonnc.rewriting.patterns import (
     Constant,
     MatchFailure,
     Node,
-    Outcome,
     Pattern,
+    RewriteResult,
     Template,
     attr,
     const,
@@ -170,7 +170,7 @@ def elementwise(name: str, *operands: Pattern, scalars: bool = False) -> Rule:
     op = Template(ONNX, name)
 
     @rule(op(*operands), where=never_more)
-    def move(root: Operation) -> Outcome:
+    def move(root: Operation) -> RewriteResult:
         """f(transpose(x, p), transpose(y, p), c) = transpose(f(x, y, c transposed back), p)"""
         perm = shared_permutation(root.operands)
         if perm is None:
@@ -189,7 +189,7 @@ def along(name: str) -> Rule:
     op = Template(ONNX, name)
 
     @rule(op(moved, axis=attr.axis).named("whole"))
-    def move(root: Operation, x: SSAValue, perm: tuple[int, ...] | None, axis: int | None) -> Outcome:
+    def move(root: Operation, x: SSAValue, perm: tuple[int, ...] | None, axis: int | None) -> RewriteResult:
         """f(transpose(x, p), a) = transpose(f(x, p[a]), p)"""
         if perm is None or min(perm, default=0) < 0 or axis is None:
             return MatchFailure("a permutation or an axis is not written")
@@ -200,7 +200,7 @@ def along(name: str) -> Rule:
 
 
 @rule(Concat(rest.parts, axis=attr.axis))
-def concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome:
+def concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> RewriteResult:
     """concat(transpose(x, p), transpose(y, p)) = transpose(concat(x, y), p)"""
     perms = {permutation_of(part) for part in parts}
     perm = shared_permutation(parts)
@@ -222,7 +222,7 @@ def reduction(name: str, by_operand: bool) -> Rule:
         perm: tuple[int, ...] | None,
         axes: Constant | tuple[int, ...] | None,
         kept: int | None,
-    ) -> Outcome:
+    ) -> RewriteResult:
         """reduce(transpose(x, p), axes) = transpose(reduce(x, p[axes]), p without them)"""
         given = whole(axes) if isinstance(axes, Constant) else axes
         if perm is None or min(perm, default=0) < 0 or not given:
@@ -246,7 +246,7 @@ def without(perm: Sequence[int], cut: Sequence[int]) -> list[int]:
 
 
 @rule(Squeeze(moved, const.axes))
-def squeeze(root: Operation, x: SSAValue, perm: tuple[int, ...] | None, axes: Constant) -> Outcome:
+def squeeze(root: Operation, x: SSAValue, perm: tuple[int, ...] | None, axes: Constant) -> RewriteResult:
     """squeeze(transpose(x, p), axes) = transpose(squeeze(x, p[axes]), p without them)"""
     cut = None if perm is None else normalised(whole(axes) or (), len(perm))
     if perm is None or min(perm, default=0) < 0 or not cut:
@@ -265,7 +265,7 @@ def cut_out(
     ends: SSAValue,
     axes: Constant | None,
     steps: SSAValue,
-) -> Outcome:
+) -> RewriteResult:
     """slice(transpose(x, p), axes) = transpose(slice(x, p[axes]), p)"""
     count = static_shape(starts.type)
     given = whole(axes) if axes is not None else None if count is None else tuple(range(count[0]))
@@ -285,7 +285,7 @@ def padding(name: str) -> Rule:
     @rule(pattern, where=() if name == "PadV13" else without_axes)
     def move(
         root: Operation, x: SSAValue, perm: tuple[int, ...] | None, pads: Constant, fill: SSAValue
-    ) -> Outcome:
+    ) -> RewriteResult:
         """pad(transpose(x, p), a) = transpose(pad(x, a of p), p)"""
         amounts = whole(pads) or ()
         if perm is None or min(perm, default=0) < 0 or len(amounts) != 2 * len(perm):
@@ -307,7 +307,7 @@ def reshaping(root: Node) -> Rule:
     """reshape(transpose(x, p)) = reshape(x) if only axes of length 1 change places"""
 
     @rule(root)
-    def drop(root: Operation, x: SSAValue, perm: tuple[int, ...] | None) -> Outcome:
+    def drop(root: Operation, x: SSAValue, perm: tuple[int, ...] | None) -> RewriteResult:
         """reshape(transpose(x, p)) = reshape(x) if only axes of length 1 change places"""
         if perm is None or min(perm, default=0) < 0 or not is_ranked(x.type):
             return MatchFailure("the permutation or the rank is not known")

@@ -12,7 +12,7 @@ from xonnc.dialects.onnx.ops.math.elementwise import ErfOp
 from xonnc.dialects.onnx.ops.math.trigonometry import TanhOp
 from xonnc.dialects.onnx.types import element_type, numpy_dtype
 from xonnc.rewriting.onnx import Gelu, Mul
-from xonnc.rewriting.patterns import MatchFailure, Outcome, value
+from xonnc.rewriting.patterns import MatchFailure, RewriteResult, value
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.recompose_matchers import either_way, exact_type, holds, made_by
@@ -141,7 +141,7 @@ def gelu(erf: tuple[Argument, ...], tanh: tuple[Argument, ...]) -> Rule:
     """x (1 + erf(x / √2)) / 2 is the Gelu of x, with the argument of erf or tanh written in these ways"""
 
     @rule(Mul(value.a, value.b))
-    def recompose(root: Operation) -> Outcome:
+    def recompose(root: Operation) -> RewriteResult:
         """x (1 + erf(x / √2)) / 2 and x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2 are the Gelu of x"""
         element = element_type(root.results[0].type)
         if element is None or not is_float(numpy_dtype(element)):

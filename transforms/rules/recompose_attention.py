@@ -15,7 +15,7 @@ from xonnc.dialects.onnx.ops.tensor.shape import TransposeOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import Attention, MatMul, Transpose
-from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
+from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_scalar
 from xonnc.transforms.rules.op_builder import Writer
@@ -96,7 +96,7 @@ def shape_problem(found: Scores, v: SSAValue) -> str | None:
 
 
 @rule(MatMul(value.p, value.v))
-def attention(root: Operation, p: SSAValue, v: SSAValue) -> Outcome:
+def attention(root: Operation, p: SSAValue, v: SSAValue) -> RewriteResult:
     """softmax(scale q kᵀ + mask) v is the attention of q, k and v"""
     softmax = made_by(p, SoftmaxOp)
     if softmax is None or not p.has_one_use():
@@ -110,7 +110,7 @@ def attention(root: Operation, p: SSAValue, v: SSAValue) -> Outcome:
         return MatchFailure("doubles are computed in single precision")
     if problem := shape_problem(found, v):
         return MatchFailure(problem)
-    return Edit(lambda end: write(end, found, v))
+    return ImperativeRewrite(lambda end: write(end, found, v))
 
 
 def write(end: Operation, found: Scores, v: SSAValue) -> Sequence[SSAValue]:

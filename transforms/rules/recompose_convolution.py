@@ -13,7 +13,7 @@ from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
 from xonnc.rewriting.editing import erase, replace_uses
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import Concat, Conv, Split
-from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
+from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.op_builder import Writer
@@ -102,7 +102,7 @@ def joined(convs: Sequence[ConvOp]) -> ConcatOp | None:
 
 
 @rule(Conv(value.x, value.w, value.b))
-def combine(root: Operation, x: SSAValue) -> Outcome:
+def combine(root: Operation, x: SSAValue) -> RewriteResult:
     """
     Convolutions of x are one whose weights are all of theirs, and its channels are their results
 
@@ -114,8 +114,8 @@ def combine(root: Operation, x: SSAValue) -> Outcome:
         return MatchFailure(parallel if isinstance(parallel, str) else "it is no convolution")
     whole = joined(parallel.convs)
     if whole is None:
-        return Edit(lambda last: split(last, parallel))
-    return Edit(lambda last: in_place_of(last, parallel, whole))
+        return ImperativeRewrite(lambda last: split(last, parallel))
+    return ImperativeRewrite(lambda last: in_place_of(last, parallel, whole))
 
 
 def one_convolution(to: Writer, convs: Sequence[ConvOp]) -> SSAValue:

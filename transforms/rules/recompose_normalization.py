@@ -19,7 +19,7 @@ from xonnc.dialects.onnx.ops.reduction.sum import ReduceMeanOp, ReduceMeanV13Op
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, numpy_dtype
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import LayerNormalization, Mul, RMSLayerNormalization, RMSNormalization
-from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
+from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import rank
@@ -216,7 +216,7 @@ def is_whole_scale(found: Normalized) -> bool:
     return DYNAMIC_INDEX not in sizes and is_ranked(scale) and scale.get_shape() == sizes
 
 
-def write(found: Normalized) -> Edit:
+def write(found: Normalized) -> ImperativeRewrite:
     """A layer normalisation, in the form without mean unless the mean is subtracted."""
 
     def apply(root: Operation) -> Sequence[SSAValue]:
@@ -227,7 +227,7 @@ def write(found: Normalized) -> Edit:
         types = [exact_type(root.results[0], x), *(NONE,) * absent]
         return writer.all(template, x, found.scale, writer.none(), types=types, **properties)[:1]
 
-    return Edit(apply)
+    return ImperativeRewrite(apply)
 
 
 PEER = Forms((over_root, times_inverse), (product_with_itself,), (mean_by_property,))
@@ -240,7 +240,7 @@ EVERY = Forms(
 
 
 @rule(Mul(value.a, value.b))
-def layer_norm(root: Operation) -> Outcome:
+def layer_norm(root: Operation) -> RewriteResult:
     """
     scale (x - mean) / √(mean((x - mean)²) + epsilon) is a layer normalisation
 
@@ -265,7 +265,7 @@ def standard(root: Operation) -> Normalized | MatchFailure:
 
 
 @rule(Mul(value.a, value.b))
-def standard_layer_norm(root: Operation) -> Outcome:
+def standard_layer_norm(root: Operation) -> RewriteResult:
     """scale (x - mean) / √(mean((x - mean)²) + epsilon) is a layer normalisation"""
     found = standard(root)
     if isinstance(found, MatchFailure):
@@ -274,7 +274,7 @@ def standard_layer_norm(root: Operation) -> Outcome:
 
 
 @rule(Mul(value.a, value.b))
-def standard_rms_norm(root: Operation) -> Outcome:
+def standard_rms_norm(root: Operation) -> RewriteResult:
     """scale x / √(mean(x²) + epsilon) is a normalisation by the root of the mean of squares"""
     found = standard(root)
     if isinstance(found, MatchFailure):

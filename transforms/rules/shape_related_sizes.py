@@ -15,7 +15,17 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape, tensor_type
 from xonnc.rewriting.onnx import Cast, Concat, ConstantOfShape, Dim, Gather, Reshape, Shape, Slice, Squeeze
-from xonnc.rewriting.patterns import Constant, MatchFailure, Outcome, Part, attr, const, maybe, rest, value
+from xonnc.rewriting.patterns import (
+    Constant,
+    MatchFailure,
+    OperandSpec,
+    RewriteResult,
+    attr,
+    const,
+    maybe,
+    rest,
+    value,
+)
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import rank
 from xonnc.transforms.rules.constprop_movement import normalised, whole
@@ -48,7 +58,7 @@ def concatenated(given: SSAValue) -> list[SSAValue] | None:
     return [size for part in known for size in part] if len(known) == len(parts) else None
 
 
-def put_together(sizes: Sequence[Part], scalar: bool = False) -> Outcome:
+def put_together(sizes: Sequence[OperandSpec], scalar: bool = False) -> RewriteResult:
     """The vector of some sizes, or the one size as a scalar."""
     if not sizes:
         return np.array((), np.int64)
@@ -58,12 +68,12 @@ def put_together(sizes: Sequence[Part], scalar: bool = False) -> Outcome:
 
 
 @rule(Shape(x, start=attr.start, end=attr.end))
-def shape_to_sizes(x: SSAValue, start: int, end: int | None) -> Outcome:
+def shape_to_sizes(x: SSAValue, start: int, end: int | None) -> RewriteResult:
     """shape(x) = concat(dim(x, start), …)"""
     if not is_ranked(x.type):
         return MatchFailure("the rank is not known")
     shape = x.type.get_shape()
-    sizes: list[Part] = []
+    sizes: list[OperandSpec] = []
     for axis in range(len(shape))[slice(start, end)]:
         known = shape[axis]
         dim = Dim(x, axis=axis).typed(tensor_type((1,), i64))
@@ -72,7 +82,7 @@ def shape_to_sizes(x: SSAValue, start: int, end: int | None) -> Outcome:
 
 
 @rule(Cast(x, to=attr.to))
-def cast_sizes(root: Operation, x: SSAValue, to: Attribute) -> Outcome:
+def cast_sizes(root: Operation, x: SSAValue, to: Attribute) -> RewriteResult:
     """cast(concat(sizes)) = concat(cast(sizes))"""
     sizes = concatenated(x)
     if sizes is None:
@@ -81,7 +91,7 @@ def cast_sizes(root: Operation, x: SSAValue, to: Attribute) -> Outcome:
 
 
 @rule(Concat(rest.parts, axis=attr.axis))
-def concat_sizes(parts: Sequence[SSAValue]) -> Outcome:
+def concat_sizes(parts: Sequence[SSAValue]) -> RewriteResult:
     """concat(concat(sizes), size) = concat(sizes, size)"""
     if all(is_size(part) for part in parts):
         return MatchFailure("there is nothing to flatten")
@@ -93,7 +103,7 @@ def concat_sizes(parts: Sequence[SSAValue]) -> Outcome:
 
 
 @rule(Gather(x, const.indices, axis=attr.axis))
-def gather_sizes(root: Operation, x: SSAValue, indices: Constant) -> Outcome:
+def gather_sizes(root: Operation, x: SSAValue, indices: Constant) -> RewriteResult:
     """gather(concat(sizes), indices) = concat of the sizes picked; negative indices count from the back, one
     size is picked from too (the peer adds 1 to a negative index, and wants a concatenation)"""
     sizes = sizes_of(x)
@@ -106,7 +116,7 @@ def gather_sizes(root: Operation, x: SSAValue, indices: Constant) -> Outcome:
 
 
 @rule(Slice(x, const.starts, const.ends, maybe.axes, maybe.steps))
-def slice_sizes(x: SSAValue, starts: Constant, ends: Constant, steps: Constant | None) -> Outcome:
+def slice_sizes(x: SSAValue, starts: Constant, ends: Constant, steps: Constant | None) -> RewriteResult:
     """slice(concat(sizes), start, end) = concat of the sizes between"""
     sizes = sizes_of(x)
     if sizes is None:
@@ -139,7 +149,7 @@ def _number(size: SSAValue) -> int | None:
 
 
 @rule(Reshape(x, value.shape, allowzero=0))
-def reshape_type(root: Operation, x: SSAValue, shape: SSAValue) -> Outcome:
+def reshape_type(root: Operation, x: SSAValue, shape: SSAValue) -> RewriteResult:
     """The type of a reshape has the sizes that are constants, unless a 0 copies one"""
     if any(_number(size) == 0 for size in concatenated(shape) or ()):
         return MatchFailure("a 0 copies a size")
@@ -148,7 +158,7 @@ def reshape_type(root: Operation, x: SSAValue, shape: SSAValue) -> Outcome:
 
 
 @rule(ConstantOfShape(value.shape))
-def constant_type(root: Operation, shape: SSAValue) -> Outcome:
+def constant_type(root: Operation, shape: SSAValue) -> RewriteResult:
     """The type of a constant of some shape has the sizes that are constants"""
     made = refined(root.results[0].type, shape)
     return NO_NEWS if made is None else ConstantOfShape(shape, like=root).typed(made)

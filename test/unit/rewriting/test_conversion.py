@@ -15,7 +15,7 @@ from xonnc.rewriting.conversion import convert
 from xonnc.rewriting.onnx import Abs, Exp, Neg, Relu
 from xonnc.rewriting.patterns import value
 from xonnc.rewriting.rules import RuleSet, rule, rules
-from xonnc.rewriting.statistics import collecting, watching
+from xonnc.rewriting.statistics import collecting, tracing_rules
 
 TEXT = """
 func.func @main_graph(%x: tensor<2xf32>) -> tensor<2xf32> {
@@ -61,6 +61,6 @@ def test_watchers_hear_why_not():
     def tell(name: str, op: Operation, why: str) -> None:
         heard.append((name, op.name, why))
 
-    with watching(["Rule"], tell):
+    with tracing_rules(["Rule"], tell):
         converted(rules(Rule=rule(Abs(Neg(x)), Neg(x))))
     assert heard == [("Rule", "onnx.Abs", "operand 0 is not made by Neg")]

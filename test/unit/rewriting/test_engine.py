@@ -34,16 +34,16 @@ from xdsl.traits import IsTerminator, Pure
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import node_location, node_name, output_names
 from xonnc.errors import XonncError
-from xonnc.rewriting.driver import Report, apply_rules, apply_rules_within
-from xonnc.rewriting.matcher import MISFIT, Matcher, compile_rule
+from xonnc.rewriting.driver import RewriteReport, apply_rules, apply_rules_within
+from xonnc.rewriting.matcher import NO_MATCH, Matcher, compile_rule
 from xonnc.rewriting.patterns import (
     Array,
     Constant,
-    Edit,
-    Language,
+    DialectInterface,
+    ImperativeRewrite,
     MatchFailure,
     Node,
-    Outcome,
+    RewriteResult,
     Template,
     absent,
     attr,
@@ -58,7 +58,7 @@ from xonnc.rewriting.patterns import (
     variable,
 )
 from xonnc.rewriting.rules import RuleError, RuleSet, rule, rules
-from xonnc.rewriting.statistics import collecting, watching
+from xonnc.rewriting.statistics import collecting, tracing_rules
 
 SI64 = IntegerType(64, Signedness.SIGNED)
 F32X4 = TensorType(f32, [4])
@@ -155,7 +155,7 @@ def result_types(
     return [UnrankedTensorType(f32)] * (2 if op is PairOp else 1)
 
 
-TINY = Language(BY_NAME.get, ConstantOp, AbsentOp, result_types)
+TINY = DialectInterface(BY_NAME.get, ConstantOp, AbsentOp, result_types)
 Add, Neg, Scale, Sum, Pair, Nonsense = (
     Template(TINY, name) for name in ("Add", "Neg", "Scale", "Sum", "Pair", "Nonsense")
 )
@@ -205,8 +205,8 @@ class Graph:
     def add_end(self, op: Operation) -> None:
         self.function.body.block.add_op(op)
 
-    def run(self, table: RuleSet, most_rewrites: int | None = None) -> Report:
-        report = apply_rules(self.module, self.context, table, pass_name="tiny", most_rewrites=most_rewrites)
+    def run(self, table: RuleSet, max_rewrites: int | None = None) -> RewriteReport:
+        report = apply_rules(self.module, self.context, table, pass_name="tiny", max_rewrites=max_rewrites)
         self.module.verify()
         return report
 
@@ -387,14 +387,14 @@ def test_visits_grow_with_the_number_of_ops() -> None:
 
 
 def test_a_native_that_declines_leaves_everything() -> None:
-    def refuse(operand: Constant) -> Outcome:
+    def refuse(operand: Constant) -> RewriteResult:
         return MatchFailure("not today")
 
     table = rules(Refused=rule(Add(x, const.operand), Add(Add(x, x), compute(refuse, const.operand))))
     graph = Graph()
     graph.end(graph.op(AddOp, graph.x, graph.constant(1.0)))
     seen: list[tuple[str, str]] = []
-    with watching(["Refused"], lambda name, op, why: seen.append((name, why))):
+    with tracing_rules(["Refused"], lambda name, op, why: seen.append((name, why))):
         report = graph.run(table)
     assert not report.changed
     assert graph.ops == ["constant", "add"]
@@ -403,7 +403,9 @@ def test_a_native_that_declines_leaves_everything() -> None:
 
 def test_a_function_gets_what_its_parameters_name() -> None:
     @rule(Scale(one_use(Scale(x, absent, factor=2).named("inner")), maybe.bias, factor=attr.factor))
-    def merge(root: Operation, inner: Operation, x: SSAValue, bias: Constant | None, factor: int) -> Outcome:
+    def merge(
+        root: Operation, inner: Operation, x: SSAValue, bias: Constant | None, factor: int
+    ) -> RewriteResult:
         """k (2 x) + b = (2 k) x + b"""
         assert inner.name == "tiny.scale"
         return Scale(x, bias.attribute if bias else absent, like=root, factor=2 * factor)
@@ -450,11 +452,11 @@ def test_another_result_of_an_inner_op_does_not_match() -> None:
     matcher = compile_rule(table["NegPair"])
     neg = graph.returned().owner
     assert isinstance(neg, Operation)
-    assert matcher.why_not(neg) == "another result of Pair is read"
+    assert matcher.failure_reason(neg) == "another result of Pair is read"
 
 
 def test_variadic_operands_bind_together() -> None:
-    def total(constants: tuple[Constant, ...]) -> Outcome:
+    def total(constants: tuple[Constant, ...]) -> RewriteResult:
         return np.sum([constant.array for constant in constants], axis=0)
 
     graph = Graph()
@@ -478,7 +480,7 @@ def at_least_three(others: Sequence[SSAValue]) -> str | None:
 
 def test_an_edit_may_do_what_no_pattern_says() -> None:
     @rule(Neg(x))
-    def edited(root: Operation, x: SSAValue) -> Outcome:
+    def edited(root: Operation, x: SSAValue) -> RewriteResult:
         """-x"""
 
         def apply(op: Operation) -> Sequence[SSAValue]:
@@ -488,7 +490,7 @@ def test_an_edit_may_do_what_no_pattern_says() -> None:
             block.insert_ops_before(made, op)
             return made[0].results
 
-        return Edit(apply)
+        return ImperativeRewrite(apply)
 
     graph = Graph()
     graph.end(graph.op(NegOp, graph.x))
@@ -521,7 +523,7 @@ def test_rules_that_undo_each_other_are_named() -> None:
     with pytest.raises(
         XonncError, match=r"conv1: rules undo each other.*(There, Back|Back, There).*50 rewrites"
     ):
-        graph.run(table, most_rewrites=50)
+        graph.run(table, max_rewrites=50)
 
 
 def test_a_run_within_limits_stops_and_names_the_rules_at_work() -> None:
@@ -536,9 +538,9 @@ def test_a_run_within_limits_stops_and_names_the_rules_at_work() -> None:
         visited.append(op.name)
         return ()
 
-    def run(most: int) -> Report:
+    def run(most: int) -> RewriteReport:
         return apply_rules_within(
-            graph.module, graph.context, REASSOCIATE, pass_name="tiny", most_rewrites=most, visit=visit
+            graph.module, graph.context, REASSOCIATE, pass_name="tiny", max_rewrites=most, visit=visit
         )
 
     cut = run(2)
@@ -561,7 +563,7 @@ def test_readers_of_an_op_retyped_by_a_visit_are_looked_at_again() -> None:
         return [maker] if isinstance(maker, AddOp) and visited.count(op) == 1 else ()
 
     apply_rules_within(
-        graph.module, graph.context, RuleSet({}), pass_name="tiny", most_rewrites=10, visit=visit
+        graph.module, graph.context, RuleSet({}), pass_name="tiny", max_rewrites=10, visit=visit
     )
     second = next(iter(first.uses)).operation
     assert visited.count(second) == 2
@@ -622,8 +624,8 @@ def test_why_not_says_what_does_not_fit() -> None:
     matcher = compile_rule(REASSOCIATE["Associate"])
     assert isinstance(outer.owner, Operation)
     assert isinstance(inner.owner, Operation)
-    assert matcher.why_not(outer.owner) == "Add has other readers"
-    assert matcher.why_not(inner.owner) == "operand 0 is not made by Add"
+    assert matcher.failure_reason(outer.owner) == "Add has other readers"
+    assert matcher.failure_reason(inner.owner) == "operand 0 is not made by Add"
     assert str(REASSOCIATE["Associate"]) == "Add(one_use(Add(x, c)), d) -> Add(x, Add(c, d))"
 
 
@@ -635,7 +637,7 @@ def test_a_rule_is_compiled_for_the_first_op_that_could_fit() -> None:
     matcher = Matcher(REASSOCIATE["Associate"])
     assert isinstance(inner.owner, Operation)
     assert isinstance(outer.owner, Operation)
-    assert matcher.run(inner.owner) == MISFIT
+    assert matcher.run(inner.owner) == NO_MATCH
     assert "compiled" not in vars(matcher)
-    assert matcher.run(outer.owner) != MISFIT
+    assert matcher.run(outer.owner) != NO_MATCH
     assert matcher.run is matcher.compiled.match

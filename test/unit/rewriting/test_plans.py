@@ -13,7 +13,7 @@ from xonnc.dialects.onnx import get_onnx
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.onnx import Abs, Add, Neg, Relu, Sub
 from xonnc.rewriting.patterns import const, value
-from xonnc.rewriting.plans import Planned, lasting, more_ops
+from xonnc.rewriting.plans import PlannedValue, no_more_ops, non_constant_ops
 from xonnc.rewriting.rules import rule, rules
 
 x, y, c = value.x, value.y, const.c
@@ -36,7 +36,7 @@ def fired(body: str, *returned: str) -> tuple[set[str], ModuleOp]:
     types = ", ".join(["tensor<2xf32>"] * len(returned))
     text = HEAD.format(results=f"({types})") + body
     module = Parser(context, f"{text}onnx.Return {', '.join(returned)} : {types}\n}}").parse_module()
-    report = apply_rules(module, context, RULES.checked(more_ops), pass_name="test")
+    report = apply_rules(module, context, RULES.checked(no_more_ops), pass_name="test")
     module.verify()
     return set(report.fired), module
 
@@ -64,8 +64,8 @@ def test_ops_on_constants_do_not_count():
 def test_a_check_sees_what_lasts():
     seen: list[list[str]] = []
 
-    def note(root: Operation, plan: tuple[Planned, ...]) -> str:
-        seen.append([made.node.template.name for made in lasting(plan)])
+    def note(root: Operation, plan: tuple[PlannedValue, ...]) -> str:
+        seen.append([made.node.template.name for made in non_constant_ops(plan)])
         return "only looking"
 
     context = Context()
@@ -79,5 +79,5 @@ def test_a_check_sees_what_lasts():
 
 @pytest.mark.parametrize("name", ["Spread", "Twice"])
 def test_a_rule_may_be_left_unchecked(name: str):
-    assert not RULES.checked(more_ops, except_for=[name])[name].checks
-    assert RULES.checked(more_ops)[name].checks
+    assert not RULES.checked(no_more_ops, except_for=[name])[name].checks
+    assert RULES.checked(no_more_ops)[name].checks

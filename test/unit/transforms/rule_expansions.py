@@ -27,13 +27,13 @@ from xonnc.rewriting.onnx import (
     Transpose,
     UpsampleAndPad,
 )
-from xonnc.rewriting.patterns import Array, Outcome, absent, attr, rest, value
+from xonnc.rewriting.patterns import Array, RewriteResult, absent, attr, rest, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.shapes.convolution import same_pads
 
 
-def gathered(x: SSAValue, places: Callable[[Array], Array]) -> Outcome:
+def gathered(x: SSAValue, places: Callable[[Array], Array]) -> RewriteResult:
     """What a movement of x's elements makes, as a Gather of them; places that hold none are zero"""
     shape, element = static_shape(x.type), element_type(x.type)
     assert shape is not None
@@ -54,7 +54,7 @@ def spread(numbers: Array, strides: Sequence[int], pads: Sequence[int]) -> Array
 
 
 @rule(UpsampleAndPad(value.x, strides=attr.strides, pads=attr.pads))
-def upsample_and_pad(x: SSAValue, strides: Sequence[int], pads: Sequence[int]) -> Outcome:
+def upsample_and_pad(x: SSAValue, strides: Sequence[int], pads: Sequence[int]) -> RewriteResult:
     """Zeros between and around"""
     return gathered(x, lambda numbers: spread(numbers, strides, pads))
 
@@ -83,20 +83,20 @@ def columns(numbers: Array, root: Operation) -> Array:
 
 
 @rule(Im2Col(value.x))
-def im2col(root: Operation, x: SSAValue) -> Outcome:
+def im2col(root: Operation, x: SSAValue) -> RewriteResult:
     """Windows as columns"""
     return gathered(x, lambda numbers: columns(numbers, root))
 
 
 @rule(RMSLayerNormalization(value.x, value.scale, value.b, axis=attr.axis, epsilon=attr.epsilon))
-def rms_norm(x: SSAValue, scale: SSAValue, b: SSAValue, axis: int, epsilon: float) -> Outcome:
+def rms_norm(x: SSAValue, scale: SSAValue, b: SSAValue, axis: int, epsilon: float) -> RewriteResult:
     """The normalisation that ONNX has since opset 23, and a bias"""
     made = RMSNormalization(x, scale, axis=axis, epsilon=epsilon, stash_type=1).typed(x)
     return (made if is_absent(b) else Add(made, b).typed(x)), absent
 
 
 @rule(ShapeTransform(value.x, index_map=attr.index_map))
-def shape_transform(root: Operation, x: SSAValue, index_map: AffineMapAttr) -> Outcome:
+def shape_transform(root: Operation, x: SSAValue, index_map: AffineMapAttr) -> RewriteResult:
     """Element i goes to the place that the map says"""
     made = static_shape(root.results[0].type)
     assert made is not None
@@ -113,7 +113,7 @@ def shape_transform(root: Operation, x: SSAValue, index_map: AffineMapAttr) -> O
 @rule(ConcatShapeTranspose(rest.parts, axis=attr.axis, start=attr.start, end=attr.end, perm=attr.perm))
 def concat_shape_transpose(
     parts: Sequence[SSAValue], axis: int, start: int, end: int | None, perm: tuple[int, ...] | None
-) -> Outcome:
+) -> RewriteResult:
     """The shape of a concatenation, and its transpose"""
     whole = Concat(*parts, axis=axis)
     shape = Shape(whole, start=start) if end is None else Shape(whole, start=start, end=end)

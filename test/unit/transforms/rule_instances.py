@@ -51,7 +51,7 @@ from xonnc.rewriting.patterns import (
     Literal,
     MaybeConst,
     Node,
-    Part,
+    OperandSpec,
     Rest,
 )
 from xonnc.rewriting.rules import definition_of
@@ -205,7 +205,7 @@ class Instance:
 
     def op(self, node: Node, types: Sequence[Attribute] = ()) -> Operation:
         definition = definition_of(node.template)
-        op_class = node.template.language.op_class(node.template.name)
+        op_class = node.template.dialect.op_class(node.template.name)
         assert definition is not None
         assert op_class is not None
         operands = [operand for part in node.operands for operand in self.operands(part)]
@@ -228,7 +228,7 @@ class Instance:
             return [SeqType(unranked(element))]
         return [unranked(i1 if place else element) for place in range(count)]
 
-    def operands(self, part: Part) -> list[SSAValue]:
+    def operands(self, part: OperandSpec) -> list[SSAValue]:
         match part:
             case Node(name=name) if name:
                 # A named node that stands in several places is one op.

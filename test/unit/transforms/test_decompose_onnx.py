@@ -20,7 +20,7 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.onnx import LogSoftmax, ReduceLogSumExp
 from xonnc.rewriting.patterns import Array, Node, attr, value
-from xonnc.rewriting.statistics import watching
+from xonnc.rewriting.statistics import tracing_rules
 from xonnc.transforms.decompose_onnx import Decompose, all_rules, every_rule
 
 
@@ -276,7 +276,7 @@ def test_what_is_not_sure_stays(op: str, properties: str, operands: Sequence[str
     def tell(name: str, op: Operation, why: str) -> None:
         heard.append(why)
 
-    with watching(list(every_rule()), tell):
+    with tracing_rules(list(every_rule()), tell):
         assert f"onnx.{op}" in decomposed(text, Decompose(enable_conv_to_matmul=True))
     assert reason in heard
 
