@@ -1,4 +1,4 @@
-"""Operators whose elements follow from where they are."""
+"""Operators whose elements follow from their indices: ConstantOfShape, Range, Shape, EyeLike, Trilu."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 
 @lowers_data_movement(constant.ConstantOfShapeOp)
 def constant_of_shape(op: constant.ConstantOfShapeOp, builder: LoweringBuilder) -> str | None:
-    """One number everywhere."""
+    """One constant for all elements."""
     held = None if op.value is None else elements_array(op.value)
     number = 0 if held is None else as_stored(held)
     fill(builder.result(op.output), volume(builder.sizes(op.output)), number, builder)
@@ -38,7 +38,7 @@ def constant_of_shape(op: constant.ConstantOfShapeOp, builder: LoweringBuilder) 
 
 @lowers(generator.RangeOp)
 def range_(op: generator.RangeOp, builder: LoweringBuilder) -> str | None:
-    """`start + i delta`; a run whose limit asks for another count fails."""
+    """`start + i delta`; a run whose `limit` implies another length than the static one fails."""
     (count,), element = builder.sizes(op.output), builder.element(op.output)
     if not is_static(count):
         return _open_range(op, count, builder)
@@ -50,9 +50,9 @@ def range_(op: generator.RangeOp, builder: LoweringBuilder) -> str | None:
 
 
 def _open_range(op: generator.RangeOp, count: Size, builder: LoweringBuilder) -> str | None:
-    """As many as follow from sizes of the inputs: limit and all."""
+    """Range of a length that follows from dynamic dimensions."""
     if not is_integer(builder.element(op.output)):
-        return "floats, of which only a run tells how many"
+        return "a Range of floats of dynamic length"
     _fill_range(op, count, builder)
     return None
 
@@ -79,7 +79,7 @@ def _fill_range(op: generator.RangeOp, count: Size, builder: LoweringBuilder) ->
 
 @lowers(tensor.ShapeOp)
 def shape(op: tensor.ShapeOp, builder: LoweringBuilder) -> str | None:
-    """The sizes themselves."""
+    """The sizes of the input, from `start` to below `end`."""
     sizes = builder.sizes(op.data)
     end = op.end.value.data if op.end is not None else len(sizes)
     picked = sizes[op.start.value.data : end]
@@ -97,7 +97,7 @@ def _check_count(
     element: Attribute,
     builder: LoweringBuilder,
 ) -> None:
-    """Has a run fail whose limit asks for another count."""
+    """Check at run time that `max(ceil((limit - start) / delta), 0)` is the static length."""
     check_buffer = size_check(op, count, "gives {} elements", builder)
     kernel = KernelBuilder([buffer_type([2], i64), *[buffer_type([], element)] * 3])
     out, *numbers = kernel.buffers
@@ -124,7 +124,7 @@ def _double(kernel: KernelBuilder, number: SSAValue, element: Attribute) -> SSAV
 
 @lowers(generator.EyeLikeOp)
 def eye_like(op: generator.EyeLikeOp, builder: LoweringBuilder) -> str | None:
-    """1 on a diagonal, else 0."""
+    """1 on diagonal `k`, else 0."""
     shape, element = builder.shape(op.output), builder.element(op.output)
     target = builder.result(op.output)
     fill(target, prod(shape), 0, builder)
@@ -143,7 +143,7 @@ def eye_like(op: generator.EyeLikeOp, builder: LoweringBuilder) -> str | None:
 
 @lowers_data_movement(tensor.TriluOp)
 def trilu(op: tensor.TriluOp, builder: LoweringBuilder) -> str | None:
-    """One side of a diagonal of each matrix, 0 on the other."""
+    """The upper or lower triangle of each matrix, 0 elsewhere."""
     shape, element = builder.sizes(op.input), builder.element(op.input)
     sizes = [volume(shape[:-2]), *shape[-2:]]
     shift = [] if op.k.type == NONE else [builder.buffer(op.k)]

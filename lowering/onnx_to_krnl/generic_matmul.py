@@ -1,4 +1,4 @@
-"""Gemm and MatMul in the forms that tiles are not made for: other types, transposed, broadcast anyhow."""
+"""Gemm and MatMul in the forms without register tiles: other types, transposed, general broadcasting."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 
 
 def generic_gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
-    """`alpha A B + beta C` with anything transposed or broadcast."""
+    """`alpha A B + beta C` with any operand transposed or broadcast."""
     element = builder.element(op.A)
     kind = compute_type(element)
     if kind not in (f32, f64):
-        return "of integers"
+        return "a Gemm of integers"
     (m, n), (rows, columns) = builder.shape(op.Y), builder.shape(op.A)
     is_transposed = bool(op.transA.value.data)
     k = rows if is_transposed else columns
@@ -36,7 +36,7 @@ def generic_gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
     types = [buffer_type([m, n], element), buffer_type([m, n], kind)]
     shape = [1, 1]
     buffers = [sums]
-    # With beta 0, NaN in C is not read.
+    # BLAS convention: with beta 0, C is not read, so that its NaN does not propagate.
     if op.C.type != NONE and op.beta.value.data:
         shape = [*shape[len(builder.shape(op.C)) :], *builder.shape(op.C)]
         types.append(buffer_type(shape, element))

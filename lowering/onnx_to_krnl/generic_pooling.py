@@ -1,4 +1,4 @@
-"""Pools of any type and size: the largest with its place, means, roots of sums of powers; the way back."""
+"""Pooling of any type and size: MaxPool with indices, AveragePool, LpPool, and MaxUnpool."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xonnc.lowering.onnx_to_krnl.window_geometry import Window, window_of
 
 
 class _WindowElement:
-    """A place of a window: where it is in the input, and whether that is inside."""
+    """An element of a window: its indices in the input, and whether they are inside."""
 
     def __init__(
         self,
@@ -46,18 +46,18 @@ class _WindowElement:
             self.indices.append(index)
 
     def among(self, x: Scalar, otherwise: float) -> Scalar:
-        """`x`, or something else outside."""
+        """Return `x` inside the input, `otherwise` in the padding."""
         return x if self.inside is None else self.inside.select(x, otherwise)
 
 
 def generic_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) -> str | None:
-    """The largest number of each window, the first of those, and its place in the whole tensor."""
+    """Maximum of each window, and the flat index of its first occurrence."""
     value, result = op.operands[0], op.results[0]
     indices = op.Indices if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE else None
     element, shape, out = builder.element(value), builder.shape(value), builder.shape(result)
     kind = _number(element)
     if kind is None:
-        return "of a type that is not computed with"
+        return "integers of 2 or 4 bits"
     window = window_of(op, int_values(op.kernel_shape) or (), shape[2:], out[2:])
     types = [buffer_type(out, element)]
     if indices is not None:
@@ -86,7 +86,7 @@ def generic_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBui
 
 
 def _number(element: Attribute) -> Attribute | None:
-    """What code computes with for elements; integers in 32 or 64 bits, with their sign."""
+    """Return the compute type of an element: signed integers of 32 or 64 bits, or floats."""
     if not is_integer(element):
         return compute_type(element)
     if is_sub_byte(element):
@@ -95,7 +95,7 @@ def _number(element: Attribute) -> Attribute | None:
 
 
 def _stored(number: SSAValue, element: Attribute, kernel: KernelBuilder) -> SSAValue:
-    """A number as the type that is written; integers lose what they were widened by."""
+    """Convert an accumulator back to the compute type of the element."""
     return Scalar(kernel, number).to(compute_type(element)).value
 
 
@@ -106,7 +106,7 @@ def _flat(
     shape: Sequence[int],
     is_by_column: bool,
 ) -> Scalar:
-    """The number of an element: in rows, or with the first of the spatial axes fastest."""
+    """Return the flat index of an element, row-major or (`storage_order = 1`) column-major."""
     total = Scalar(kernel, at[0]) * shape[1] + Scalar(kernel, at[1])
     axes = list(enumerate(place.indices))
     total = total * prod(shape[2:])
@@ -119,7 +119,7 @@ def _flat(
 
 @lowers(nn.LpPoolOp)
 def lp_pool(op: nn.LpPoolOp, builder: LoweringBuilder) -> str | None:
-    """The root of the sum of powers of each window."""
+    """`(Σ |x|^p)^(1/p)` over each window."""
     shape, out = builder.shape(op.X), builder.shape(op.Y)
     window = window_of(op, int_values(op.kernel_shape) or (), shape[2:], out[2:])
     return _powers(op.X, op.Y, window, op.p.value.data, builder)
@@ -127,7 +127,7 @@ def lp_pool(op: nn.LpPoolOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(nn.GlobalLpPoolOp)
 def global_lp_pool(op: nn.GlobalLpPoolOp, builder: LoweringBuilder) -> str | None:
-    """The root of the sum of powers of each channel."""
+    """`(Σ |x|^p)^(1/p)` over each channel."""
     spatial = builder.shape(op.X)[2:]
     ones, zeros = (1,) * len(spatial), (0,) * len(spatial)
     window = Window(tuple(spatial), ones, ones, zeros, zeros, tuple(spatial))
@@ -157,7 +157,7 @@ def _powers(
 
 
 def generic_average_pool(op: nn.AveragePoolOp, window: Window, builder: LoweringBuilder) -> str | None:
-    """The mean of each window; pads count if `count_include_pad`, but not what `ceil_mode` adds."""
+    """Mean of each window. Pads count with `count_include_pad`; what `ceil_mode` adds does not."""
     element, shape, out = builder.element(op.X), builder.shape(op.X), builder.shape(op.Y)
     kind = compute_type(element)
     if kind not in (f32, f64):
@@ -190,9 +190,9 @@ def generic_average_pool(op: nn.AveragePoolOp, window: Window, builder: Lowering
 @lowers(nn.MaxUnpoolOp)
 def max_unpool(op: nn.MaxUnpoolOp, builder: LoweringBuilder) -> str | None:
     """
-    Each element at its place in the tensor that was pooled, 0 elsewhere; a run with places outside fails.
+    Scatter elements to the indices of MaxPool, 0 elsewhere; a run with an index out of range fails.
 
-    Where the result is said to be larger than what the windows make, it has that in its first corner.
+    Where `output_shape` is larger than what the windows imply, the result has that in its first corner.
     """
     element, shape, out = builder.element(op.X), builder.shape(op.X), builder.shape(op.output)
     kernel_shape = int_values(op.kernel_shape) or ()
@@ -202,7 +202,7 @@ def max_unpool(op: nn.MaxUnpoolOp, builder: LoweringBuilder) -> str | None:
     for axis, size in enumerate(kernel_shape):
         whole.append((shape[2 + axis] - 1) * strides[axis] - pads[axis] - pads[rank + axis] + size)
     if any(size > room for size, room in zip(whole, out, strict=True)):
-        return "a result that is smaller than what the windows make"
+        return "an output_shape smaller than what the windows imply"
     check_numbers(op, op.I_in, 0, prod(whole) - 1, "an index is", builder)
     target = builder.result(op.output)
     fill(target, prod(out), 0, builder)

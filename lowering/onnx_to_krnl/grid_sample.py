@@ -1,4 +1,4 @@
-"""Samples at places that a run computes: GridSample."""
+"""GridSample: interpolation at coordinates that are run-time inputs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from xonnc.lowering.onnx_to_krnl.resize import cubic_weight
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
 MAX_UNROLLED_TAPS = 64
-"""Elements around a place that are written out one by one."""
+"""Interpolated elements around a coordinate that are unrolled."""
 
 CUBIC_A = -0.75
 
 
 @dataclass(frozen=True)
 class _Tap:
-    """An element on one axis: where it is, how much of it is taken, and whether it is there."""
+    """An interpolation tap on one axis: index, weight, and whether it is inside the image."""
 
     place: SSAValue
     weight: Scalar | None
@@ -35,14 +35,14 @@ class _Tap:
 
 @lowers(tensor.GridSampleOp, tensor.GridSampleV16Op)
 def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: LoweringBuilder) -> str | None:
-    """`X` at the coordinates of `grid`, from -1 to 1, that of the last axis first."""
+    """Interpolate `X` at the coordinates of `grid` in [-1, 1], last axis first (x, y, …)."""
     mode = op.mode.data.removeprefix("bi")
     shape, out = builder.shape(op.X), builder.shape(op.Y)
     element, kind = builder.element(op.X), builder.element(op.grid)
     number = compute_type(element)
     rank = len(shape) - 2
     if number not in (f32, f64) or {"nearest": 1, "linear": 2, "cubic": 4}[mode] ** rank > MAX_UNROLLED_TAPS:
-        return "not of floats, or of too many axes"
+        return f"not of floats, or more than {MAX_UNROLLED_TAPS} taps of {mode} interpolation on {rank} axes"
     places = prod(out[2:])
     types = [buffer_type([out[0], out[1], places], element), buffer_type(shape, element)]
     kernel = KernelBuilder([*types, buffer_type([out[0], places, rank], kind)])
@@ -63,7 +63,7 @@ def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: Lower
                 )
                 for chosen in product(*taps)
             ]
-            # An element alone keeps the sign of zero.
+            # One tap is not added to 0, which would lose the sign of -0.
             none = Scalar(kernel, kernel.constant(0.0, number))
             total = parts[0] if len(parts) == 1 else sum(parts, none)
             kernel.write(total.value, target, [image, channel, place], element)
@@ -82,7 +82,7 @@ def _part(x: Scalar, chosen: Sequence[_Tap]) -> Scalar:
 
 
 def _taps(x: Scalar, size: int, mode: str, padding: str, is_aligned: bool) -> list[_Tap]:
-    """The elements of one axis around a coordinate."""
+    """Return the interpolation taps of one axis around a coordinate."""
     low, high = (0.0, size - 1.0) if is_aligned else (-0.5, size - 0.5)
     x = (x + 1.0) / 2.0 * (size - 1.0) if is_aligned else ((x + 1.0) * size - 1.0) / 2.0
     if mode == "nearest":
@@ -112,7 +112,7 @@ def _tap(place: Scalar, weight: Scalar | None, size: int, padding: str, ends: tu
 
 
 def _reflected(x: Scalar, low: float, high: float) -> Scalar:
-    """A coordinate mirrored at the ends until it is between them."""
+    """Reflect a coordinate at the ends until it is between them."""
     span = high - low
     if span <= 0:
         return x.like(low)

@@ -1,4 +1,4 @@
-"""What lies around images in memory, so that windows at their edges need no special case."""
+"""Halos: padding around images in memory, so that windows at the edges need no special case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, static_sizes
 
 Read: TypeAlias = Callable[[KernelBuilder, SSAValue], SSAValue]
-"""What becomes of an element."""
+"""Converts a loaded element to the value that is stored."""
 
 
 def fill_halo(
@@ -24,9 +24,9 @@ def fill_halo(
     builder: LoweringBuilder,
 ) -> None:
     """
-    Fills the halo of images with a number, or with what becomes of the one element of a buffer.
+    Fill the halo of images with a constant, or with a converted run-time value (a zero point).
 
-    `shape` is that of their buffer with four axes: planes, rows, columns, and what lies side by side.
+    `shape` is that of the buffer as four axes: planes, rows, columns, and contiguous elements of a pixel.
     """
     planes, (rows, columns, lanes) = shape[0], static_sizes(shape[1:])
     top, left, bottom, right = images.halo

@@ -1,4 +1,4 @@
-"""Inverse hyperbolic functions, which neither processors nor LLVM have; computed in f64."""
+"""Inverse hyperbolic functions, computed in f64 by `log1p`, since neither processors nor LLVM have them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from xonnc.lowering.onnx_to_krnl.integer_arithmetic import chosen
 MaybeScalar = SSAValue | None
 
 LARGE = 1e9
-"""From here on `x² + 1` is `x²` in f64."""
+"""Beyond this, `x² + 1` rounds to `x²` in f64."""
 
 
 def _in_double(body: ElementwiseBody, value: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """A number in f64, and how large it is."""
+    """Return an element in f64 and its absolute value."""
     x = body(value)
     double = x if x.type == f64 else body.add(arith.ExtFOp(x, f64))
     return double, body.add(math.AbsFOp(double))
@@ -32,7 +32,7 @@ def _back(body: ElementwiseBody, made: SSAValue, value: SSAValue) -> SSAValue:
 
 
 def _where_large(body: ElementwiseBody, size: SSAValue, made: SSAValue) -> SSAValue:
-    """Of large numbers `log(2 x)`."""
+    """For large `x`, use `log(2 x)`."""
     is_large = body.add(arith.CmpfOp(size, body.constant(LARGE, size), "ogt"))
     return chosen(body, is_large, plus(body, body.add(math.LogOp(size)), log(2.0)), made)
 
@@ -49,12 +49,12 @@ def asinh(op: onnx.AsinhOp, body: ElementwiseBody) -> MaybeScalar:
 
 @lowers_elementwise(onnx.AcoshOp)
 def acosh(op: onnx.AcoshOp, body: ElementwiseBody) -> MaybeScalar:
-    """`log(x + sqrt(x² - 1))`; below 1 no number."""
+    """`log(x + sqrt(x² - 1))`; NaN below 1."""
     x, _ = _in_double(body, op.input)
     above = plus(body, x, -1.0)
     root = body.add(math.SqrtOp(plus(body, times(body, above, above), times(body, above, 2.0))))
     made = _where_large(body, x, log_of_one_more(body, plus(body, above, root)))
-    # Below -1 the root is real again.
+    # Below -1 the square root is real again: NaN must be selected.
     is_below = body.add(arith.CmpfOp(x, body.constant(1.0, x), "olt"))
     return _back(body, chosen(body, is_below, body.constant(float("nan"), x), made), op.input)
 

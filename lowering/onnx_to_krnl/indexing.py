@@ -1,4 +1,4 @@
-"""Operators that read or write where indices say."""
+"""Gather and scatter operators, OneHot, ReverseSequence and TensorScatter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static, is_static, static_sizes, volume
 
 WRITES = {"add": SUM, "max": MAXIMUM, "min": MINIMUM, "mul": PRODUCT}
-"""How what is written is brought together with what is there."""
+"""Reductions of scatter operators."""
 
 EMPTY = "an operand is empty"
 
@@ -37,7 +37,7 @@ supports_dynamic_shapes(tensor.GatherOp, tensor.GatherElementsOp, tensor.GatherN
 
 @lowers_data_movement(tensor.GatherOp)
 def gather(op: tensor.GatherOp, builder: LoweringBuilder) -> str | None:
-    """Parts of the data along `axis`, where the indices say."""
+    """Gather slices along `axis` by index."""
     shape, element = builder.sizes(op.data), builder.element(op.data)
     if 0 in shape:
         return EMPTY
@@ -59,7 +59,7 @@ def gather(op: tensor.GatherOp, builder: LoweringBuilder) -> str | None:
 
 @lowers_data_movement(tensor.GatherElementsOp)
 def gather_elements(op: tensor.GatherElementsOp, builder: LoweringBuilder) -> str | None:
-    """One element for each index, at its own place but along `axis`."""
+    """Gather one element per index along `axis`."""
     shape, sizes = builder.sizes(op.data), builder.sizes(op.indices)
     if 0 in shape:
         return EMPTY
@@ -84,7 +84,7 @@ def gather_elements(op: tensor.GatherElementsOp, builder: LoweringBuilder) -> st
 
 @lowers_data_movement(tensor.GatherNDOp)
 def gather_nd(op: tensor.GatherNDOp, builder: LoweringBuilder) -> str | None:
-    """What lies where each row of indices says, for each place of the first `batch_dims` axes."""
+    """Gather slices by tuples of indices, after `batch_dims` batch axes."""
     shape, rows = builder.sizes(op.data), builder.sizes(op.indices)
     if 0 in shape or 0 in rows:
         return EMPTY
@@ -115,7 +115,7 @@ def gather_nd(op: tensor.GatherNDOp, builder: LoweringBuilder) -> str | None:
 def _row(
     kernel: KernelBuilder, places: SSAValue, before: Sequence[SSAValue], sizes: Sequence[int]
 ) -> list[SSAValue]:
-    """A row of indices into axes of `sizes`."""
+    """Load a tuple of indices into axes of `sizes`."""
     return [
         index_in(kernel, kernel.load(places, [*before, kernel.index(column)]), size)
         for column, size in enumerate(sizes)
@@ -123,7 +123,7 @@ def _row(
 
 
 def copied(source: SSAValue, target: SSAValue, count: int, builder: LoweringBuilder) -> None:
-    """All elements of a buffer in another."""
+    """Copy all elements of a buffer."""
     sides = [AffineAccess(buffer, [count], [dim(0)]) for buffer in (target, source)]
     copy("copy", [count], sides[0], sides[1], builder)
 
@@ -136,7 +136,7 @@ def _write(
     element: Attribute,
     how: str,
 ) -> None:
-    """Writes an element as it lies in a buffer, or brings it together with what is there."""
+    """Store an element, or combine it with the stored one."""
     if how == "none":
         kernel.store(value, out, at)
         return
@@ -147,11 +147,11 @@ def _write(
 
 @lowers_data_movement(tensor.ScatterElementsOp, tensor.ScatterOp)
 def scatter_elements(op: tensor.ScatterElementsOp | tensor.ScatterOp, builder: LoweringBuilder) -> str | None:
-    """The data with each update written at its own place but along `axis`."""
+    """Copy the data, then scatter one element per index along `axis`."""
     shape, sizes, element = builder.shape(op.data), builder.shape(op.indices), builder.element(op.data)
     how = _how(op)
     if 0 in shape or (how != "none" and not is_computable(element)):
-        return EMPTY if 0 in shape else "of a type that code does not compute with"
+        return EMPTY if 0 in shape else "a reduction of a type that kernels do not compute with"
     axis = op.axis.value.data % len(shape)
     data, indices, updates = (builder.buffer(value) for value in (op.data, op.indices, op.updates))
     out = builder.result(op.output)
@@ -175,14 +175,14 @@ def scatter_elements(op: tensor.ScatterElementsOp | tensor.ScatterOp, builder: L
 
 @lowers_data_movement(tensor.ScatterNDOp)
 def scatter_nd(op: tensor.ScatterNDOp, builder: LoweringBuilder) -> str | None:
-    """The data with parts written where each row of indices says."""
+    """Copy the data, then scatter slices by tuples of indices."""
     whole, rows, element = builder.sizes(op.data), builder.sizes(op.indices), builder.element(op.data)
     how, depth = _how(op), rows[-1]
     if not are_static(whole) or not is_static(depth):
         return NO_DYNAMIC_KERNEL
     shape = static_sizes(whole)
     if 0 in shape or (how != "none" and not is_computable(element)):
-        return EMPTY if 0 in shape else "of a type that code does not compute with"
+        return EMPTY if 0 in shape else "a reduction of a type that kernels do not compute with"
     count = volume(rows[:-1])
     sizes, after = shape[:depth], prod(shape[depth:])
     data, indices, updates = (builder.buffer(value) for value in (op.data, op.indices, op.updates))
@@ -208,14 +208,14 @@ def scatter_nd(op: tensor.ScatterNDOp, builder: LoweringBuilder) -> str | None:
 
 
 def _how(op: Operation) -> str:
-    """What an op does with what is there."""
+    """Return the `reduction` attribute, "none" if absent."""
     held = op.properties.get("reduction")
     return getattr(held, "data", "none")
 
 
 @lowers(tensor.OneHotOp)
 def one_hot(op: tensor.OneHotOp, builder: LoweringBuilder) -> str | None:
-    """Along a new axis the second value where the index is, else the first."""
+    """`values[1]` at the index along a new axis, else `values[0]`."""
     shape, out_shape = builder.shape(op.indices), builder.shape(op.output)
     axis = op.axis.value.data % len(out_shape)
     depth = out_shape[axis]
@@ -253,11 +253,11 @@ def one_hot(op: tensor.OneHotOp, builder: LoweringBuilder) -> str | None:
 
 @lowers_data_movement(tensor.ReverseSequenceOp)
 def reverse_sequence(op: tensor.ReverseSequenceOp, builder: LoweringBuilder) -> str | None:
-    """The first elements of each sequence backwards, as many as it is long."""
+    """Reverse the first `sequence_lens` elements of each sequence."""
     shape, element = builder.shape(op.input), builder.element(op.input)
     time, batch = op.time_axis.value.data, op.batch_axis.value.data
     if {time, batch} != {0, 1} or 0 in shape:
-        return "of other axes than the first two"
+        return f"time_axis {time} and batch_axis {batch}; 0 and 1 are lowered"
     size, after = shape[time], prod(shape[2:])
     check_numbers(op, op.sequence_lens, 0, size, "sequence_lens has", builder)
     kernel = KernelBuilder(
@@ -284,7 +284,7 @@ def reverse_sequence(op: tensor.ReverseSequenceOp, builder: LoweringBuilder) -> 
 
 @lowers_data_movement(tensor.TensorScatterOp)
 def tensor_scatter(op: tensor.TensorScatterOp, builder: LoweringBuilder) -> str | None:
-    """A cache with an update written along `axis`, in each batch from an index of its own on."""
+    """Write an update into a cache along `axis`, from a start index per batch (`write_indices`)."""
     shape, sizes, element = (
         builder.shape(op.past_cache),
         builder.shape(op.update),
@@ -292,7 +292,7 @@ def tensor_scatter(op: tensor.TensorScatterOp, builder: LoweringBuilder) -> str 
     )
     axis = op.axis.value.data % len(shape)
     if 0 in shape or 0 in sizes or axis == 0:
-        return EMPTY if axis else "along the batch"
+        return EMPTY if axis else "axis 0 is the batch"
     middle, size, length = prod(shape[1:axis]), shape[axis], sizes[axis]
     after = prod(shape[axis + 1 :])
     if op.write_indices.type != NONE:

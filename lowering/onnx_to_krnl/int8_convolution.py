@@ -1,4 +1,4 @@
-"""Products of bytes and what is done to their sums as one kernel (`krnl.byte_conv`)."""
+"""int8 convolutions and matrix products with their epilogue, as one kernel (`krnl.byte_conv`)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from xonnc.lowering.onnx_to_krnl.tile_keys import conv_key
 from xonnc.lowering.onnx_to_krnl.window_geometry import Window
 
 ASSUMED_ROW_PIXELS = 64
-"""Pixels of a row for which tiles are chosen where a run tells how many there are."""
+"""Row length for which tiles are chosen where it is dynamic."""
 
 
 def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
-    """One call of a kernel for a product of bytes and all that is done to its sums."""
+    """Emit one kernel call for an int8 convolution or matrix product and its epilogue."""
     product = fusion.product
     assert product is not None
     source = int8_buffer(product.x, builder)
@@ -70,7 +70,7 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
         buffers.append(
             builder.constant_buffer(array)
             if runtime_zero_point is None
-            else _moved_starts(product, array, runtime_zero_point, builder)
+            else _subtract_runtime_zero_point(product, array, runtime_zero_point, builder)
         )
         types.append(buffer_type(array.shape, i32 if array.dtype == np.int32 else f32))
     for image, shape in zip(others, shapes[2:], strict=True):
@@ -93,12 +93,12 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
     kernel = KernelBuilder(types)
     y, x, w, starts, *rest = kernel.buffers
     channels, images = rest[: len(numbers) - 1], rest[len(numbers) - 1 :]
-    body = _rest(fusion, kernel, [element_of(buffer) for buffer in rest])
+    body = _epilogue_region(fusion, kernel, [element_of(buffer) for buffer in rest])
     count = target.extents.images
     iterations = count * (-(-target.extents.channels // (lanes * tile[1])) * rows)
     open_sizes = [kernel.size(size) for size in (count, columns) if not is_static(size)]
     if not is_static(iterations):
-        # The kernel takes how many iterations there are, for its range to be all of them.
+        # The call passes the number of iterations as an argument; make the kernel take it.
         kernel.size(iterations)
     operands = [y, x, w, starts, channels, images, kernel.add_range_arguments(), open_sizes]
     kernel.block.add_op(ByteConvOp(operands=operands, properties=properties, regions=[body]))
@@ -118,8 +118,9 @@ def _add_offsets(
     builder: LoweringBuilder,
 ) -> None:
     """
-    Adds what all weights of a channel lie above those in 8 bits, times the sum of the bytes that each window
-    sees: `Σ x (w + d) = Σ x w + d Σ x`.
+    Correct for weights that exceed 8 bits: `Σ x (w + d) = Σ x w + d Σ x`.
+
+    `d` is one offset per output channel; `Σ x` is the sum of the window of each pixel.
     """
     window = product.window
     images, channels, _, _ = builder.int8.sizes_of(product.x)
@@ -152,7 +153,7 @@ def _add_offsets(
         assert total is not None
         kernel.store(total, kernel.buffers[0], [image, *pixel])
     builder.call("windowsums", kernel, [seen], [pixels])
-    # Pixels lie side by side in images, channels in rows of matrices.
+    # Images are stored as [N][C][HW], matrices as [rows][C].
     is_image = len(builder.sizes(product.result)) == 4
     count = rows * columns
     sizes = [images, filters, count] if is_image else [images, count, filters]
@@ -168,10 +169,10 @@ def _add_offsets(
     builder.call("offsets", kernel, [sums], [seen, builder.constant_buffer(offsets)])
 
 
-def _moved_starts(
+def _subtract_runtime_zero_point(
     product: QuantizedMatmul, starts: npt.NDArray[np.generic], zero: SSAValue, builder: LoweringBuilder
 ) -> SSAValue:
-    """The starts less the zero point times the sums of the weights, computed in the run."""
+    """Subtract the run-time zero point of `x`: `starts - zero · Σ w` for each output channel."""
     sums = pad_channels(product.weight_sums, len(starts))
     made = builder.allocate(starts.shape, i32)
     types = [buffer_type(starts.shape, i32)] * 3
@@ -192,7 +193,7 @@ def _moved_starts(
 
 
 def _target(fusion: Int8Fusion, product: QuantizedMatmul, builder: LoweringBuilder) -> Int8Buffer:
-    """The image for the result: of bytes, or of sums in rows of whole vectors."""
+    """Return the buffer for the result: int8, or i32 sums padded to whole vectors."""
     if product.scales is not None:
         return int8_result(fusion.result, builder)
     shape = builder.int8.shape(fusion.result)
@@ -203,9 +204,9 @@ def _shapes(
     sizes: tuple[Size, int, int, Size], window: Window, images: Sequence[Int8Buffer]
 ) -> tuple[list[NHWCShape], tuple[int, Size]]:
     """
-    The shapes of the result and what is read, and rows and columns of the result.
+    Return the shapes of the result and the operands, and the result's rows and columns.
 
-    All pixels are one row where each reads one and no halo lies between.
+    1x1 convolutions without halos are computed as one long row.
     """
     _, _, rows, columns = sizes
     is_plain = window.kernel == (1, 1) and window.strides == (1, 1) and not window.is_padded
@@ -216,7 +217,7 @@ def _shapes(
 
 
 def pad_channels(array: npt.NDArray[np.generic], count: int) -> npt.NDArray[np.generic]:
-    """Numbers of channels, zeros behind the last."""
+    """Zero-pad values per channel to `count`."""
     numbers = np.zeros(count, array.dtype)
     numbers[: array.size] = array
     return numbers
@@ -226,9 +227,10 @@ def pack_int8_weights(
     weights: npt.NDArray[np.int8], panel: tuple[int, int], depth: int, terms: int
 ) -> npt.NDArray[np.generic]:
     """
-    `[O][I][kernel]` as `[panels][kernel][depth/terms][channels of a panel][terms]`, zeros behind the last.
+    Pack `[O][I][kernel]` as `[panels][kernel][depth/terms][channels of a panel][terms]`, zero-padded.
 
-    `panel` is channels of a vector, and vectors; with two terms the numbers have 16 bits.
+    `panel` is lanes of a vector, and vectors. Four `terms` feed a dot-product instruction (VNNI `vpdpbusd`,
+    Arm `udot`); with two, weights are 16 bits (`pmaddwd`).
     """
     filters, channels = weights.shape[:2]
     count = -(-filters // VECTOR) * VECTOR
@@ -243,8 +245,8 @@ def pack_int8_weights(
     return np.concatenate(parts)
 
 
-def _rest(fusion: Int8Fusion, kernel: KernelBuilder, elements: Sequence[Attribute]) -> Region:
-    """What becomes of a sum; the arguments are the sum, numbers by channel and bytes of images."""
+def _epilogue_region(fusion: Int8Fusion, kernel: KernelBuilder, elements: Sequence[Attribute]) -> Region:
+    """Build the region that turns an i32 sum into the stored element."""
     body = Block(arg_types=[i32, *elements])
     outside, kernel.block = kernel.block, body
     total, *read = body.args

@@ -1,4 +1,4 @@
-"""Bytes channel by channel: convolutions of each channel by itself, functions of numbers, and pools."""
+"""int8 kernels per channel: depthwise convolutions, elementwise groups, and max pooling, in NHWC."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.lowering.onnx_to_krnl.int8_convolution import pad_channels
 from xonnc.lowering.onnx_to_krnl.int8_epilogues import int8_epilogue
 from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Fusion
-from xonnc.lowering.onnx_to_krnl.int8_layout import inside, int8_buffer, int8_result
+from xonnc.lowering.onnx_to_krnl.int8_layout import pixel_indices, int8_buffer, int8_result
 from xonnc.lowering.onnx_to_krnl.int8_patterns import QuantizedMatmul
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
@@ -24,7 +24,7 @@ from xonnc.lowering.onnx_to_krnl.window_geometry import Window
 
 
 def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
-    """A kernel for a chain without a product, or whose product takes each channel by itself."""
+    """Emit a kernel for an int8 fusion without a matrix product, or with a depthwise convolution."""
     product = fusion.product
     images = [int8_buffer(value, builder) for value in fusion.images]
     source = None if product is None else int8_buffer(product.x, builder)
@@ -46,9 +46,9 @@ def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None
             total = _sum(kernel, product, (buffers[1], held.pop(0), held.pop(0)), corner, (*pixel, channel))
         read = [kernel.load(buffer, [channel]) for buffer in held]
         for image, buffer in zip(images, buffers[len(all_images) - len(images) :], strict=False):
-            read.append(kernel.load(buffer, [*inside(kernel, image, pixel), channel]))
+            read.append(kernel.load(buffer, [*pixel_indices(kernel, image, pixel), channel]))
         stored = int8_epilogue(fusion, kernel, total, read)
-        kernel.store(stored, buffers[0], [*inside(kernel, target, pixel), channel])
+        kernel.store(stored, buffers[0], [*pixel_indices(kernel, target, pixel), channel])
     name = "bytepoints" if product is None else "bytedepthwise"
     inputs = [image.buffer for image in all_images[1:]] + [
         builder.constant_buffer(array) for array in numbers
@@ -57,7 +57,9 @@ def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None
 
 
 def _numbers(fusion: Int8Fusion, depth: int) -> list[npt.NDArray[np.generic]]:
-    """Starts, weights, scale and bias of the product, and what else has a number for each channel."""
+    """
+    Return the parameters per channel: accumulator starts, weights, scale and bias, then other constants.
+    """
     found: list[npt.NDArray[np.generic]] = []
     product = fusion.product
     if product is not None:
@@ -84,7 +86,7 @@ def _sum(
     corner: tuple[int, int],
     place: tuple[SSAValue, SSAValue, SSAValue, SSAValue],
 ) -> SSAValue:
-    """The products of one channel: of a window with its weights, written out one by one."""
+    """Emit the i32 sum of a depthwise window, unrolled."""
     source, starts, weights = buffers
     number, row, column, channel = place
     window = product.window
@@ -103,7 +105,7 @@ def _sum(
 
 
 def lower_int8_max_pool(op: Operation, window: Window, builder: LoweringBuilder) -> None:
-    """The largest bytes of each window; those of the edge again where the window reaches beyond."""
+    """Maximum of each window; where it reaches beyond the edge, the edge is read again."""
     value = op.operands[0]
     source, target = int8_buffer(value, builder), int8_result(op.results[0], builder)
     limits = static_sizes(builder.int8.sizes_of(value)[2:])

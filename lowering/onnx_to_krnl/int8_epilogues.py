@@ -1,4 +1,4 @@
-"""What becomes of sums of bytes: the functions of numbers behind a product, and the byte that is stored."""
+"""The epilogue of int8 kernels: dequantize the i32 sum, apply fused operators, requantize."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLin
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody
 from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Fusion
-from xonnc.lowering.onnx_to_krnl.int8_layout import rounded
+from xonnc.lowering.onnx_to_krnl.int8_layout import quantized
 from xonnc.lowering.onnx_to_krnl.int8_patterns import (
     QuantizationParams,
     dequantized_source,
@@ -28,10 +28,10 @@ def int8_epilogue(
     fusion: Int8Fusion, kernel: KernelBuilder, total: SSAValue | None, read: Sequence[SSAValue]
 ) -> SSAValue:
     """
-    What is stored for a sum of 32 bits.
+    Return the element to store for an i32 sum.
 
-    `read` are the scale and the bias of the product, as far as it has them, then what else the chain reads:
-    numbers of channels, and bytes of images.
+    `read` holds, as far as the fusion has them: scale and bias of the product, constants per channel, and
+    int8 operands at the same position.
     """
     product, rest = fusion.product, list(read)
     body = ElementwiseBody(kernel, {})
@@ -42,7 +42,7 @@ def int8_epilogue(
         if product.bias is not None:
             number = number + Scalar(kernel, rest.pop(0))
         if product.quantization is not None:
-            return _byte(kernel, number, product.quantization)[1]
+            return _quantize(kernel, number, product.quantization)[1]
         body.define(product.result, number.value)
     known = dict(zip((*fusion.channels, *fusion.images), rest, strict=True))
     steps: Scalar | None = None
@@ -51,7 +51,7 @@ def int8_epilogue(
         if isinstance(op, QuantizeLinearOp):
             quantization = quantization_params(op)
             assert quantization is not None
-            steps, made = _byte(kernel, Scalar(kernel, body(op.x)), quantization)
+            steps, made = _quantize(kernel, Scalar(kernel, body(op.x)), quantization)
         elif isinstance(op, DequantizeLinearOp):
             quantization = quantization_params(op)
             assert quantization is not None
@@ -64,19 +64,21 @@ def int8_epilogue(
     return made
 
 
-def _byte(kernel: KernelBuilder, number: Scalar, quantization: QuantizationParams) -> tuple[Scalar, SSAValue]:
-    """A real number in steps, rounded, and as a byte."""
+def _quantize(
+    kernel: KernelBuilder, number: Scalar, quantization: QuantizationParams
+) -> tuple[Scalar, SSAValue]:
+    """Quantize a real number; return it in units of the scale, rounded, and as int8."""
     steps = (
         number * float(np.float32(1) / np.float32(quantization.scale)) if quantization.scale != 1 else number
     )
-    whole, bits = rounded(steps, quantization)
+    whole, bits = quantized(steps, quantization)
     return whole, bits.to(i8).value
 
 
 def _read_others(
     op: Operation, kernel: KernelBuilder, body: ElementwiseBody, known: Mapping[SSAValue, SSAValue]
 ) -> None:
-    """Makes known what an op reads besides: one number, those of channels, or bytes as real numbers."""
+    """Define the scalars of an op's other operands: constants, values per channel, dequantized int8."""
     for operand in op.operands:
         if operand.type == NONE or body.is_defined(operand):
             continue

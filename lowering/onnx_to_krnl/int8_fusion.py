@@ -1,9 +1,10 @@
 """
-Which parts of a model are computed in bytes: products of bytes with what is done to their sums, and pools.
+Selection of int8 fusion groups: quantized convolutions and matrix products with epilogues, and max pools.
 
-The bytes lie with all channels of a pixel side by side, those with a sign 128 above what they are, so that
-all are without sign. Sums are exact; what follows is computed in f32. So results differ by a step from those
-of the operators one by one where a number lies in the middle of two steps, and nowhere else.
+Tensors are NHWC uint8; signed values are stored with an offset of 128, so that all activations are unsigned,
+as `vpdpbusd` and `udot` need. i32 sums are exact and the epilogue is computed in f32. So results differ from
+those of the operators one by one in at most one unit of the scale, and only where a value is halfway between
+two integers.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
 from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Window, window_of
 
 MAX_NARROW_CHANNELS = 8
-"""Images with no more are as narrow as products need; others have whole vectors of channels."""
+"""Images with at most so many channels are padded to a multiple of 4; others to whole vectors."""
 
 VECTOR = 16
-"""Channels of images are a multiple of so many: of what a vector of sums holds on any processor."""
+"""Channels are padded to a multiple of this: the i32 lanes of the widest vectors."""
 
-JOINED: tuple[type[Operation], ...] = (
+EPILOGUE_OPS: tuple[type[Operation], ...] = (
     onnx.AddOp,
     onnx.ClipOp,
     onnx.HardSigmoidOp,
@@ -54,7 +55,7 @@ JOINED: tuple[type[Operation], ...] = (
     onnx.SubOp,
     onnx.TanhOp,
 )
-"""Functions of numbers that are done to sums before they are stored."""
+"""Elementwise operators that can be fused into an int8 epilogue."""
 
 
 KnownSizes: TypeAlias = Callable[[SSAValue], "tuple[Size, ...] | None"]
@@ -62,15 +63,15 @@ KnownSizes: TypeAlias = Callable[[SSAValue], "tuple[Size, ...] | None"]
 
 @dataclass(frozen=True)
 class Int8Fusion:
-    """A product, if there is one, and what is done to its sums or to bytes, the last op last."""
+    """An int8 product, if there is one, and the elementwise operators and QDQ that follow, in order."""
 
     product: QuantizedMatmul | None
     ops: Sequence[Operation]
-    """Behind the product."""
+    """The operators after the product."""
     images: Sequence[SSAValue]
-    """Bytes that are read at the same place."""
+    """int8 operands that are read elementwise."""
     channels: Sequence[SSAValue]
-    """Constants with a number for each channel."""
+    """Constants with one value per channel."""
 
     @property
     def last(self) -> Operation:
@@ -82,17 +83,17 @@ class Int8Fusion:
 
     @property
     def result(self) -> SSAValue:
-        """What is stored."""
+        """The value that is stored."""
         return self.last.results[0]
 
     @property
     def is_dense(self) -> bool:
-        """Whether channels are summed up."""
+        """Whether the product sums over channels (it is not depthwise)."""
         return self.product is not None and not self.product.is_depthwise
 
 
 class NHWCShape(NamedTuple):
-    """`[N][H][W][C]`, of which a run may tell the number of images, or the columns of one of one row."""
+    """`[N][H][W][C]`; N may be dynamic, or W if N and H are 1."""
 
     images: Size
     rows: int
@@ -102,44 +103,44 @@ class NHWCShape(NamedTuple):
 
 @dataclass(frozen=True)
 class Int8Buffer(ImageBuffer):
-    """A buffer `[N][H][W][C]`; channels behind the last are part of it."""
+    """An NHWC int8 buffer, its channels padded."""
 
     extents: NHWCShape
 
 
 @dataclass
 class Int8Plan:
-    """What was decided for a function."""
+    """int8 fusions and layouts of a function."""
 
     told: KnownSizes
     """The sizes of a value, as far as they are known."""
     scope: FusionScope
     fusions: dict[Operation, Int8Fusion] = field(default_factory=dict[Operation, Int8Fusion])
-    """Chains by their last op."""
+    """By the last op."""
     heads: set[Operation] = field(default_factory=set[Operation])
-    """QuantizeLinear whose bytes chains read."""
+    """QuantizeLinear ops whose results int8 fusions read."""
     pools: dict[Operation, Window] = field(default_factory=dict[Operation, Window])
     absorbed: set[Operation] = field(default_factory=set[Operation])
-    """Ops whose work chains do."""
+    """Ops that fusions compute, but their last ones."""
     made: set[SSAValue] = field(default_factory=set[SSAValue])
-    """Results that lie as images."""
+    """int8 results in NHWC."""
     wide: set[SSAValue] = field(default_factory=set[SSAValue])
-    """Images that are read by vectors of channels."""
+    """int8 values that are read in whole vectors of channels."""
     halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
     zeros: dict[SSAValue, int | SSAValue] = field(default_factory=dict[SSAValue, "int | SSAValue"])
-    """The byte in each halo, or the zero point that a run tells."""
+    """The zero point in each halo, or the value that holds it at run time."""
 
     @property
     def planned(self) -> set[Operation]:
-        """All ops that chains do, or that give the bytes they read."""
+        """All ops that are computed in int8, or that quantize for those."""
         return self.absorbed | self.heads | set(self.fusions)
 
     def halo(self, value: SSAValue) -> Halo:
-        """The halo of an image."""
+        """Return the halo of an int8 image."""
         return self.halos.get(value, Halo())
 
     def sizes_of(self, value: SSAValue) -> tuple[Size, int, int, Size]:
-        """Images, channels, rows and columns; rows of a matrix are the columns of one image."""
+        """Return images, channels, rows and columns; rows of a matrix are the columns of one image."""
         shape, sizes = image_shape(value), self.told(value)
         assert shape is not None
         assert sizes is not None
@@ -148,12 +149,12 @@ class Int8Plan:
         return 1, shape[-1], 1, volume(sizes[:-1])
 
     def multiple(self, value: SSAValue) -> int:
-        """What the channels of an image are filled up to a multiple of."""
+        """Return the multiple that the channels are padded to."""
         is_narrow = self.sizes_of(value)[1] <= MAX_NARROW_CHANNELS
         return 4 if is_narrow and value not in self.made and value not in self.wide else VECTOR
 
     def shape(self, value: SSAValue) -> NHWCShape:
-        """The shape of the buffer of an image: `[N][H][W][C]` with the halo."""
+        """Return the shape of the buffer of a value: NHWC with the halo."""
         images, channels, rows, columns = self.sizes_of(value)
         halo, step = self.halo(value), self.multiple(value)
         height, width = halo.top + rows + halo.bottom, halo.left + columns + halo.right
@@ -164,9 +165,9 @@ def plan_int8(
     ops: Sequence[Operation], told: KnownSizes, scope: FusionScope, images: Container[SSAValue] | None = None
 ) -> Int8Plan:
     """
-    Decides on the ops of a function in order; `told` gives the sizes of a value if they are known.
+    Choose int8 fusions for the ops of a function in order.
 
-    Where it is known which results lie as `images`, only what gives those is computed in bytes.
+    If `images` is given (after layouts were assigned), only fusions whose result is in it are chosen.
     """
     layouts = Int8Plan(told, scope)
     claimed: set[Operation] = set()
@@ -176,7 +177,7 @@ def plan_int8(
         if isinstance(op, nn.MaxPoolOp | MaxPoolSingleOutOp):
             if images is None or op.results[0] in images:
                 _pool(op, layouts)
-        elif op not in claimed and (fusion := _chain_of(op, claimed, layouts)) is not None:
+        elif op not in claimed and (fusion := _match_fusion(op, claimed, layouts)) is not None:
             if images is not None and fusion.result not in images:
                 continue
             claimed |= {fusion.last, *fusion.ops}
@@ -187,7 +188,7 @@ def plan_int8(
                 claimed.add(fusion.product.op)
                 layouts.wide |= {fusion.product.x} if fusion.product.is_depthwise else set()
     layouts.absorbed = claimed - set(layouts.fusions)
-    # Real numbers that chains have as bytes, and known weights times others.
+    # Also absorbed: DequantizeLinear of fused operands, and constant scales folded into the weights.
     for op in reversed(ops):
         users = [user for result in op.results for user in scope.users(result)]
         if isinstance(op, DequantizeLinearOp | onnx.MulOp) and users and op not in claimed:
@@ -206,17 +207,17 @@ def plan_int8(
     return layouts
 
 
-def _chain_of(op: Operation, claimed: set[Operation], layouts: Int8Plan) -> Int8Fusion | None:
-    """The chain that begins with a product, or ends with a QuantizeLinear."""
+def _match_fusion(op: Operation, claimed: set[Operation], layouts: Int8Plan) -> Int8Fusion | None:
+    """Return the fusion rooted at a product, or ending with a QuantizeLinear."""
     if isinstance(op, QuantizeLinearOp):
-        return _points(op, claimed, layouts)
+        return _match_elementwise(op, claimed, layouts)
     product = MATCHERS[type(op)](op) if type(op) in MATCHERS else None
-    fusion = None if product is None else _chain(product, claimed, layouts)
+    fusion = None if product is None else _extend_product(product, claimed, layouts)
     return fusion if fusion is not None and product is not None and _ask_halo(product, layouts) else None
 
 
 def _ask_halo(product: QuantizedMatmul, layouts: Int8Plan) -> bool:
-    """Sees that there are pads around what a product reads; whether it can be so."""
+    """Request a halo of zero points for the pads of a product; whether it can be had."""
     window = product.window
     if not window.is_padded:
         return True
@@ -229,7 +230,7 @@ def _ask_halo(product: QuantizedMatmul, layouts: Int8Plan) -> bool:
 
 
 def _is_made_before(zero: int | SSAValue, value: SSAValue) -> bool:
-    """Whether a zero point is known where the image of a value is made: behind the op that makes it."""
+    """Whether a run-time zero point is available where a value is produced."""
     if isinstance(zero, int) or not isinstance(zero.owner, Operation):
         return True
     owner = value.owner
@@ -240,12 +241,14 @@ def _is_made_before(zero: int | SSAValue, value: SSAValue) -> bool:
     )
 
 
-def _chain(product: QuantizedMatmul, claimed: set[Operation], layouts: Int8Plan) -> Int8Fusion | None:
-    """The chain from a product to the last QuantizeLinear behind it; None if there is none."""
+def _extend_product(
+    product: QuantizedMatmul, claimed: set[Operation], layouts: Int8Plan
+) -> Int8Fusion | None:
+    """Extend a product by its consumers up to the last QuantizeLinear; None if there is none."""
     if product.scales is None or product.quantization is not None:
         return Int8Fusion(product, [], [], [])
     told, scope = layouts.told, layouts.scope
-    value, ops, read = product.result, list[Operation](), _Read(told)
+    value, ops, read = product.result, list[Operation](), _FusedOperands(told)
     found: Int8Fusion | None = None
     while True:
         op = scope.only_user(value)
@@ -272,22 +275,22 @@ def _chain(product: QuantizedMatmul, claimed: set[Operation], layouts: Int8Plan)
 
 
 def _are_alike(one: SSAValue, other: SSAValue, told: KnownSizes) -> bool:
-    """Whether two tensors have the same sizes, in every run, and elements."""
+    """Whether two tensors have equal sizes in every run, and equal element types."""
     sizes = told(one)
     return one.type == other.type and sizes is not None and sizes == told(other)
 
 
 @dataclass
-class _Read:
-    """What functions of numbers read besides each other's results."""
+class _FusedOperands:
+    """The operands of fused elementwise operators, besides each other's results."""
 
     told: KnownSizes
     images: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
     channels: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
 
     def take(self, op: Operation, known: Container[SSAValue]) -> bool:
-        """Takes what an op reads besides the known; whether it is such a function, and reads what it may."""
-        if not isinstance(op, JOINED):
+        """Record the operands of an op; whether it can be fused with them."""
+        if not isinstance(op, EPILOGUE_OPS):
             return False
         images, channels = list[SSAValue](), list[SSAValue]()
         for operand in op.operands:
@@ -308,7 +311,7 @@ class _Read:
 
 
 def _is_of_channels(shape: Sequence[int], result: SSAValue) -> bool:
-    """Whether a constant has one number for each channel of a result."""
+    """Whether a constant has one value per channel of a result."""
     whole = image_shape(result)
     if whole is None or len(shape) > len(whole):
         return False
@@ -317,8 +320,10 @@ def _is_of_channels(shape: Sequence[int], result: SSAValue) -> bool:
     return own == [size if number == axis else 1 for number, size in enumerate(whole)]
 
 
-def _points(quantize: QuantizeLinearOp, claimed: set[Operation], layouts: Int8Plan) -> Int8Fusion | None:
-    """The functions of bytes that lie as images already, whose result is rounded."""
+def _match_elementwise(
+    quantize: QuantizeLinearOp, claimed: set[Operation], layouts: Int8Plan
+) -> Int8Fusion | None:
+    """Return the fusion of elementwise operators on int8 NHWC values, ending with a QuantizeLinear."""
     block = quantize.parent
     if quantization_params(quantize) is None or block is None or not is_int8(quantize.y):
         return None
@@ -326,7 +331,7 @@ def _points(quantize: QuantizeLinearOp, claimed: set[Operation], layouts: Int8Pl
     waiting: list[SSAValue] = [quantize.x]
     while waiting:
         op = waiting.pop().owner
-        if not isinstance(op, JOINED) or op in claimed or op in found or op.parent is not block:
+        if not isinstance(op, EPILOGUE_OPS) or op in claimed or op in found or op.parent is not block:
             continue
         is_alike = _are_alike(op.results[0], quantize.x, layouts.told)
         is_alone = layouts.scope.only_user(op.results[0]) in (quantize, *found)
@@ -334,7 +339,7 @@ def _points(quantize: QuantizeLinearOp, claimed: set[Operation], layouts: Int8Pl
             found[op] = None
             waiting += op.operands
     ops = sorted(found, key=block.get_operation_index)
-    read, known = _Read(layouts.told), {op.results[0] for op in ops}
+    read, known = _FusedOperands(layouts.told), {op.results[0] for op in ops}
     if quantize.x not in known or not all(read.take(op, known) for op in ops):
         return None
     if not read.images or not layouts.made.issuperset(read.images):
@@ -354,7 +359,8 @@ def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: Int8Plan) -> None:
     if shape is None or out is None or len(shape) != 4 or 0 in out:
         return
     window = window_of(op, int_values(op.kernel_shape) or (), shape[2:], out[2:])
-    # What lies beyond the edge is taken from the edge, which is in the window if it has no gaps.
+    # Padding is replaced by re-reading the edge, which is correct only if the window covers the edge: without
+    # gaps (dilation), and not lying in the pads entirely.
     has_gaps = window.is_padded and max(window.dilations) > 1
     reaches = all(begin < size for begin, size in zip(window.begins, window.kernel, strict=True))
     if prod(window.kernel) <= MAX_UNROLLED_WINDOW and not has_gaps and reaches:

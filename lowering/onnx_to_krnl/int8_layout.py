@@ -1,4 +1,4 @@
-"""Images of bytes with all channels of a pixel side by side: their buffers, and the ways there and back."""
+"""int8 tensors in NHWC: allocation, quantization into them, and conversion from and to row-major NCHW."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
 
 
 def int8_result(value: SSAValue, builder: LoweringBuilder) -> Int8Buffer:
-    """The buffer for a result that lies as an image, the byte that stands for 0 in its halo."""
+    """Return the NHWC buffer for a result, its halo filled with the zero point."""
     layouts = builder.int8
     shape = layouts.shape(value)
     image = Int8Buffer(builder.allocate(shape, i8), layouts.halo(value), shape)
@@ -45,7 +45,7 @@ def int8_result(value: SSAValue, builder: LoweringBuilder) -> Int8Buffer:
 
 
 def int8_buffer(value: SSAValue, builder: LoweringBuilder) -> Int8Buffer:
-    """A value as an image; copied there behind the op that makes it if it does not lie so."""
+    """Return a value in NHWC; converted after the op that produces it, if it is row-major."""
     if value in builder.int8_buffers:
         return builder.int8_buffers[value]
     source = builder.buffer(value)
@@ -56,7 +56,7 @@ def int8_buffer(value: SSAValue, builder: LoweringBuilder) -> Int8Buffer:
 
 
 Read = Callable[[KernelBuilder, SSAValue], SSAValue]
-"""The byte that becomes of an element."""
+"""Converts a loaded element to the int8 that is stored."""
 
 
 def _plain(_: KernelBuilder, number: SSAValue) -> SSAValue:
@@ -64,14 +64,14 @@ def _plain(_: KernelBuilder, number: SSAValue) -> SSAValue:
 
 
 def _flip_sign(kernel: KernelBuilder, number: SSAValue) -> SSAValue:
-    """A byte with sign as one without, or back."""
+    """Flip the sign bit: int8 to uint8 with an offset of 128, or back."""
     return kernel.add(arith.XOrIOp(number, kernel.constant(SIGN_OFFSET, i8)))
 
 
 def _fill(
     name: str, image: Int8Buffer, source: tuple[SSAValue, SSAValue], read: Read, builder: LoweringBuilder
 ) -> None:
-    """Writes an image from a tensor in rows, the value and its buffer."""
+    """Write an NHWC buffer from a row-major tensor, given as value and buffer."""
     value, buffer = source
     images, channels, rows, columns = builder.int8.sizes_of(value)
     if len(builder.sizes(value)) != 4:
@@ -80,13 +80,13 @@ def _fill(
         )
         with kernel.loops([columns, channels]) as (column, channel):
             byte = read(kernel, kernel.load(kernel.buffers[1], [column, channel]))
-            place = inside(kernel, image, (kernel.index(0), kernel.index(0), column))
+            place = pixel_indices(kernel, image, (kernel.index(0), kernel.index(0), column))
             kernel.store(byte, kernel.buffers[0], [*place, channel])
         builder.call(name, kernel, [image.buffer], [buffer])
     elif image.extents.channels == 4:
         _fill_few(name, image, source, read, builder)
     else:
-        # In rows first, since that can be done in vectors; then squares of bytes are turned.
+        # Convert elements in NCHW first, which vectorizes; then transpose squares of int8 in registers.
         if read is not _plain:
             made = builder.allocate([images, channels, rows, columns], i8)
             _map(name, made, buffer, images * channels * rows * columns, read, builder)
@@ -97,7 +97,7 @@ def _fill(
 def _fill_few(
     name: str, image: Int8Buffer, source: tuple[SSAValue, SSAValue], read: Read, builder: LoweringBuilder
 ) -> None:
-    """All channels of a pixel at once, which are four with what is not used."""
+    """Write an NHWC buffer of up to 4 channels: a pixel is assembled as one i32."""
     value, buffer = source
     images, channels, rows, columns = builder.int8.sizes_of(value)
     kernel = KernelBuilder(
@@ -115,14 +115,14 @@ def _fill_few(
                 byte = kernel.add(arith.ShLIOp(byte, kernel.constant(8 * channel, i32)))
             total = byte if total is None else kernel.add(arith.OrIOp(total, byte))
         assert total is not None
-        kernel.store(total, kernel.buffers[0], inside(kernel, image, (number, row, column)))
+        kernel.store(total, kernel.buffers[0], pixel_indices(kernel, image, (number, row, column)))
     builder.call(name, kernel, [image.buffer], [buffer])
 
 
 def _map(
     name: str, target: SSAValue, source: SSAValue, count: Size, read: Read, builder: LoweringBuilder
 ) -> None:
-    """What becomes of each element of a buffer, in another or the same."""
+    """Convert each element of a buffer into another buffer, or in place."""
     is_same = target is source
     types = [buffer_type([count], element_of(buffer)) for buffer in (target, source)]
     kernel = KernelBuilder(types[:1] if is_same else types)
@@ -135,26 +135,26 @@ def _map(
 def _sides(
     image: Int8Buffer, buffer: SSAValue, value: SSAValue, builder: LoweringBuilder
 ) -> tuple[list[Size], AffineAccess, AffineAccess]:
-    """Loops over an image without its halo, and the places there and in rows."""
+    """Return the loops over an image without its halo, and the accesses to NHWC and to NCHW."""
     images, channels, rows, columns = builder.int8.sizes_of(value)
     shape, (top, left) = image.extents, image.start
     if not any(image.halo):
-        # All pixels are one row.
+        # Without a halo, all pixels are contiguous: one row.
         shape, rows, columns = NHWCShape(images, 1, rows * columns, shape.channels), 1, rows * columns
     in_image = AffineAccess(image.buffer, shape, [dim(0), dim(1, offset=top), dim(2, offset=left), dim(3)])
     row_major = AffineAccess(buffer, (images, channels, rows, columns), [dim(0), dim(3), dim(1), dim(2)])
     return [images, rows, columns, channels], in_image, row_major
 
 
-def inside(kernel: KernelBuilder, image: Int8Buffer, pixel: Sequence[SSAValue]) -> list[SSAValue]:
-    """The indices of a pixel in the buffer of its image."""
+def pixel_indices(kernel: KernelBuilder, image: Int8Buffer, pixel: Sequence[SSAValue]) -> list[SSAValue]:
+    """Return the indices of a pixel in the buffer of its image."""
     number, row, column = pixel
     top, left = image.start
     return [number, kernel.affine(row, 1, top), kernel.affine(column, 1, left)]
 
 
 def int8_to_row_major(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
-    """The buffer of a value in rows, copied from an image behind the op that makes it."""
+    """Return the row-major buffer of a value, converted from NHWC after the op that produces it."""
     image = builder.int8_buffers[value]
     with builder.insertion_after(value, image.buffer):
         buffer = copy_to_row_major(value, image, builder)
@@ -164,7 +164,7 @@ def int8_to_row_major(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
 
 
 def copy_to_row_major(value: SSAValue, image: Int8Buffer, builder: LoweringBuilder) -> SSAValue:
-    """Copies an image into the buffer of a value, without the channels behind the last."""
+    """Copy an NHWC buffer to the row-major buffer of a value, without padded channels."""
     buffer = builder.result(value)
     if len(builder.sizes(value)) == 4:
         sizes, in_image, row_major = _sides(image, buffer, value, builder)
@@ -182,23 +182,23 @@ def copy_to_row_major(value: SSAValue, image: Int8Buffer, builder: LoweringBuild
     return buffer
 
 
-def rounded(steps: Scalar, quantization: QuantizationParams) -> tuple[Scalar, Scalar]:
+def quantized(steps: Scalar, quantization: QuantizationParams) -> tuple[Scalar, Scalar]:
     """
-    A number of steps as the nearest byte, halves to the even step, saturated; NaN as the least.
+    Round a value in units of the scale to even, and saturate to uint8; NaN becomes 0.
 
-    Gives the steps, a whole number between the ends, and the byte in 32 bits.
+    Returns the rounded value without the zero point as f32, and the uint8 as i32.
     """
     whole, bits = round_to_int8(steps, -quantization.zero, 255 - quantization.zero)
     return whole, bits + quantization.zero
 
 
 def lower_quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> None:
-    """A QuantizeLinear whose bytes chains read, straight into an image."""
+    """Quantize straight into NHWC."""
     quantization = quantization_params(op)
     assert quantization is not None
 
     def read(kernel: KernelBuilder, number: SSAValue) -> SSAValue:
-        return rounded(Scalar(kernel, number) / quantization.scale, quantization)[1].to(i8).value
+        return quantized(Scalar(kernel, number) / quantization.scale, quantization)[1].to(i8).value
 
     if op.x in builder.written and op.x in builder.blocked_buffers:
         _from_blocks(op, read, builder)
@@ -208,7 +208,7 @@ def lower_quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> None:
 
 
 def _from_blocks(op: QuantizeLinearOp, read: Read, builder: LoweringBuilder) -> None:
-    """From an image of f32 in blocks of channels: what lies behind the last channel is never asked for."""
+    """Quantize from NCHWc f32; lanes beyond the last channel are not read."""
     source, image = blocked(op.x, builder), int8_result(op.y, builder)
     images, blocks, _, _, lanes = source.blocks
     _, _, rows, columns = source.sizes
@@ -219,5 +219,5 @@ def _from_blocks(op: QuantizeLinearOp, read: Read, builder: LoweringBuilder) -> 
         place = [number, block, kernel.affine(row, 1, top), kernel.affine(column, 1, left), lane]
         byte = read(kernel, kernel.load(kernel.buffers[1], place))
         channel = kernel.plus(kernel.affine(block, lanes), lane)
-        kernel.store(byte, kernel.buffers[0], [*inside(kernel, image, (number, row, column)), channel])
+        kernel.store(byte, kernel.buffers[0], [*pixel_indices(kernel, image, (number, row, column)), channel])
     builder.call("quantizelinear", kernel, [image.buffer], [source.buffer])

@@ -1,4 +1,7 @@
-"""Products of bytes with known weights: what each operator says of its factors."""
+"""
+Match operators that are int8 products with constant weights: QDQ around Conv, Gemm and MatMul, and the
+integer operators ConvInteger, MatMulInteger, QLinearConv, QLinearMatMul.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Win
 from xonnc.rewriting.patterns import Array
 
 SIGN_OFFSET = 128
-"""What is added to bytes with sign, so that all bytes of images are without."""
+"""Added to int8 activations, so that all are stored as uint8."""
 
 INT32_MAX = 2**31 - 1
-"""Sums that could leave 32 bits are not taken."""
+"""Products whose sums could exceed this are not matched."""
 
 
 class QuantizationParams(NamedTuple):
-    """How real numbers lie in bytes: as `real / scale + zero`, from 0 to 255."""
+    """Affine quantization to uint8: `quantized = real / scale + zero`."""
 
     scale: float
     zero: int
@@ -38,32 +41,36 @@ class QuantizationParams(NamedTuple):
 
 @dataclass(frozen=True)
 class QuantizedMatmul:
-    """A product or convolution of bytes with known weights: `(x * weights + starts) scales + bias`."""
+    """
+    An int8 matrix product or convolution with constant weights: `(x * weights + starts) scales + bias`.
+
+    `starts` is `-zero Σ weights` per output channel (the zero point of `x`), plus an i32 bias.
+    """
 
     op: Operation
     result: SSAValue
     x: SSAValue
     zero: int
-    """The byte that stands for 0 in `x`, less what is `moved`."""
+    """The zero point of `x` as uint8, except for `runtime_zero_point`."""
     weights: npt.NDArray[np.int8]
-    """By channel of the result, channel of the input, row and column of the window."""
+    """OIHW."""
     starts: npt.NDArray[np.int32]
     window: Window
     scales: npt.NDArray[np.float32] | None = None
-    """Without, the sums themselves are the result."""
+    """Per output channel. None: the result is the i32 sums."""
     bias: npt.NDArray[np.float32] | None = None
     quantization: QuantizationParams | None = None
-    """Of a result in bytes."""
+    """Of an int8 result."""
     is_depthwise: bool = False
-    """Whether each channel is by itself."""
+    """Whether each channel is convolved by itself."""
     runtime_zero_point: SSAValue | None = None
-    """The zero point of `x` where the run alone knows it; the starts are without it."""
+    """The zero point of `x` if it is not a constant; `starts` do not include it."""
     offsets: npt.NDArray[np.int32] | None = None
-    """By channel of the result, what all weights are above `weights`, which hold 8 bits with sign."""
+    """Per output channel: added to all its `weights`, which are 8 bits, to give the actual weights."""
 
     @property
     def weight_sums(self) -> npt.NDArray[np.int32]:
-        """The sum of the weights of each channel of the result."""
+        """`Σ weights` per output channel."""
         by_row = self.weights.reshape(self.weights.shape[0], -1)
         sums = by_row.sum(axis=1, dtype=np.int32)
         return sums if self.offsets is None else sums + self.offsets * np.int32(by_row.shape[1])
@@ -73,7 +80,7 @@ Read: TypeAlias = Callable[[Operation], QuantizedMatmul | None]
 
 
 def quantization_params(op: QuantizeLinearOp | DequantizeLinearOp) -> QuantizationParams | None:
-    """The one scale and zero point by which an op goes between f32 and bytes, if they are known."""
+    """Return the per-tensor constant scale and zero point of a QDQ op between f32 and int8, or None."""
     if isinstance(op, QuantizeLinearOp):
         real, integer, scale, zero = op.x, op.y, op.y_scale, op.y_zero_point
         is_plain = not op.precision.value.data
@@ -94,9 +101,9 @@ def _quantization_params(integer: SSAValue, scale: SSAValue, zero: SSAValue) -> 
 
 def image_shape(value: SSAValue) -> tuple[int, ...] | None:
     """
-    The shape of a tensor as an image; `None` if it has none of known sizes.
+    Return the shape of a tensor as an image; None if a size other than the batch is dynamic.
 
-    The number of images may be `DYNAMIC_INDEX`, and so may any axis of matrices but the last.
+    Of matrices, any axis but the last may be dynamic.
     """
     if not is_ranked(value.type):
         return None
@@ -106,20 +113,20 @@ def image_shape(value: SSAValue) -> tuple[int, ...] | None:
 
 
 def is_int8(value: SSAValue) -> bool:
-    """Whether a value is a tensor of integers of 8 bits with elements that can lie as an image."""
+    """Whether a value is a non-empty tensor of 8-bit integers that can be stored as NHWC."""
     element, shape = element_type(value.type), image_shape(value)
     is_byte = element is not None and is_integer(element) and element.width.data == 8
     return is_byte and shape is not None and 0 not in shape
 
 
 def is_signed(value: SSAValue) -> bool:
-    """Whether bytes have a sign."""
+    """Whether an integer tensor is signed."""
     element = element_type(value.type)
     return element is not None and not is_unsigned_element(element)
 
 
 def _zero(value: SSAValue, zero: SSAValue) -> int | None:
-    """The one byte that stands for 0, if it is known."""
+    """Return the constant per-tensor zero point as uint8, or None."""
     if not is_int8(value):
         return None
     sign = SIGN_OFFSET if is_signed(value) else 0
@@ -130,7 +137,7 @@ def _zero(value: SSAValue, zero: SSAValue) -> int | None:
 
 
 def dequantized_source(value: SSAValue) -> tuple[SSAValue, QuantizationParams] | None:
-    """The bytes that a DequantizeLinear reads, and how."""
+    """Return the int8 tensor that a DequantizeLinear reads, and its parameters, or None."""
     op = value.owner
     if not isinstance(op, DequantizeLinearOp):
         return None
@@ -139,14 +146,14 @@ def dequantized_source(value: SSAValue) -> tuple[SSAValue, QuantizationParams] |
 
 
 class _Weights(NamedTuple):
-    """Known bytes, their zero point taken away, by row of the result, and what a step of each is worth."""
+    """Constant int8 weights less their zero point, and their scale per output channel."""
 
     numbers: npt.NDArray[np.int16]
     scales: npt.NDArray[np.float32]
 
 
 def _dequantized(value: SSAValue, axis: int) -> _Weights | None:
-    """The bytes behind a known tensor, with scales of an axis or one, perhaps times known numbers."""
+    """Match a dequantized constant, with scales per channel or per tensor, perhaps times a constant."""
     op = value.owner
     if isinstance(op, onnx.MulOp):
         for factor, other in ((op.A, op.B), (op.B, op.A)):
@@ -166,7 +173,7 @@ def _dequantized(value: SSAValue, axis: int) -> _Weights | None:
 
 
 def _is_along(numbers: Array, rank: int, axis: int) -> bool:
-    """Whether a tensor that is multiplied has one number, or one for each place of an axis."""
+    """Whether a factor is a scalar, or varies along one axis only."""
     if numbers.dtype != np.float32 or numbers.ndim > rank:
         return False
     shape = (1,) * (rank - numbers.ndim) + numbers.shape
@@ -184,7 +191,7 @@ def _is_one(*values: SSAValue) -> bool:
 def _weights(
     numbers: Array, scale: SSAValue | None, zero: SSAValue, axis: int, takes_offsets: bool = False
 ) -> _Weights | None:
-    """Without offsets, weights that their zero point takes beyond 8 bits with sign are not taken."""
+    """Return weights less their zero point; None if that exceeds 8 bits and `takes_offsets` is not set."""
     count = numbers.shape[axis]
     steps = np.ones(1, np.float32) if scale is None else constant_elements(scale)
     offsets = np.zeros(1, np.int8) if zero.type == NONE else constant_elements(zero)
@@ -201,7 +208,7 @@ def _weights(
     return _Weights(centred, np.broadcast_to(steps.astype(np.float32).reshape(-1), count))
 
 
-def _finished(
+def _unscaled_product(
     op: Operation,
     values: tuple[SSAValue, SSAValue],
     zero: int | None,
@@ -210,9 +217,9 @@ def _finished(
     starts: Array | None = None,
 ) -> QuantizedMatmul | None:
     """
-    A product of `values`, the bytes and the result, without scales: the zero point of x goes into the starts.
+    Return an unscaled product; the zero point of `x` is folded into `starts`.
 
-    None where a sum could leave 32 bits.
+    None if a sum could exceed 32 bits.
     """
     x, result = values
     shape = image_shape(x)
@@ -226,7 +233,7 @@ def _finished(
     if _reach(weights, begin) > INT32_MAX:
         return None
     is_depthwise = shape[1] > 1 and len(shape) == 4 and weights.shape[1] == 1
-    kept, offsets = _in_bytes(weights)
+    kept, offsets = _split_offsets(weights)
     return QuantizedMatmul(
         op,
         result,
@@ -240,11 +247,13 @@ def _finished(
     )
 
 
-def _in_bytes(weights: npt.NDArray[np.int16]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32] | None]:
+def _split_offsets(
+    weights: npt.NDArray[np.int16],
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32] | None]:
     """
-    Weights as 8 bits with sign, and what is added to all of a row of the result to give the weights.
+    Split weights into 8 bits and an offset per output channel.
 
-    A zero point moves 8 bits by as much as it likes, but never apart: the range of a row is at most 255.
+    A zero point shifts 8-bit weights, but the range of a channel stays at most 255, so one offset suffices.
     """
     by_row = weights.reshape(weights.shape[0], -1)
     above, below = (
@@ -257,13 +266,13 @@ def _in_bytes(weights: npt.NDArray[np.int16]) -> tuple[npt.NDArray[np.int8], npt
 
 
 def _reach(weights: npt.NDArray[np.int16], starts: Array | None = None) -> int:
-    """How large a sum can become."""
+    """Return the largest magnitude that a sum can have."""
     sums = np.abs(weights.reshape(weights.shape[0], -1)).sum(axis=1, dtype=np.int64) * 255
     return int((sums if starts is None else sums + np.abs(starts.astype(np.int64))).max())
 
 
 def _bias(value: SSAValue, count: int) -> npt.NDArray[np.float32] | None:
-    """A known bias in f32, for each channel."""
+    """Return a constant bias in f32 per channel, or None."""
     found = constant_elements(value)
     if found is None and isinstance(op := value.owner, DequantizeLinearOp):
         numbers, scale = constant_elements(op.x), constant_elements(op.x_scale)
@@ -280,7 +289,7 @@ def _bias(value: SSAValue, count: int) -> npt.NDArray[np.float32] | None:
 
 
 ONE = Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (1, 1))
-"""The window of a product of matrices."""
+"""The window of a matrix product: 1x1."""
 
 
 def _scaled(
@@ -290,7 +299,7 @@ def _scaled(
     bias: SSAValue | None,
     quantization: QuantizationParams | None = None,
 ) -> QuantizedMatmul | None:
-    """A product with the scale of what it sums, and a bias in f32."""
+    """Return a product with its scales and an f32 bias."""
     if product is None or product.offsets is not None:
         return None
     added = None
@@ -327,7 +336,7 @@ def _conv(op: Operation) -> QuantizedMatmul | None:
     if behind is None or weights is None or window is None:
         return None
     x, quantization = behind
-    product = _finished(op, (x, op.Y), quantization.zero, weights.numbers, window)
+    product = _unscaled_product(op, (x, op.Y), quantization.zero, weights.numbers, window)
     return _scaled(product, quantization.scale, weights.scales, op.B)
 
 
@@ -346,7 +355,7 @@ def _gemm(op: Operation) -> QuantizedMatmul | None:
         return None
     x, quantization = behind
     matrix = weights.numbers if is_transposed else weights.numbers.T
-    product = _finished(op, (x, op.Y), quantization.zero, _as_conv(matrix), ONE)
+    product = _unscaled_product(op, (x, op.Y), quantization.zero, _as_conv(matrix), ONE)
     return _scaled(product, quantization.scale, weights.scales, op.C)
 
 
@@ -356,12 +365,12 @@ def _matmul(op: Operation) -> QuantizedMatmul | None:
     if behind is None or weights is None or weights.numbers.ndim != 2 or not _is_matrix(op.A):
         return None
     x, quantization = behind
-    product = _finished(op, (x, op.Y), quantization.zero, _as_conv(weights.numbers.T), ONE)
+    product = _unscaled_product(op, (x, op.Y), quantization.zero, _as_conv(weights.numbers.T), ONE)
     return _scaled(product, quantization.scale, weights.scales, None)
 
 
 def _is_matrix(value: SSAValue) -> bool:
-    """Whether the last axis alone is summed up, and images are told from matrices by their rank."""
+    """Whether a tensor has rank 2 or 3, so that only the last axis is summed; rank 4 is an image."""
     shape = image_shape(value)
     return shape is not None and len(shape) in (2, 3)
 
@@ -392,22 +401,24 @@ def _of_integers(
     weights: npt.NDArray[np.int16],
     window: Window,
 ) -> QuantizedMatmul | None:
-    """A product of `values`, the bytes, the sums and the zero point, which a run may tell."""
+    """Return the product of ConvInteger or MatMulInteger, whose zero point may be a run-time value."""
     x, result, zero = values
     shape = None if zero.type == NONE else static_shape(zero.type)
     if shape is None or constant_elements(zero) is not None:
-        return _finished(op, (x, result), _zero(x, zero), weights, window)
+        return _unscaled_product(op, (x, result), _zero(x, zero), weights, window)
     if not is_int8(x) or prod(shape) != 1:
         return None
-    # Of DynamicQuantizeLinear, say.
-    product = _finished(op, (x, result), SIGN_OFFSET if is_signed(x) else 0, weights, window)
+    # The zero point of DynamicQuantizeLinear, for example.
+    product = _unscaled_product(op, (x, result), SIGN_OFFSET if is_signed(x) else 0, weights, window)
     return None if product is None else replace(product, runtime_zero_point=zero)
 
 
 def _qlinear(
     product: QuantizedMatmul | None, scales: Sequence[SSAValue], weights: _Weights, zero: int | None
 ) -> QuantizedMatmul | None:
-    """The scale of the sums in steps of the result, computed as the reference does."""
+    """
+    Set the scale of the sums to `x_scale w_scale / y_scale`, computed in f32 as in the reference evaluator.
+    """
     steps = [constant_elements(scale) for scale in scales]
     known = [step for step in steps if step is not None and step.size == 1 and step.dtype == np.float32]
     if len(known) != 2 or zero is None:
@@ -425,7 +436,7 @@ def _qlinear_conv(op: Operation) -> QuantizedMatmul | None:
     if window is None or weights is None or (starts is None and op.B.type != NONE):
         return None
     zero = _zero(op.x, op.x_zero_point)
-    product = _finished(op, (op.x, op.y), zero, weights.numbers, window, starts)
+    product = _unscaled_product(op, (op.x, op.y), zero, weights.numbers, window, starts)
     return _qlinear(product, (op.x_scale, op.y_scale), weights, _zero(op.y, op.y_zero_point))
 
 
@@ -438,7 +449,7 @@ def _qlinear_matmul(op: Operation) -> QuantizedMatmul | None:
     if weights is None:
         return None
     zero = _zero(op.a, op.a_zero_point)
-    product = _finished(op, (op.a, op.y), zero, _as_conv(weights.numbers.T), ONE)
+    product = _unscaled_product(op, (op.a, op.y), zero, _as_conv(weights.numbers.T), ONE)
     return _qlinear(product, (op.a_scale, op.y_scale), weights, _zero(op.y, op.y_zero_point))
 
 
@@ -451,4 +462,4 @@ MATCHERS: dict[type[Operation], Read] = {
     onnx.MatMulIntegerOp: _matmul_integer,
     onnx.QLinearMatMulOp: _qlinear_matmul,
 }
-"""What each operator says, if its weights, scales and zero points are known."""
+"""The matcher of each operator; it needs constant weights, scales and zero points."""

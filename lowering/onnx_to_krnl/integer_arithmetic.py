@@ -1,4 +1,4 @@
-"""Operators whose rules for integers are their own: division, remainders, powers, shifts, signs."""
+"""Elementwise operators with rules of their own for integers: Div, Mod, Pow, BitShift, Abs, Sign."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ MaybeScalar = SSAValue | None
 
 
 def compared(body: ElementwiseBody, predicate: str, a: SSAValue, bound: float | SSAValue) -> SSAValue:
-    """An integer compared with another or a number."""
+    """Compare an integer with another or a constant."""
     return body.add(
         arith.CmpiOp(a, body.constant(bound, a) if isinstance(bound, int | float) else bound, predicate)
     )
 
 
 def chosen(body: ElementwiseBody, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-    """`a` where the condition holds, else `b`."""
+    """Select `a` where the condition holds, else `b`."""
     return body.add(arith.SelectOp(condition, a, b))
 
 
 @lowers_elementwise(onnx.DivOp)
 def div(op: onnx.DivOp, body: ElementwiseBody) -> MaybeScalar:
-    """`A / B`, of integers towards 0; divided by 0 they give 0."""
+    """`A / B`; integers are truncated towards 0, and a division by 0 gives 0."""
     a, b = body(op.A), body(op.B)
     if is_float(a):
         return body.add(arith.DivfOp(a, b))
@@ -48,7 +48,11 @@ def div(op: onnx.DivOp, body: ElementwiseBody) -> MaybeScalar:
 
 
 def quotient(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> SSAValue:
-    """`a / b` towards 0. Processors trap on a division by 0, and on one by -1 that leaves the range."""
+    """
+    `a / b` truncated towards 0.
+
+    Processors trap on division by 0, and on the least integer divided by -1: both are replaced.
+    """
     zero, one = body.constant(0, a), body.constant(1, a)
     is_zero = compared(body, "eq", b, 0)
     if unsigned:
@@ -61,7 +65,7 @@ def quotient(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) ->
 
 
 def remainder(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> SSAValue:
-    """What a division towards 0 leaves; 0 for 0 and for -1, on which processors trap."""
+    """The remainder of a division truncated towards 0; 0 for divisors 0 and -1, on which processors trap."""
     one = body.constant(1, a)
     is_zero = compared(body, "eq", b, 0)
     if unsigned:
@@ -73,7 +77,7 @@ def remainder(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -
 
 @lowers_elementwise(onnx.ModOp)
 def mod(op: onnx.ModOp, body: ElementwiseBody) -> MaybeScalar:
-    """What `A / B` leaves: with the sign of A if `fmod`, else with that of B."""
+    """Remainder of `A / B`, with the sign of A if `fmod`, else with that of B (as Python's `%`)."""
     a, b = body(op.A), body(op.B)
     keeps_sign = bool(op.fmod.value.data)
     if is_float(a):
@@ -83,7 +87,7 @@ def mod(op: onnx.ModOp, body: ElementwiseBody) -> MaybeScalar:
         return left
     differs = compared(body, "slt", body.add(arith.XOrIOp(left, b)), 0)
     moved = body.add(arith.AndIOp(differs, compared(body, "ne", left, 0)))
-    # By 0 nothing is left, so that nothing is moved.
+    # The remainder by 0 is defined as 0, which is not adjusted.
     return chosen(body, moved, body.add(arith.AddiOp(left, b)), left)
 
 
@@ -100,21 +104,21 @@ def _float_mod(body: ElementwiseBody, keeps_sign: bool, a: SSAValue, b: SSAValue
 
 
 MULTIPLICATIONS: Mapping[float | None, int] = {2.0: 1, 3.0: 2}
-"""Exponents that are a few multiplications, with how many."""
+"""Exponents that are expanded to multiplications, with how many."""
 
 EXACT = 1 << 24
-"""So far integers are exact as f32."""
+"""Up to this, integers are exact in f32."""
 
 
 def _known(value: SSAValue) -> float | None:
-    """The number that a constant is."""
+    """Return the value of a scalar constant, or None."""
     array = constant_elements(value)
     return float(array.reshape(-1)[0]) if array is not None and array.size == 1 else None
 
 
 @lowers_elementwise(onnx.PowOp)
 def power(op: onnx.PowOp, body: ElementwiseBody) -> MaybeScalar:
-    """`X^Y` in the type of X; of two integers exactly, as far as the bits go."""
+    """`X^Y` in the type of X; of two integers by exact multiplication, modulo the width."""
     a = body(op.X)
     times = MULTIPLICATIONS.get(_known(op.Y)) if is_float(a) else None
     if times is not None:
@@ -134,12 +138,14 @@ def power(op: onnx.PowOp, body: ElementwiseBody) -> MaybeScalar:
 
 
 def _double(body: ElementwiseBody, number: SSAValue) -> SSAValue:
-    """A float as f64."""
+    """Convert a float to f64."""
     return number if number.type == f64 else body.add(arith.ExtFOp(number, f64))
 
 
 def _float_power(body: ElementwiseBody, a: SSAValue, b: SSAValue) -> SSAValue:
-    """Of two floats, in the wider type of both: what a large exponent loses may be that it is odd."""
+    """
+    Power of two floats in the wider of both types: narrowing a large exponent could lose that it is odd.
+    """
     if a.type == b.type:
         return body.add(math.PowFOp(a, b))
     made = body.add(math.PowFOp(_double(body, a), _double(body, b)))
@@ -148,9 +154,9 @@ def _float_power(body: ElementwiseBody, a: SSAValue, b: SSAValue) -> SSAValue:
 
 def _whole_power(body: ElementwiseBody, a: SSAValue, b: SSAValue, exponent: SSAValue) -> SSAValue:
     """
-    Of a float and an integer: the power of the size of the float, with the sign if the integer is odd.
+    Power of a float to an integer: `|a|^b`, with the sign of `a` if `b` is odd.
 
-    A float of 2^53 or more is even, so that the sign would get lost.
+    As a float, an exponent of 2^53 or more would always be even.
     """
     array = constant_elements(exponent)
     if array is not None and array.size and max(abs(int(array.min())), abs(int(array.max()))) <= EXACT:
@@ -164,7 +170,7 @@ def _whole_power(body: ElementwiseBody, a: SSAValue, b: SSAValue, exponent: SSAV
 
 
 def _integer_power(body: ElementwiseBody, a: SSAValue, b: SSAValue, unsigned: bool) -> SSAValue:
-    """By squares; a negative exponent gives 0 but for 1 and -1."""
+    """Exponentiation by squaring; a negative exponent gives 0, except for bases 1 and -1."""
     assert is_integer(b.type)
     exponent = b if b.type == i64 else body.add((arith.ExtUIOp if unsigned else arith.ExtSIOp)(b, i64))
     one, zero = body.constant(1, a), body.constant(0, a)
@@ -185,7 +191,7 @@ def _integer_power(body: ElementwiseBody, a: SSAValue, b: SSAValue, unsigned: bo
 
 @lowers_elementwise(logical.BitShiftOp)
 def bit_shift(op: logical.BitShiftOp, body: ElementwiseBody) -> MaybeScalar:
-    """`X` shifted by `Y` bits; as many as there are or more leave the sign or nothing."""
+    """`X` shifted by `Y` bits; a shift by the width or more gives 0, or the sign if arithmetic."""
     x, count = body(op.X), body(op.Y)
     assert is_integer(x.type)
     width = x.type.width.data
@@ -211,7 +217,7 @@ def absolute(op: onnx.AbsOp, body: ElementwiseBody) -> MaybeScalar:
 
 @lowers_elementwise(onnx.SignOp)
 def sign(op: onnx.SignOp, body: ElementwiseBody) -> MaybeScalar:
-    """-1, 0 or 1, of -0 too; NaN stays."""
+    """-1, 0 or 1; NaN stays NaN."""
     x = body(op.input)
     zero, one = body.constant(0, x), body.constant(1, x)
     if is_float(x):

@@ -1,4 +1,4 @@
-"""Products and convolutions of 8 bit integers: exact sums in 32 bits, rescaled once."""
+"""MatMulInteger, QLinearMatMul, ConvInteger and QLinearConv in general form: i32 sums, rescaled once."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 
 CENTRED = IntegerType(16, Signedness.SIGNED)
-"""What holds the difference of two integers of 8 bits."""
+"""The type of an 8-bit integer less its zero point."""
 
 
 def _centred(
     value: SSAValue, shape: Sequence[int], zero: SSAValue, zeros: Sequence[int], builder: LoweringBuilder
 ) -> MatrixOperand:
-    """Numbers without their zero point, which is broadcast to them."""
+    """Return a tensor less its zero point, which is broadcast."""
     if zero.type == NONE or _is_zero(zero, builder):
         return MatrixOperand(builder.buffer(value), shape, builder.element(value))
     target = builder.allocate(shape, CENTRED)
@@ -51,7 +51,7 @@ def _subtract(
     zeros: Sequence[int],
     builder: LoweringBuilder,
 ) -> None:
-    """Writes `value - zero` from `begins` on into a buffer; without a zero point `value` alone."""
+    """Write `value - zero` into a buffer at `begins`; without a zero point, `value`."""
     element = builder.element(value)
     has_zero = zero.type != NONE
     types = [buffer_type(sizes, CENTRED), buffer_type(shape, element)]
@@ -72,12 +72,12 @@ def _subtract(
 
 @dataclass(frozen=True)
 class _Rescaling:
-    """What becomes of sums: `round(sum · x_scale w_scale / y_scale) + zero point`."""
+    """Requantization of i32 sums: `round(sum · x_scale w_scale / y_scale) + zero`."""
 
     scales: tuple[SSAValue, SSAValue, SSAValue]
     """Of both factors and of the result."""
     shapes: tuple[Sequence[int], Sequence[int], Sequence[int]]
-    """The scales' shapes, with as many axes as the sums."""
+    """The scales' shapes, broadcast against the sums."""
     zero: SSAValue
 
 
@@ -98,7 +98,7 @@ def _rescale(
             ]
             factors.append(read_as(kernel, buffer, own, kind, f32))
         factor = (factors[0] * factors[1] / factors[2]).to(f64)
-        # A sum of 32 bits times a float of 24 is all but exact in a double.
+        # i32 (31 bits) times f32 (24 bits) needs 55 bits: nearly exact in f64.
         x = (Scalar(kernel, kernel.load(source, indices)).to(f64) * factor).round()
         x = x + read_as(kernel, zero, [kernel.index(0)], element, f64)
         kernel.write(saturated(x, element), out, indices, element)
@@ -107,7 +107,7 @@ def _rescale(
 
 
 def _aligned(shape: Sequence[int], rank: int, is_row: bool) -> list[int]:
-    """The shape of a scale or zero point of matrices in loops over batch, row and column."""
+    """Return the shape of a scale or zero point, broadcast in loops over batch, row and column."""
     if prod(shape) == 1:
         return [1] * rank
     if len(shape) == 1:
@@ -117,11 +117,11 @@ def _aligned(shape: Sequence[int], rank: int, is_row: bool) -> list[int]:
 
 @lowers(MatMulIntegerOp, QLinearMatMulOp)
 def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, builder: LoweringBuilder) -> str | None:
-    """Products of the last two axes without the zero points."""
+    """Products of the last two axes, zero points subtracted."""
     is_rescaled = isinstance(op, QLinearMatMulOp)
     a, b = (op.a, op.b) if is_rescaled else (op.A, op.B)
     if not is_integer(builder.element(a)) or not is_integer(builder.element(b)):
-        return "of floats of 8 bits"
+        return "8-bit floats"
     shapes = [builder.shape(a) if len(builder.shape(a)) > 1 else (1, *builder.shape(a))]
     shapes.append(builder.shape(b) if len(builder.shape(b)) > 1 else (*builder.shape(b), 1))
     rank = max(map(len, shapes))
@@ -154,7 +154,7 @@ def _zeros(zero: SSAValue, rank: int, is_row: bool, builder: LoweringBuilder) ->
 
 @lowers(ConvIntegerOp, QLinearConvOp)
 def integer_conv(op: ConvIntegerOp | QLinearConvOp, builder: LoweringBuilder) -> str | None:
-    """Products of the weights with the windows, without the zero points."""
+    """im2col and a matrix product, zero points subtracted."""
     shape, out, weights = builder.shape(op.x), builder.shape(op.y), builder.shape(op.w)
     window = window_of(op, weights[2:], shape[2:], out[2:])
     sizes = [*shape[:2], *window.padded]
@@ -190,7 +190,7 @@ def _count(value: SSAValue, builder: LoweringBuilder) -> int:
 
 
 def _begin(sums: SSAValue, places: Sequence[int], bias: SSAValue, builder: LoweringBuilder) -> None:
-    """Sets sums to their bias, if there is one."""
+    """Initialize sums with their bias."""
     if bias.type == NONE:
         fill(sums, prod(places), 0, builder)
         return

@@ -1,4 +1,4 @@
-"""Writes one kernel: a function of buffers, made of loops over them."""
+"""Builder of one kernel: a function of buffers made of krnl loops."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ INDEX = IndexType()
 
 @dataclass(frozen=True)
 class DynamicBuffer:
-    """A buffer of which only a run tells some sizes."""
+    """A buffer with dynamic dimensions."""
 
     shape: tuple[Size, ...]
     element: Attribute
-    """As it lies in the buffer."""
+    """As stored."""
 
     @property
     def type(self) -> MemRefType:
-        """The type of a buffer of this shape."""
+        """Return its memref type."""
         return MemRefType(self.element, [size if is_static(size) else DYNAMIC_INDEX for size in self.shape])
 
 
@@ -64,7 +64,7 @@ def buffer_type(shape: Sequence[int], element: Attribute) -> MemRefType: ...
 @overload
 def buffer_type(shape: Sequence[Size], element: Attribute) -> BufferType: ...
 def buffer_type(shape: Sequence[Size], element: Attribute) -> BufferType:
-    """A buffer for a tensor, its elements in rows."""
+    """Return the type of a row-major buffer for elements of a type."""
     sizes = [size for size in shape if is_static(size)]
     if len(sizes) == len(shape):
         return MemRefType(storage_type(element), sizes)
@@ -73,9 +73,9 @@ def buffer_type(shape: Sequence[Size], element: Attribute) -> BufferType:
 
 class KernelBuilder:
     """
-    A function of buffers, and the place in it where ops are added.
+    A function of buffers and an insertion point.
 
-    The buffers that are written come first.
+    Written buffers come first.
     """
 
     def __init__(self, buffers: Sequence[BufferType]) -> None:
@@ -87,19 +87,19 @@ class KernelBuilder:
         self.block = self.entry
         self._constants: dict[tuple[Attribute, str], SSAValue] = {}
         self.extents: dict[SymbolicSize, SSAValue] = {}
-        """Sizes that only a run tells, and the arguments that are theirs."""
+        """Dynamic dimensions, and the arguments that hold them."""
         self.buffers: Sequence[SSAValue] = [
             argument if isinstance(each, MemRefType) else self._shaped(argument, each)
             for argument, each in zip(tuple(self.entry.args), buffers, strict=True)
         ]
-        """The buffers, as values."""
+        """The buffers, in the given shapes."""
 
     def _shaped(self, argument: SSAValue, buffer: DynamicBuffer) -> SSAValue:
         sizes = [self.size(size) for size in buffer.shape if not is_static(size)]
         return self.add(ShapedOp(operands=[argument, sizes], result_types=[buffer.type]))
 
     def size(self, size: Size) -> SSAValue:
-        """A size as an index: a constant, or an argument."""
+        """Return a size as an index: a constant, or an argument of the kernel."""
         if is_static(size):
             return self.index(size)
         assert isinstance(size, SymbolicSize)
@@ -109,25 +109,25 @@ class KernelBuilder:
         return self.extents[size]
 
     def add_range_arguments(self) -> Sequence[SSAValue]:
-        """Adds the range of iterations to the arguments: the first iteration, and the one behind the last."""
+        """Add the range of iterations to run as arguments: first, and end (exclusive)."""
         self.types += [INDEX, INDEX]
         return [self.entry.insert_arg(INDEX, len(self.entry.args)) for _ in range(2)]
 
     def add(self, op: Operation) -> SSAValue:
-        """Adds an op; its result."""
+        """Insert an op; return its result."""
         self.block.add_op(op)
         return op.results[0]
 
     def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        """One element."""
+        """Load an element as stored."""
         return self.add(LoadOp(buffer, indices))
 
     def store(self, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
-        """Writes one element."""
+        """Store an element."""
         self.block.add_op(StoreOp(value, buffer, indices))
 
     def to_compute_type(self, value: SSAValue, element: Attribute) -> SSAValue:
-        """The number that an element as it lies in a buffer stands for."""
+        """Convert a stored element to the type that kernels compute in."""
         if element == f16:
             return self.add(arith.ExtFOp(value, f32))
         if element in NARROW_FLOATS:
@@ -141,7 +141,11 @@ class KernelBuilder:
     def to_storage_type(
         self, number: SSAValue, element: Attribute, saturate: bool = True, round_mode: str = "up"
     ) -> SSAValue:
-        """A number as an element that lies in a buffer."""
+        """
+        Convert a computed scalar to a stored element.
+
+        f64 is rounded to odd in f32 first, so that narrowing again does not round twice.
+        """
         if element in NARROW_FLOATS or element == f16:
             if number.type == f64:
                 number = self.add(ToOddOp(number))
@@ -154,28 +158,28 @@ class KernelBuilder:
         return number
 
     def read(self, buffer: SSAValue, indices: Sequence[SSAValue], element: Attribute) -> SSAValue:
-        """The number that one element stands for."""
+        """Load an element and convert it to its compute type."""
         return self.to_compute_type(self.load(buffer, indices), element)
 
     def write(
         self, number: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue], element: Attribute
     ) -> None:
-        """Stores a number as an element."""
+        """Convert a scalar to the stored type and store it."""
         self.store(self.to_storage_type(number, element), buffer, indices)
 
     def subview(self, buffer: SSAValue, place: SSAValue, shape: Sequence[Size]) -> SSAValue:
-        """What lies at a place of the first axis of a buffer, whose other axes are of `shape`."""
+        """Return the slice of a buffer at an index of its first axis; `shape` is that of the other axes."""
         type_ = buffer_type(shape, element_of(buffer))
         made = type_.type if isinstance(type_, DynamicBuffer) else type_
         sizes = [self.size(size) for size in shape if not is_static(size)]
         return self.add(PartOp(operands=[buffer, place, sizes], result_types=[made]))
 
     def index(self, value: int) -> SSAValue:
-        """A constant index."""
+        """Return a constant index."""
         return self._constant(IntegerAttr[IntegerType | IndexType](value, INDEX), INDEX)
 
     def constant(self, value: float, type_: Attribute) -> SSAValue:
-        """A constant of an element type."""
+        """Return a constant of a type."""
         if isinstance(type_, AnyFloat):
             return self._constant(FloatAttr[AnyFloat](float(value), type_), type_)
         assert is_integer(type_)
@@ -184,7 +188,7 @@ class KernelBuilder:
     def _constant(
         self, value: IntegerAttr[IntegerType | IndexType] | FloatAttr[AnyFloat], type_: Attribute
     ) -> SSAValue:
-        """Made once, at the start of the kernel."""
+        """Return a constant, created once at the start of the kernel."""
         key = type_, str(value)
         if key not in self._constants:
             op = arith.ConstantOp(value, type_)
@@ -197,7 +201,7 @@ class KernelBuilder:
         return self._constants[key]
 
     def plus(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """The sum of two indices."""
+        """Return the sum of two indices."""
         return self.add(arith.AddiOp(a, b))
 
     def affine(self, a: SSAValue, factor: Size, offset: Size = 0) -> SSAValue:
@@ -207,7 +211,7 @@ class KernelBuilder:
         return a if offset == 0 else self.plus(a, self.size(offset))
 
     def count(self, sizes: Sequence[Size], type_: Attribute) -> SSAValue:
-        """How many elements there are, as a number of a type."""
+        """Return the number of elements of a shape as a scalar of a type."""
         total = volume(sizes)
         if is_static(total):
             return self.constant(total, type_)
@@ -219,7 +223,7 @@ class KernelBuilder:
 
     @contextmanager
     def loops(self, sizes: Sequence[Size | SSAValue]) -> Generator[Sequence[SSAValue]]:
-        """Loops over all places of a shape; gives the indices. A size may be an index that the run knows."""
+        """Open a loop nest over a shape; yield the indices. A size may be an SSA value."""
         op, indices = self._begin(sizes, [])
         outside, self.block = self.block, op.body.block
         yield indices
@@ -228,7 +232,7 @@ class KernelBuilder:
 
     @contextmanager
     def when(self, condition: SSAValue) -> Generator[None]:
-        """What is added meanwhile is done where a truth value holds."""
+        """Guard the ops added inside by a boolean: a loop of 0 or 1 iterations."""
         iterations = self.add(arith.IndexCastOp(self.add(arith.ExtUIOp(condition, i64)), INDEX))
         with self.loops([iterations]):
             yield
@@ -238,10 +242,10 @@ class KernelBuilder:
         self, sizes: Sequence[Size | SSAValue], starts: Sequence[SSAValue]
     ) -> Generator[tuple[Sequence[SSAValue], Sequence[SSAValue], list[SSAValue]]]:
         """
-        Loops that carry values from iteration to iteration.
+        Open a loop nest with loop-carried values.
 
-        Gives the indices, the values taken over, and a list for what the next iteration gets; behind the
-        loops the list holds what they give.
+        Yields the indices, the carried values, and a list to be filled with the values for the next
+        iteration; afterwards the list holds the final values.
         """
         op, indices = self._begin(sizes, starts)
         outside, self.block = self.block, op.body.block
@@ -259,7 +263,7 @@ class KernelBuilder:
         loops = DefineLoopsOp(len(sizes))
         self.block.add_op(loops)
         body = Block(arg_types=[INDEX] * len(sizes) + [value.type for value in starts])
-        # The terminator of loops that carry values is set at their end.
+        # IterateOp adds a terminator where there is none; that of loops with carried values is set in `_end`.
         body.add_op(YieldOp.create(operands=list(starts)))
         op = IterateOp(loops.loops, [0] * len(sizes), ends, Region(body), starts)
         end = body.last_op
@@ -273,7 +277,7 @@ class KernelBuilder:
         op.body.block.add_op(YieldOp.create(operands=list(results)))
 
     def function(self, name: str) -> FuncOp:
-        """The finished kernel, without what nothing reads."""
+        """Return the finished kernel, dead ops removed."""
         for op in list(self.entry.walk(reverse=True)):
             if is_trivially_dead(op):
                 op.detach()

@@ -1,13 +1,13 @@
 """
-`krnl-attach-core`: says which core the kernels of a module are for.
+`krnl-attach-core`: attach the core that the kernels of a module are tuned for.
 
 ```mlir
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "CPU" = #dlti.target_device_spec<"name" = "znver4", "l1_bytes" = 32768 : i64, …>>} { … }
 ```
 
-Kernels choose tiles and prefetch distances by it. Without it they are for the usual core of their kind of
-processor. `xonnc compile` attaches the core of the processor at hand for the target `cpu`.
+Tiles and prefetch distances depend on it. Without it, kernels are for a typical core of their processor
+family. `xonnc compile` attaches the host's core for the target `cpu`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SPEC, DEVICE, NAME = "dlti.target_system_spec", "CPU", "name"
 
 @dataclass(frozen=True)
 class KrnlAttachCore(ModulePass):
-    """Attaches a core to a module, its caches as they are given."""
+    """Attach a core to a module, with its cache sizes overridden as given."""
 
     name = "krnl-attach-core"
 
@@ -43,13 +43,13 @@ class KrnlAttachCore(ModulePass):
     prefetch_bytes: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Sets the attribute of the module."""
+        """Set the attribute of the module."""
         given = {key: getattr(self, key, None) for key in RANGES}
         attach_core(op, replace(load_core(self.core), **{k: v for k, v in given.items() if v is not None}))
 
 
 def attach_core(module: ModuleOp, core: Core) -> None:
-    """Says on a module which core its kernels are for."""
+    """Set the core that the kernels of a module are for."""
     entries = [DataLayoutEntryAttr(NAME, StringAttr(core.name))]
     entries += [DataLayoutEntryAttr(key, IntegerAttr(getattr(core, key), i64)) for key in RANGES]
     device = TargetDeviceSpecAttr.new([ArrayAttr(entries)])
@@ -57,7 +57,11 @@ def attach_core(module: ModuleOp, core: Core) -> None:
 
 
 def attached_core(module: ModuleOp) -> Core | None:
-    """The core that a module is for; `None` if it does not say. `XonncError` for numbers that none has."""
+    """
+    Return the core that a module is for, or None.
+
+    Raises XonncError for invalid values.
+    """
     spec = module.attributes.get(SPEC)
     if not isinstance(spec, TargetSystemSpecAttr):
         return None
@@ -77,6 +81,6 @@ def attached_core(module: ModuleOp) -> Core | None:
 
 
 def on_core(target: CpuTarget, module: ModuleOp) -> CpuTarget:
-    """A kind of processor with the core that a module is for."""
+    """Return a processor family with the core that a module is for."""
     core = attached_core(module)
     return target if core is None else replace(target, core=core)

@@ -1,4 +1,4 @@
-"""Normalisation by what a row of elements is: layers, instances, lengths."""
+"""LayerNormalization in general form, InstanceNormalization and LpNormalization."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
 
 
 def _sum(kernel: KernelBuilder, size: Size, kind: Attribute, term: _Term) -> Scalar:
-    """The sum of a term over `size` places."""
+    """Return the sum of a term over `size` elements."""
     with kernel.reducing([size], [kernel.constant(0.0, kind)]) as (inner, held, results):
         results.append((Scalar(kernel, held[0]) + term(inner[0])).value)
     return Scalar(kernel, results[0])
 
 
 class _Term:
-    """The number at a place of a row, less a mean, squared if asked for."""
+    """An element of a row, or its squared deviation from the mean."""
 
     def __init__(
         self,
@@ -47,7 +47,11 @@ class _Term:
 
 
 def generic_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBuilder) -> str | None:
-    """`(x - mean) / sqrt(variance + epsilon) Scale + B`, with both as results where asked for."""
+    """
+    `(x - mean) / sqrt(variance + epsilon) Scale + B`, with mean and inverse deviation as optional results.
+
+    Two-pass variance: the mean first, then the squared deviations.
+    """
     element, shape = builder.element(op.X), builder.sizes(op.X)
     kind = compute_type(element)
     axis = op.axis.value.data % len(shape)
@@ -56,7 +60,7 @@ def generic_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBu
     held_shapes = [_row_shape(builder.sizes(value), shape, axis) for value in factors]
     shapes = [each for each in held_shapes if each is not None]
     if kind not in (f32, f64) or len(shapes) != len(factors):
-        return "not of floats, or a scale that is broadcast along some axes"
+        return "not of floats, or Scale or B broadcast along some of the normalized axes"
     results = [value for value in (op.Y, op.Mean, op.InvStdDev) if value.type != NONE]
     types = [buffer_type(sizes if value is op.Y else sizes[:1], builder.element(value)) for value in results]
     types.append(buffer_type(sizes, element))
@@ -88,7 +92,7 @@ def generic_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBu
 
 
 def _row_shape(shape: Sequence[Size], whole: Sequence[Size], axis: int) -> list[Size] | None:
-    """A scale's shape as rows and columns of the normalised tensor; `None` where neither whole nor 1."""
+    """Return a scale's shape as rows and columns of the normalized tensor; None if it is broadcast partly."""
     own = [*(1,) * (len(whole) - len(shape)), *shape]
     found: list[Size] = []
     for wanted, held in ((whole[:axis], own[:axis]), (whole[axis:], own[axis:])):
@@ -103,7 +107,7 @@ supports_dynamic_shapes(nn.InstanceNormalizationOp)
 
 @lowers(nn.InstanceNormalizationOp)
 def instance_normalization(op: nn.InstanceNormalizationOp, builder: LoweringBuilder) -> str | None:
-    """Each channel of each image by its own mean and deviation, `scale` and `B` of the channel."""
+    """Normalize each channel of each image by its mean and deviation, then apply `scale` and `B`."""
     element, shape = builder.element(op.input), builder.sizes(op.input)
     kind = compute_type(element)
     if kind not in (f32, f64):
@@ -127,7 +131,7 @@ def instance_normalization(op: nn.InstanceNormalizationOp, builder: LoweringBuil
 
 @lowers(nn.LpNormalizationOp)
 def lp_normalization(op: nn.LpNormalizationOp, builder: LoweringBuilder) -> str | None:
-    """`x` by the sum of sizes, or the root of the sum of squares, along an axis; 0 where that is 0."""
+    """Divide by the L1 or L2 norm along an axis; 0 where the norm is 0."""
     element, shape = builder.element(op.input), builder.shape(op.input)
     kind = compute_type(element)
     if kind not in (f32, f64):

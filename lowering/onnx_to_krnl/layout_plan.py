@@ -1,9 +1,9 @@
 """
-Which images lie in blocks of channels, with how wide a halo, and which are parts of a larger one.
+Layouts of float images: which are channel-blocked (NCHWc), with how wide a halo, and convolution fusions.
 
-Convolutions compute with blocks of as many channels as a vector has lanes (docs/internals/cpu-kernels.md §4),
-so what they give lies in blocks, and what is done to images in blocks gives blocks again. Pads of a consumer
-become a halo of zeros around what it reads; what `Concat` joins is written where it belongs.
+Convolutions compute with blocks of as many channels as a vector has lanes (see
+docs/internals/cpu-kernels.md), so their results are NCHWc, and elementwise operators on NCHWc give NCHWc.
+Pads of a consumer become a halo of zeros around its operand. Operands of Concat are written into its result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Window, window_of
 
 ImageSizes: TypeAlias = tuple[Size, int, int, int]
-"""Images, which only a run may tell, channels, rows and columns."""
+"""Images (may be dynamic), channels, rows and columns."""
 
 
 class Halo(NamedTuple):
@@ -46,7 +46,7 @@ class Halo(NamedTuple):
     right: int = 0
 
     def around(self, other: Halo) -> Halo:
-        """As wide as both on each side."""
+        """Return the elementwise maximum of both halos."""
         return Halo(*map(max, self, other))
 
 
@@ -59,7 +59,7 @@ class ImageBuffer:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The buffer's shape."""
+        """The shape of the buffer."""
         return shape_of(self.buffer)
 
     @property
@@ -70,21 +70,21 @@ class ImageBuffer:
 
 @dataclass(frozen=True)
 class BlockedBuffer(ImageBuffer):
-    """Images in blocks: a buffer `[N][C/L][H][W][L]`."""
+    """NCHWc images: a buffer `[N][C/L][H][W][L]`."""
 
     sizes: ImageSizes
-    """Images, channels, rows and columns without the halo."""
+    """Images, channels, rows and columns, without the halo."""
 
     @property
     def blocks(self) -> tuple[Size, int, int, int, int]:
-        """The buffer's shape, in which only a run may tell how many images there are."""
+        """The shape of the buffer; the number of images may be dynamic."""
         _, blocks, rows, columns, lanes = self.shape
         return self.sizes[0], blocks, rows, columns, lanes
 
 
 @dataclass
 class ConvFusion:
-    """A convolution and what is done to its sums before they are stored, the last op last."""
+    """A convolution and the operators fused into it, in order."""
 
     conv: nn.ConvOp | nn.ConvTransposeOp
     ops: list[Operation]
@@ -92,61 +92,61 @@ class ConvFusion:
     window: Window | None = None
     """Of a convolution that is not transposed."""
     residual: SSAValue | None = None
-    """What is added."""
+    """The operand of a fused Add."""
     low: float | None = None
     high: float | None = None
-    """Bounds of the results."""
+    """Bounds of a fused Relu or Clip."""
     epilogue: Sequence[Operation] = ()
-    """Functions of the results, the last op's being what is stored."""
+    """Fused elementwise operators; the last one's result is stored."""
 
     @property
     def is_closed(self) -> bool:
-        """Whether there are bounds or functions of the results, behind which nothing more can be done."""
+        """Whether bounds or an epilogue were fused, after which nothing more can be."""
         return self.low is not None or self.high is not None or bool(self.epilogue)
 
     @property
     def takes_sum(self) -> bool:
-        """Whether something may be added: once, and not to rows that lie apart."""
+        """Whether a residual can be fused: at most one, and not into a transposed convolution."""
         return self.residual is None and self.window is not None
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each channel is by itself."""
+        """Whether each channel is convolved by itself."""
         return self.conv.group.value.data > 1
 
     @property
     def result(self) -> SSAValue:
-        """What is stored."""
+        """The value that is stored."""
         return self.ops[-1].results[0]
 
 
 @dataclass
 class LayoutPlan:
-    """What was decided for the values of a function."""
+    """Layouts and convolution fusions of a function."""
 
     lanes: int
-    """Channels in a block."""
+    """Channels of a block."""
     sizes_of: Callable[[SSAValue], tuple[Size, ...] | None]
-    """The sizes of a value, as far as they are known."""
+    """Returns the sizes of a value, or None if they are unknown."""
     scope: FusionScope
     blocked: set[SSAValue] = field(default_factory=set[SSAValue])
     fusions: dict[Operation, ConvFusion] = field(default_factory=dict[Operation, ConvFusion])
-    """Chains by their last op."""
+    """By the last op."""
     halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
     joined: dict[SSAValue, tuple[SSAValue, int]] = field(default_factory=dict[SSAValue, tuple[SSAValue, int]])
-    """Images that are a part of others: of which, from which block on."""
+    """Operands of Concat written in place: the result, and the first block in it."""
 
     fused_ops: set[Operation] = field(default_factory=set[Operation])
-    """All ops of chains."""
+    """All ops of fusions."""
     in_epilogues: set[Operation] = field(default_factory=set[Operation])
-    """Ops that are functions of the results of convolutions."""
+    """Ops in epilogues of convolutions."""
 
     def halo(self, value: SSAValue) -> Halo:
-        """The halo of a value."""
+        """Return the halo of a value."""
         return self.halos.get(value, Halo())
 
     def images_of(self, value: SSAValue) -> ImageSizes | None:
-        """The four sizes of images of f32 if none is 0; of images only a run may tell how many there are."""
+        """Return the sizes of non-empty f32 images, whose number may be dynamic; None for other tensors."""
         sizes = self.sizes_of(value)
         if sizes is None or len(sizes) != 4 or 0 in sizes or element_type(value.type) != f32:
             return None
@@ -156,7 +156,7 @@ class LayoutPlan:
         return images, channels, rows, columns
 
     def shape(self, value: SSAValue) -> tuple[Size, int, int, int, int]:
-        """The shape of the buffer for images in blocks: `[N][C/L][H][W][L]` with the halo."""
+        """Return the shape of the NCHWc buffer of a value, with the halo: `[N][C/L][H][W][L]`."""
         sizes, halo = self.images_of(value), self.halo(value)
         assert sizes is not None
         images, channels, rows, columns = sizes
@@ -172,9 +172,9 @@ def plan_layouts(
     scope: FusionScope,
 ) -> LayoutPlan:
     """
-    Decides on the ops of a function in order.
+    Choose layouts and convolution fusions for the ops of a function in order.
 
-    `lanes` are numbers of f32 in a vector, `points` the kinds of op that are functions of numbers.
+    `lanes` is the number of f32 in a vector, `points` the kinds of elementwise op.
     """
     layouts = LayoutPlan(lanes, sizes_of, scope)
     ends: dict[SSAValue, ConvFusion] = {}
@@ -183,7 +183,7 @@ def plan_layouts(
             continue
         match op:
             case nn.ConvOp():
-                _begin_chain(op, layouts, ends)
+                _begin_fusion(op, layouts, ends)
             case nn.ConvTransposeOp():
                 _begin_transposed(op, layouts, ends)
             case nn.MaxPoolOp() | MaxPoolSingleOutOp() | nn.AveragePoolOp():
@@ -191,19 +191,19 @@ def plan_layouts(
             case tensor.ConcatOp():
                 _concat(op, layouts)
             case _ if type(op) in points:
-                if not _extend_chain(op, layouts, ends) and not _add_epilogue(op, layouts, ends):
-                    _points(op, layouts)
+                if not _extend_fusion(op, layouts, ends) and not _add_epilogue(op, layouts, ends):
+                    _plan_elementwise(op, layouts)
             case _:
                 pass
     for fusion in ends.values():
         layouts.fusions[fusion.ops[-1]] = fusion
         layouts.fused_ops |= set(fusion.ops)
         layouts.blocked.add(fusion.result)
-    _even_out(layouts)
+    _propagate_halos(layouts)
     return layouts
 
 
-def _begin_chain(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> None:
+def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> None:
     x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
     weights = constant_elements(op.W)
     bias = None if op.B.type == NONE else constant_elements(op.B)
@@ -211,7 +211,7 @@ def _begin_chain(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvFu
         return
     groups = op.group.value.data
     is_depthwise = groups == x[1] == y[1] and groups > 1
-    # Blocks that would be more padding than channels are not worth it.
+    # Less than half a block of output channels: more padding than channels, so row-major is faster.
     if (groups > 1 and not is_depthwise) or 2 * y[1] < layouts.lanes:
         return
     window = window_of(op, weights.shape[2:], x[2:], y[2:])
@@ -250,19 +250,19 @@ def _begin_transposed(op: nn.ConvTransposeOp, layouts: LayoutPlan, ends: dict[SS
 
 
 MAX_SUB_CONVOLUTIONS = 16
-"""Convolutions that a transposed one becomes at most."""
+"""Sub-convolutions that a transposed convolution is split into at most."""
 
 
 MAX_DEPTHWISE_WINDOW = 7
-"""Rows or columns of a window whose places are written out one by one."""
+"""Rows or columns of a depthwise window at most, since it is unrolled."""
 
 
 def _ask_halo(value: SSAValue, window: Window, layouts: LayoutPlan) -> None:
     layouts.halos[value] = layouts.halo(value).around(Halo(*window.begins, *window.ends))
 
 
-def _extend_chain(op: Operation, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> bool:
-    """Adds an op to the chain of a convolution that it alone reads."""
+def _extend_fusion(op: Operation, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> bool:
+    """Fuse an Add, Relu or Clip into the convolution whose only reader it is."""
     result = op.results[0]
     if layouts.images_of(result) is None:
         return False
@@ -302,24 +302,24 @@ EPILOGUES: tuple[type[Operation], ...] = (
     onnx.SubOp,
 )
 """
-Functions of numbers that are done to the results of a convolution while they are in registers.
+Elementwise operators that are applied to the results of a convolution in registers.
 
-Those with exponentials are not among them: their constants compete with the sums for registers, which costs
-more than a pass of their own does (measured on AVX2, 1.1 to 1.3 times the time).
+Not those with exponentials: their constants compete with the accumulators for registers, which costs more
+than a separate pass (measured on AVX2: 1.1 to 1.3 times the time).
 """
 
 MAX_EPILOGUE_OPS = 6
-"""Operators of an epilogue: each is written out for every vector of a tile."""
+"""Operators of an epilogue at most: it is unrolled for every vector of a tile."""
 
 
 def _add_epilogue(op: Operation, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> bool:
-    """Adds what is computed from the results of a convolution alone, `op` first, to its chain."""
+    """Fuse the elementwise operators that follow a convolution, starting with `op`."""
     for value in op.operands:
         fusion = ends.get(value)
         if fusion is None or fusion.is_closed or op.parent is not fusion.conv.parent:
             continue
         if fusion.is_depthwise:
-            # Few operations a sum, many sums: what is done to them takes as long in registers as in a pass.
+            # A depthwise sum has few terms, so the epilogue is as slow in registers as in a separate pass.
             continue
         if not layouts.scope.may_join(op, fusion.conv):
             continue
@@ -337,7 +337,7 @@ def _add_epilogue(op: Operation, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
 
 
 def _epilogue_of(value: SSAValue, conv: Operation, layouts: LayoutPlan) -> Sequence[Operation]:
-    """The most operators that compute from `value` and numbers alone, and give one result to the others."""
+    """Return the longest sequence of elementwise ops on `value` and constants that has one result."""
     found: list[Operation] = []
     longest: list[Operation] = []
     inside = [value]
@@ -359,7 +359,7 @@ def _block_of(value: SSAValue) -> Block | None:
 
 
 def _is_epilogue(op: Operation, inside: Sequence[SSAValue], layouts: LayoutPlan) -> bool:
-    """Whether an op is a function of values that are `inside` and of numbers, element by element."""
+    """Whether an op is an elementwise function of values that are `inside` and of scalar constants."""
     if not isinstance(op, EPILOGUES) or op.parent is not _block_of(inside[0]):
         return False
     if layouts.sizes_of(op.results[0]) != layouts.sizes_of(inside[0]):
@@ -370,7 +370,7 @@ def _is_epilogue(op: Operation, inside: Sequence[SSAValue], layouts: LayoutPlan)
 
 
 def _bound(op: Operation, value: SSAValue, fusion: ConvFusion) -> bool:
-    """Takes over the bounds of a Relu or Clip of a value."""
+    """Fuse the bounds of a Relu or Clip."""
     if isinstance(op, onnx.ReluOp):
         fusion.low = 0.0
         return True
@@ -404,7 +404,7 @@ def _pool(op: PoolOp, layouts: LayoutPlan) -> None:
 
 
 def pool_window(op: PoolOp, layouts: LayoutPlan) -> Window | None:
-    """The window of a pool of images in blocks, if it is taken there."""
+    """Return the window of a pool of NCHWc images; None if it is not lowered in that layout."""
     value = op.operands[0]
     x, y = layouts.images_of(value), layouts.images_of(op.results[0])
     if x is None or y is None or value not in layouts.blocked:
@@ -412,7 +412,8 @@ def pool_window(op: PoolOp, layouts: LayoutPlan) -> Window | None:
     if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE:
         return None
     window = window_of(op, int_values(op.kernel_shape) or (), x[2:], y[2:])
-    # What lies beyond the edge is taken from the edge, which is in the window if it has no gaps.
+    # Padding is replaced by re-reading the edge, which is correct only if the window covers the edge: without
+    # gaps (dilation), and not lying in the pads entirely.
     has_gaps = window.is_padded and max(window.dilations) > 1 and not isinstance(op, nn.AveragePoolOp)
     reaches = all(begin < size for begin, size in zip(window.begins, window.kernel, strict=True))
     return window if prod(window.kernel) <= MAX_UNROLLED_WINDOW and not has_gaps and reaches else None
@@ -433,8 +434,8 @@ def _concat(op: tensor.ConcatOp, layouts: LayoutPlan) -> None:
         block += count // layouts.lanes
 
 
-def _points(op: Operation, layouts: LayoutPlan) -> None:
-    """Functions of numbers keep the layout of what they read."""
+def _plan_elementwise(op: Operation, layouts: LayoutPlan) -> None:
+    """Elementwise results take the layout of their operands."""
     result = op.results[0]
     if layouts.images_of(result) is None:
         return
@@ -446,7 +447,7 @@ def _points(op: Operation, layouts: LayoutPlan) -> None:
 
 
 def is_blocked(result: SSAValue, leaves: Sequence[SSAValue], layouts: LayoutPlan) -> bool:
-    """Whether a function of numbers is computed in blocks."""
+    """Whether an elementwise group is computed in NCHWc."""
     return result in layouts.blocked and _fit(result, leaves, layouts)
 
 
@@ -457,20 +458,20 @@ def _fit(result: SSAValue, operands: Sequence[SSAValue], layouts: LayoutPlan) ->
 
 
 def is_like(value: SSAValue, result: SSAValue, layouts: LayoutPlan) -> bool:
-    """Whether a tensor has the sizes and elements of another."""
+    """Whether a tensor has the type and sizes of another."""
     return value.type == result.type and layouts.sizes_of(value) == layouts.sizes_of(result)
 
 
 def _is_of_channels(value: SSAValue, result: SSAValue, layouts: LayoutPlan) -> bool:
-    """Whether a constant of f32 has one number, or one for each channel of a result."""
+    """Whether an f32 constant is a scalar, or has one value per channel of a result."""
     array, shape = constant_elements(value), layouts.images_of(result)
     if array is None or shape is None or element_type(value.type) != f32:
         return False
     return array.size == 1 or (array.size == shape[1] and array.shape[-3:] == (shape[1], 1, 1))
 
 
-def _even_out(layouts: LayoutPlan) -> None:
-    """Parts of a larger image have its halo."""
+def _propagate_halos(layouts: LayoutPlan) -> None:
+    """Propagate halos between the operands of Concat and its result until they are equal."""
     has_changed = True
     while has_changed:
         has_changed = False

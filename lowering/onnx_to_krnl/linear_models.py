@@ -1,4 +1,4 @@
-"""Linear models of ai.onnx.ml."""
+"""Linear models of ai.onnx.ml: LinearRegressor, LinearClassifier."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from xonnc.rewriting.patterns import Array
 
 @dataclass(frozen=True)
 class Linear:
-    """Rows of features, and as many coefficients for each of some scores."""
+    """A linear model: rows of features, and coefficients for each score."""
 
     rows: int
     columns: int
@@ -34,12 +34,12 @@ class Linear:
 
     @property
     def count(self) -> int:
-        """How many scores a row has."""
+        """The number of scores."""
         return len(self.coefficients)
 
 
 def linear(x: SSAValue, held: Array | None, added: Array | None, builder: LoweringBuilder) -> Linear | None:
-    """`None` where coefficients do not make rows as long as those of features."""
+    """Return a linear model; None if coefficients do not fit the features."""
     shape, element = builder.shape(x), builder.element(x)
     rows, columns = (1, *shape)[-2:] if shape else (1, 1)
     if held is None or len(shape) > 2 or not columns or not held.size or held.size % columns:
@@ -54,7 +54,7 @@ def linear(x: SSAValue, held: Array | None, added: Array | None, builder: Loweri
 
 
 def linear_scores(plan: Linear, x: SSAValue, sums: SSAValue, builder: LoweringBuilder) -> None:
-    """Products of rows of features and coefficients, from the intercepts on."""
+    """Compute `X coefficientsᵀ + intercepts`."""
     count, columns, kind = plan.count, plan.columns, plan.kind
     kernel = KernelBuilder(
         [
@@ -83,7 +83,7 @@ def linear_regressor(op: LinearRegressorOp, builder: LoweringBuilder) -> str | N
     """`X coefficients + intercepts` for each target."""
     plan = linear(op.X, numeric_values(op.coefficients), numeric_values(op.intercepts), builder)
     if plan is None or builder.shape(op.Y) != (plan.rows, plan.count):
-        return "coefficients that are not as many as there are features and targets"
+        return "a number of coefficients that does not match features and targets"
     sums = builder.allocate([plan.rows, plan.count], plan.kind)
     linear_scores(plan, op.X, sums, builder)
     finish(op.Y, sums, plan, op.post_transform.data, builder)
@@ -91,7 +91,7 @@ def linear_regressor(op: LinearRegressorOp, builder: LoweringBuilder) -> str | N
 
 
 def finish(result: SSAValue, sums: SSAValue, plan: Linear, after: str, builder: LoweringBuilder) -> None:
-    """Writes what `post_transform` makes of all scores of a row."""
+    """Apply `post_transform` to the scores and write them."""
     element = builder.element(result)
     kernel = KernelBuilder([buffer_type([plan.rows, plan.count], each) for each in (element, plan.kind)])
     out, scores = kernel.buffers
@@ -105,15 +105,19 @@ def finish(result: SSAValue, sums: SSAValue, plan: Linear, after: str, builder: 
 
 @lowers(LinearClassifierOp)
 def linear_classifier(op: LinearClassifierOp, builder: LoweringBuilder) -> str | None:
-    """The class of the highest score, and all scores; of two classes the first may have none of its own."""
+    """
+    The class of the highest score, and all scores.
+
+    Two classes may share one score, whose negative is that of the first.
+    """
     labels = int_values(op.classlabels_ints)
     if labels is None or string_values(op.classlabels_strings):
-        return "classes that are called by strings"
+        return "string class labels"
     plan = linear(op.X, numeric_values(op.coefficients), numeric_values(op.intercepts), builder)
     is_binary = plan is not None and plan.count == 1 and len(labels) == 2
     count = 2 if is_binary else 0 if plan is None else plan.count
     if plan is None or builder.shape(op.Z) != (plan.rows, count) or len(labels) != count:
-        return "coefficients that are not as many as there are features and classes"
+        return "a number of coefficients that does not match features and classes"
     after, own = op.post_transform.data, builder.allocate([plan.rows, plan.count], plan.kind)
     linear_scores(plan, op.X, own, builder)
     both = builder.allocate([plan.rows, count], plan.kind)

@@ -1,4 +1,4 @@
-"""What functions that lower an operator are given, and the table of them."""
+"""The builder that lowerings of operators write with, and the table of lowerings."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ from xonnc.rewriting.patterns import Array
 OpT = TypeVar("OpT", bound=Operation)
 
 Lower: TypeAlias = Callable[[OpT, "LoweringBuilder"], str | None]
-"""Lowers an op; says why not where it cannot, and has done nothing then."""
+"""Lowers an op; returns None, or the reason why it cannot, having emitted nothing."""
 
 LOWERINGS: dict[type[Operation], Lower[Operation]] = {}
-"""The function that lowers each kind of op."""
+"""The lowering of each kind of op."""
 
 
 DATA_MOVEMENT: set[type[Operation]] = set()
-"""Kinds of op whose lowerings move elements of any type, and compute with none."""
+"""Kinds of op whose lowerings only move elements, of any type."""
 
 SUPPORTS_EMPTY: set[type[Operation]] = set()
-"""Kinds of op that compute from tensors without elements too."""
+"""Kinds of op with kernels for operands without elements."""
 
 DATA_DEPENDENT: set[type[Operation]] = set()
-"""Kinds of op whose results may have as many elements as a run finds."""
-NO_DYNAMIC_KERNEL = "no kernel yet for sizes that only a run tells"
-"""Why an op in some form has no kernel."""
+"""Kinds of op whose results may have data-dependent shapes."""
+NO_DYNAMIC_KERNEL = "no kernel yet for dynamic shapes"
+"""Why an op with dynamic shapes has no kernel."""
 
 SUPPORTS_DYNAMIC_SHAPES: set[type[Operation]] = set()
-"""Kinds of op whose kernels may have sizes that only a run tells."""
+"""Kinds of op with kernels for dynamic shapes."""
 
 
 def supports_dynamic_shapes(*kinds: type[Operation]) -> None:
-    """Says that kernels of these kinds of op may have sizes that only a run tells."""
+    """Register kinds of op with kernels for dynamic shapes."""
     SUPPORTS_DYNAMIC_SHAPES.update(kinds)
 
 
 def lowers_data_movement(
     *kinds: type[OpT],
 ) -> Callable[[Callable[[OpT, LoweringBuilder], str | None]], Callable[[OpT, LoweringBuilder], str | None]]:
-    """Registers a function for kinds of op that move elements of any type."""
+    """Register the lowering of kinds of op that move elements of any type."""
     DATA_MOVEMENT.update(kinds)
     return lowers(*kinds)
 
@@ -70,7 +70,7 @@ def lowers_data_movement(
 def lowers(
     *kinds: type[OpT],
 ) -> Callable[[Callable[[OpT, LoweringBuilder], str | None]], Callable[[OpT, LoweringBuilder], str | None]]:
-    """Registers a function for one or more kinds of op."""
+    """Register the lowering of one or more kinds of op."""
 
     def register(
         function: Callable[[OpT, LoweringBuilder], str | None],
@@ -90,7 +90,7 @@ def lowers(
 
 
 class LoweringBuilder:
-    """Writes kernels beside the model's function and calls of them into it."""
+    """Creates kernels beside the model's function and inserts buffers and kernel calls into it."""
 
     def __init__(
         self,
@@ -104,9 +104,10 @@ class LoweringBuilder:
         threads: int = 1,
     ) -> None:
         """
-        `unblock` brings images of blocks of channels, or of bytes, into rows; gives the buffer.
+        Create a builder.
 
-        Tensors whose sizes only a run tells can be lowered if `open_sizes` are given.
+        `to_row_major` converts NCHWc and int8 NHWC images and returns the buffer. Values of dynamic shape can
+        be lowered if `dynamic_shapes` is given.
         """
         self._to_row_major = to_row_major
         self.dynamic_shapes = dynamic_shapes
@@ -120,42 +121,42 @@ class LoweringBuilder:
         self._packings = packings
         self.kernels: dict[str, FuncOp] = {}
         self.fused: set[Operation] = set()
-        """Ops whose work another op's kernel does."""
+        """Ops that another op's kernel computes."""
         self.scope = scope
         """What may share a kernel."""
         self.layouts = LayoutPlan(self.target.vector_bytes // 4, self.known_sizes, scope)
         self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
-        """Sums that a product starts from, with the row that is added."""
+        """The Add fused into a MatMul, and the row that it adds."""
         self.blocked_buffers: dict[SSAValue, BlockedBuffer] = {}
-        """Buffers of images in blocks of channels."""
+        """NCHWc buffers."""
         self.int8 = Int8Plan(self.known_sizes, scope)
         self.int8_buffers: dict[SSAValue, Int8Buffer] = {}
-        """Buffers of images of bytes."""
+        """NHWC int8 buffers."""
         self.written: set[SSAValue] = set()
-        """Images that an op has written, or will have by the time that they are read, in blocks."""
+        """Images that are written in NCHWc or NHWC by the time that they are read."""
         self._names: dict[str, str] = {}
         self._buffers: dict[SSAValue, SSAValue] = {}
         self.materialized: set[SSAValue] = set()
-        """Results of ops that have kernels."""
+        """Results that a kernel writes."""
         self.resized: dict[SSAValue, SSAValue] = {}
-        """Results of sizes that a run finds, and the tensors that are cut to them."""
+        """Results of data-dependent shape, and the tensors cut to it."""
         self._globals = 0
         self._place: Operation | None = None
 
     @contextmanager
     def nested_scope(self) -> Generator[None]:
-        """For a body: what is made in it is forgotten behind."""
+        """Forget buffers created inside, which are not visible after a body."""
         known = dict(self._buffers)
         yield
         self._buffers = known
 
     def set_insertion_point(self, op: Operation) -> None:
-        """What is added from now on goes before `op`."""
+        """Insert before `op` from now on."""
         self._place = op
 
     @contextmanager
     def insertion_after(self, value: SSAValue, buffer: SSAValue) -> Generator[None]:
-        """What is added meanwhile goes behind what fills the buffer of a value."""
+        """Insert after the op that fills the buffer of a value."""
         before = self._place
         if isinstance(buffer.owner, UnrealizedConversionCastOp) and value not in self.materialized:
             self._place = buffer.owner.next_op
@@ -165,7 +166,7 @@ class LoweringBuilder:
         self._place = before
 
     def insert(self, op: Operation) -> SSAValue:
-        """Adds an op to the model's function; its result."""
+        """Insert an op into the model's function; return its result."""
         assert self._place is not None
         assert self._place.parent is not None
         op.location = self._place.location
@@ -173,53 +174,53 @@ class LoweringBuilder:
         return op.results[0] if op.results else SSAValue.get(op.operands[0])
 
     def shape(self, value: SSAValue) -> tuple[int, ...]:
-        """The shape of a native tensor of known sizes."""
+        """Return the static shape of a tensor."""
         sizes = self.sizes(value)
         assert are_static(sizes)
         return tuple(static_sizes(sizes))
 
     def is_computable(self, value: SSAValue) -> bool:
-        """Whether a value is a tensor of known sizes, of elements that code can compute with."""
+        """Whether a value is a tensor of known sizes, of a type that kernels compute with."""
         return is_computable(element_type(value.type)) and self.has_known_sizes(value)
 
     def is_movable(self, value: SSAValue) -> bool:
-        """Whether a value is a tensor of known sizes, of elements that code can move."""
+        """Whether a value is a tensor of known sizes, of a type that kernels can move."""
         return is_storable(element_type(value.type)) and self.has_known_sizes(value)
 
     def has_known_sizes(self, value: SSAValue) -> bool:
-        """Whether the sizes of a tensor are known, or what they are in terms of those of the inputs."""
+        """Whether all sizes are static, or expressions of the inputs' sizes."""
         return self.known_sizes(value) is not None
 
     def sizes(self, value: SSAValue) -> tuple[Size, ...]:
-        """The shape of a native tensor, of which a run may tell sizes."""
+        """Return the sizes of a tensor, static or symbolic."""
         sizes = self.known_sizes(value)
         assert sizes is not None
         return sizes
 
     def known_sizes(self, value: SSAValue) -> tuple[Size, ...] | None:
-        """The sizes of a value; `None` if they are not known in terms of those of the inputs."""
+        """Return the sizes of a value; None if one is unknown."""
         known = static_shape(value.type)
         return known if known is not None or self.dynamic_shapes is None else self.dynamic_shapes.of(value)
 
     def require_same_size(self, size: Size, whole: Size) -> bool:
-        """Whether two sizes are the same in every run that does not fail; has it fail where they are not."""
+        """Whether two sizes are equal in every run that does not fail; emits a run-time check if needed."""
         return self.dynamic_shapes is not None and self.dynamic_shapes.is_cut(size, whole)
 
     def element(self, value: SSAValue) -> Attribute:
-        """The element type of a native tensor."""
+        """Return the element type of a tensor."""
         element = element_type(value.type)
         assert element is not None
         return element
 
     def constant(self, value: SSAValue) -> Array | None:
-        """What a value is if it is a constant."""
+        """Return the elements of a constant, or None."""
         owner = value.owner
         if isinstance(owner, ConstantOp) and owner.value is not None:
             return elements_array(owner.value)
         return None
 
     def buffer(self, value: SSAValue) -> SSAValue:
-        """The buffer that holds a tensor."""
+        """Return the row-major buffer of a tensor."""
         if value not in self._buffers and value in self.written:
             self._buffers[value] = self._to_row_major(value, self)
         if value not in self._buffers:
@@ -239,11 +240,11 @@ class LoweringBuilder:
         return self._buffers[value]
 
     def prepacked(self, source: Array, how: Hashable, make: Callable[[], Array]) -> SSAValue:
-        """What `make` makes of a constant, in a buffer; `how` tells it from what else is made of that."""
+        """Return a buffer of weights packed by `make`; cached by the constant and `how`."""
         return self.constant_buffer(self._packings.packed(source, how, make))
 
     def constant_buffer(self, array: Array) -> SSAValue:
-        """A constant of our own making, in a buffer."""
+        """Return a constant buffer with the elements of an array."""
         attribute = self.pool.create(np.ascontiguousarray(array))
         return self._global(attribute, buffer_type(array.shape, element_type_of(array.dtype)))
 
@@ -252,25 +253,25 @@ class LoweringBuilder:
         return self.insert(GlobalOp.of(f"constant_{self._globals}", value, type_))
 
     def allocate(self, shape: Sequence[Size], element: Attribute) -> SSAValue:
-        """A new buffer."""
+        """Allocate a buffer."""
         type_ = _type_of(shape, element)
         sizes = [self.extent(size) for size in shape if isinstance(size, SymbolicSize)]
         return self.insert(memref.AllocOp.get(type_.element_type, None, type_.get_shape(), sizes))
 
     def extent(self, size: SymbolicSize) -> SSAValue:
-        """A size that a run tells, as the run computes it."""
+        """Return a symbolic size as an SSA value."""
         assert self.dynamic_shapes is not None
         return self.dynamic_shapes.of_size(size)
 
     def result(self, value: SSAValue) -> SSAValue:
-        """A new buffer for a result of an op."""
+        """Allocate the row-major buffer of a result."""
         made = self.allocate(self.sizes(value), self.element(value))
         self._buffers[value] = made
         self.materialized.add(value)
         return made
 
     def alias(self, value: SSAValue, source: SSAValue) -> None:
-        """Says that a result is what another value is, in another shape."""
+        """Let a result share the buffer of another value, in its own shape."""
         sizes = self.sizes(value)
         type_ = _type_of(sizes, self.element(value))
         cast: Operation = UnrealizedConversionCastOp.get([self.buffer(source)], [type_])
@@ -291,7 +292,11 @@ class LoweringBuilder:
         inputs: Sequence[SSAValue],
         iterations: Size | None = None,
     ) -> None:
-        """Calls a kernel; equal kernels become one. `turns` are those of a kernel that has taken a range."""
+        """
+        Insert a call of a kernel; kernels of equal text become one.
+
+        `iterations` is their number in a kernel that takes a range already.
+        """
         if iterations is None:
             iterations = parallelize(kernel)
         function = kernel.function("kernel")
@@ -303,11 +308,11 @@ class LoweringBuilder:
         sizes = [self.extent(extent) for extent in kernel.extents]
         count = self.extent(iterations) if isinstance(iterations, SymbolicSize) else iterations
         if isinstance(count, SSAValue) and count not in sizes:
-            raise AssertionError("turns are a size that the kernel does not take")
+            raise AssertionError("the number of iterations is a size that the kernel does not take")
         self.insert(CallOp.of(self._names[text], outputs, inputs, count, sizes))
 
     def existing_buffer(self, value: SSAValue) -> SSAValue | None:
-        """The buffer of a value, if a kernel or another op made one."""
+        """Return the buffer of a value if there is one, or None."""
         if value in self.written:
             return self.buffer(value)
         return self._buffers.get(value)

@@ -1,4 +1,8 @@
-"""LSTM with known weights: products in register tiles, one for all inputs and one a step for the state."""
+"""
+LSTM with constant weights in register tiles.
+
+One matrix product projects the inputs of all steps; each step has one product of the state.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +26,13 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 from xonnc.rewriting.patterns import Array
 
 MAX_UNROLLED_STEPS = 512
-"""Steps that are written out one after the other; more are a loop in one kernel, for one thread."""
+"""Steps that are unrolled into calls at most; more become a loop in one kernel, on one thread."""
 
 GATES = ("Sigmoid", "Tanh", "Tanh")
 
 
 def is_tiled(op: LSTMOp, builder: LoweringBuilder) -> bool:
-    """Whether an LSTM is of the usual kind: known weights, no lengths, bounds or peepholes."""
+    """Whether an LSTM has constant weights, default activations, and no lengths, clip or peepholes."""
     usual = GATES * _directions(op)
     given = tuple(name.data for name in op.activations) if op.activations is not None else usual
     absent = (op.sequence_lens, op.P)
@@ -50,7 +54,7 @@ def _directions(op: LSTMOp) -> int:
 
 
 def tiled_lstm(op: LSTMOp, builder: LoweringBuilder) -> None:
-    """Sums of the inputs of all steps at once; then for each step those of the state, and the cell."""
+    """Emit an LSTM: project all inputs, then for each step multiply the state and update the cell."""
     recurrence = builder.constant(op.R)
     assert recurrence is not None
     steps, batch, _ = builder.sizes(op.X)
@@ -66,16 +70,16 @@ def tiled_lstm(op: LSTMOp, builder: LoweringBuilder) -> None:
 
 @dataclass(frozen=True)
 class _Direction:
-    """One direction of an LSTM: its number, and whether it goes from the last step to the first."""
+    """One direction of an LSTM."""
 
     op: LSTMOp
     number: int
     is_back: bool
     results: Sequence[SSAValue | None]
-    """Buffers for the states of all steps, the last state and the last cell, if they are asked for."""
+    """Buffers of Y, Y_h and Y_c, None where absent."""
 
     def part(self, buffer: SSAValue, sizes: Sequence[Size], places: Sequence[IndexExpr]) -> AffineAccess:
-        """What a tensor of [directions, *sizes] has for this one."""
+        """Return this direction's slice of a tensor of [directions, *sizes]."""
         return AffineAccess(buffer, [_directions(self.op), *sizes], [IndexExpr(offset=self.number), *places])
 
     def give(
@@ -87,10 +91,10 @@ class _Direction:
         cell: AffineAccess,
         builder: LoweringBuilder,
     ) -> None:
-        """Copies the states of every step, and those of the last, to the results."""
+        """Copy the states of all steps, and the last ones, to the results."""
         whole, *states = self.results
         if whole is not None:
-            # Directions lie behind steps.
+            # Y is [steps, directions, batch, hidden].
             places = [dim(0), IndexExpr(offset=self.number), dim(1), dim(2)]
             target = AffineAccess(whole, [steps, _directions(self.op), *sizes], places)
             copy("state", (steps, *sizes), target, every, builder)
@@ -100,13 +104,13 @@ class _Direction:
 
 
 def _projected(direction: _Direction, builder: LoweringBuilder) -> SSAValue:
-    """The inputs of all steps times the weights, with both biases."""
+    """Multiply the inputs of all steps with W and add both biases."""
     op, number = direction.op, direction.number
     steps, batch, inputs = builder.sizes(op.X)
     weights, bias = builder.constant(op.W), None if op.B.type == NONE else builder.constant(op.B)
     assert weights is not None
     rows = weights.shape[1]
-    # Both biases are added to the same sums.
+    # W and R biases are added to the same sums, so they can be added to each other.
     numbers = (
         []
         if bias is None
@@ -127,7 +131,7 @@ def _step_by_step(
     counts: tuple[int, int],
     builder: LoweringBuilder,
 ) -> None:
-    """Calls of kernels for each step, so that threads share out each product."""
+    """Emit kernel calls per step, so that each product runs in parallel."""
     (steps, batch), (rows, hidden) = counts, recurrence.shape
     every, sums = builder.allocate([steps, batch, hidden], f32), builder.allocate([batch, rows], f32)
     op = direction.op
@@ -154,10 +158,9 @@ def _in_a_loop(
     builder: LoweringBuilder,
 ) -> None:
     """
-    One kernel for all steps, in a number that only a run tells or that is large.
+    Emit one kernel that loops over the steps, of dynamic or large number.
 
-    The state before the first step is a row of its own, ahead of those of the steps, or behind them where
-    they go back.
+    The initial state is an extra row before those of the steps, or after them in reverse direction.
     """
     (steps, batch), (rows, hidden) = counts, recurrence.shape
     is_back, rest = direction.is_back, (batch, hidden)
@@ -199,7 +202,7 @@ def _start(
     target: AffineAccess,
     builder: LoweringBuilder,
 ) -> None:
-    """Sets the state before the first step: as given, or 0."""
+    """Initialize a state: as given, or 0."""
     if start.type == NONE:
         zero = builder.constant_buffer(np.zeros(1, np.float32))
         copy("state", sizes, target, AffineAccess(zero, [1], [IndexExpr()]), builder)
@@ -210,7 +213,7 @@ def _start(
 def _first(
     start: SSAValue, direction: _Direction, sizes: tuple[Size, int], builder: LoweringBuilder
 ) -> SSAValue:
-    """A state that steps may overwrite: as given, or 0."""
+    """Return an initialized state that steps may overwrite."""
     made = builder.allocate(sizes, f32)
     if start.type == NONE:
         fill(made, volume(sizes), 0.0, builder)
@@ -220,7 +223,7 @@ def _first(
 
 
 def _part(buffer: SSAValue, step: int, builder: LoweringBuilder) -> SSAValue:
-    """What belongs to one step."""
+    """Return the view of one step."""
     assert is_buffer(buffer.type)
     _, *rest = buffer.type.get_shape()
     offsets, sizes = [step, *(0 for _ in rest)], [1, *rest]
@@ -235,7 +238,7 @@ def _cell(
     sizes: tuple[int, int],
     builder: LoweringBuilder,
 ) -> None:
-    """`c = f c + i g`, `h = o tanh c`; the sums of the gates are those of the inputs and of the state."""
+    """Emit a kernel call that updates cell and state: `c = f c + i g`, `h = o tanh c`."""
     batch, hidden = sizes
     of_gates = buffer_type([batch, 4 * hidden], f32)
     kernel = KernelBuilder([buffer_type(sizes, f32)] * 2 + [of_gates] * 2)
