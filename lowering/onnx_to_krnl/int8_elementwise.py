@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.lowering.onnx_to_krnl.int8_convolution import pad_channels
 from xonnc.lowering.onnx_to_krnl.int8_epilogues import int8_epilogue
 from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Fusion
-from xonnc.lowering.onnx_to_krnl.int8_layout import pixel_indices, int8_buffer, int8_result
+from xonnc.lowering.onnx_to_krnl.int8_layout import int8_buffer, int8_result, pixel_indices
 from xonnc.lowering.onnx_to_krnl.int8_patterns import QuantizedMatmul
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
