@@ -14,7 +14,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.op_signatures import attribute_kinds, op_signature_of
 from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.plugins.types import Size, TensorType
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 Given: TypeAlias = (
     "Value | npt.NDArray[Any] | np.generic | float | int | bool | Sequence[int] | Sequence[float] | None"
@@ -61,7 +61,7 @@ class Builder:
     """
 
     def __init__(self, root: Operation, describe: Callable[[SSAValue], TensorType | None]) -> None:
-        self._writer = Writer(root)
+        self._writer = OpBuilder(root)
         self._describe = describe
 
     def __getattr__(self, name: str) -> Callable[..., Any]:

@@ -49,11 +49,10 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import RuleSet, rule
-from xonnc.transforms.dims.dim_context import SIZES, Partly
-from xonnc.transforms.dims.dim_context import Node as DimNode
-from xonnc.transforms.dims.expressions import Form, Symbols
+from xonnc.transforms.dims.dim_context import SIZES, DimContext, Partly
+from xonnc.transforms.dims.expressions import DimExpr, DimSymbols
 from xonnc.transforms.evaluation import known, result_parts
-from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, UNKNOWN, Site
+from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, UNKNOWN, InferenceContext
 
 DECOMPOSING = ("decompose-onnx", "legalize-versions-onnx", "legalize-onnx")
 """The passes that expand operators of plug-ins into ONNX's."""
@@ -203,7 +202,7 @@ def spec_of(op: Operation) -> OperatorSpec:
 
 
 def _bound(
-    op: Operation, inputs: Sequence[Any], symbols: Symbols, integers: Callable[[int], Any] | None = None
+    op: Operation, inputs: Sequence[Any], symbols: DimSymbols, integers: Callable[[int], Any] | None = None
 ) -> Any:
     spec = spec_of(op)
     # Of an operator with attributes="auto" they are attributes of the op, beside its properties.
@@ -212,7 +211,7 @@ def _bound(
         for name, held in {**op.attributes, **op.properties}.items()
         if "." not in name
     }
-    site = Site(op)
+    site = InferenceContext(op)
     return bind(
         spec,
         f"{describe(op)} ({spec.name} of plug-in {spec.plugin.name})",
@@ -228,7 +227,7 @@ def _integers(found: Sequence[int] | None) -> list[int | None] | None:
     return None if found is None else [None if each == UNKNOWN else each for each in found]
 
 
-def _tensor_type(ssa: SSAValue, symbols: Symbols) -> TensorType | None:
+def _tensor_type(ssa: SSAValue, symbols: DimSymbols) -> TensorType | None:
     """The type of a value; each dynamic dimension is a symbol of its own."""
     type_ = ssa.type
     if not is_tensor(type_):
@@ -258,8 +257,8 @@ def _inferred(op: Operation, bound: Any) -> Sequence[TensorType | None]:
     return types
 
 
-def _static_shapes(site: Site) -> Sequence[Attribute | None]:
-    symbols = Symbols()
+def _static_shapes(site: InferenceContext) -> Sequence[Attribute | None]:
+    symbols = DimSymbols()
     op = site.op
     bound = _bound(
         op,
@@ -278,7 +277,7 @@ def _ir_type(type_: TensorType) -> Attribute:
     return tensor_type(shape, element)
 
 
-def _symbolic_sizes(node: DimNode) -> Sequence[Partly | None]:
+def _symbolic_sizes(node: DimContext) -> Sequence[Partly | None]:
     """Runs `infer` with the sizes that the dimension analysis knows, so that equal sizes stay equal."""
     op = node.op
 
@@ -296,7 +295,7 @@ def _symbolic_sizes(node: DimNode) -> Sequence[Partly | None]:
     ]
 
 
-def _size(form: Form, symbols: Symbols) -> Size:
+def _size(form: DimExpr, symbols: DimSymbols) -> Size:
     return form.constant if not form.terms else Dim(form, symbols)
 
 
@@ -318,7 +317,7 @@ def _fold(root: Operation) -> RewriteResult:
 
 def _computed(op: Operation, arrays: Sequence[Array | None]) -> Sequence[Array]:
     spec = spec_of(op)
-    bound = _bound(op, arrays, Symbols())
+    bound = _bound(op, arrays, DimSymbols())
     return run_reference(spec, bound, arrays, len(op.results))
 
 
@@ -348,7 +347,7 @@ def _decompose(root: Operation) -> RewriteResult:
     assert decompose is not None
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        symbols = Symbols()
+        symbols = DimSymbols()
 
         def described(ssa: SSAValue) -> TensorType | None:
             return _tensor_type(ssa, symbols)

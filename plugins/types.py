@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.transforms.dims.expressions import Form, Symbols, number
+from xonnc.transforms.dims.expressions import DimExpr, DimSymbols, number
 
 
 class Dim:
@@ -20,7 +20,7 @@ class Dim:
     Two are equal if they are so for every input of the model.
     """
 
-    def __init__(self, form: Form, symbols: Symbols) -> None:
+    def __init__(self, form: DimExpr, symbols: DimSymbols) -> None:
         self.form = form
         self._symbols = symbols
 
@@ -58,7 +58,7 @@ class Dim:
         """The size of two axes that broadcast together."""
         return self._sized(self._symbols.broadcast([self.form, form_of(other)]))
 
-    def _sized(self, form: Form) -> Size:
+    def _sized(self, form: DimExpr) -> Size:
         return form.constant if not form.terms else Dim(form, self._symbols)
 
 
@@ -66,7 +66,7 @@ Size: TypeAlias = "int | Dim"
 """The size of an axis."""
 
 
-def form_of(size: Size) -> Form:
+def form_of(size: Size) -> DimExpr:
     """A size as a symbolic expression."""
     return size.form if isinstance(size, Dim) else number(int(size))
 

@@ -32,10 +32,10 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_model
 from xonnc.runtime.reference import Port
 from xonnc.transforms.dims.analysis import DimAnalysis
-from xonnc.transforms.dims.expressions import ONE, Form
+from xonnc.transforms.dims.expressions import ONE, DimExpr
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 from xonnc.transforms.shapes.elementwise import BROADCASTING, COMPARING
-from xonnc.transforms.shapes.inference_context import Site, constant_array
+from xonnc.transforms.shapes.inference_context import InferenceContext, constant_array
 
 Array: TypeAlias = npt.NDArray[Any]
 Feeds: TypeAlias = Mapping[str, Array]
@@ -86,11 +86,11 @@ BROADCASTING_OPERATORS = frozenset((*BROADCASTING.split(), *COMPARING.split(), "
 class InputConstraint:
     """What a model asks of one input."""
 
-    sizes: tuple[Form, ...]
+    sizes: tuple[DimExpr, ...]
     """What its sizes must be, or the model fails."""
-    likely_sizes: tuple[Form, ...]
+    likely_sizes: tuple[DimExpr, ...]
     """What they are if no size is broadcast to another."""
-    below: tuple[Form, ...] = ()
+    below: tuple[DimExpr, ...] = ()
     """What its integers must be below, all of these."""
     least: int = 0
     is_mask: bool = False
@@ -158,9 +158,9 @@ def _operator(op: Operation) -> str:
     return re.sub(r"V\d+$", "", op.name.removeprefix("onnx."))
 
 
-def _element_constraints(argument: SSAValue, known: DimAnalysis) -> tuple[list[Form], int, bool]:
+def _element_constraints(argument: SSAValue, known: DimAnalysis) -> tuple[list[DimExpr], int, bool]:
     """What the readers of an input ask of its elements: limits, the least, whether it is a mask."""
-    below: list[Form] = []
+    below: list[DimExpr] = []
     least, is_mask = 0, False
     waiting, seen = [argument], {argument}
     while waiting:
@@ -179,9 +179,9 @@ def _element_constraints(argument: SSAValue, known: DimAnalysis) -> tuple[list[F
     return below, least, is_mask
 
 
-def _exclusive_bounds(op: OnnxOp, place: int, known: DimAnalysis) -> list[Form]:
+def _exclusive_bounds(op: OnnxOp, place: int, known: DimAnalysis) -> list[DimExpr]:
     """What the integers of an operand must be below."""
-    name, site = _operator(op), Site(op, known.integers)
+    name, site = _operator(op), InferenceContext(op, known.integers)
     sizes = known.sizes(op.operands[0])
     if sizes is None:
         return []
@@ -194,7 +194,7 @@ def _exclusive_bounds(op: OnnxOp, place: int, known: DimAnalysis) -> list[Form]:
         return list(sizes[first : first + count]) if count is not None else []
     if name == "OneHot" and place == 0:
         depth = known.integers(op.operands[1])
-        return [Form(depth[0])] if depth and depth[0] > 0 else []
+        return [DimExpr(depth[0])] if depth and depth[0] > 0 else []
     if _is_length(op, place) and len(sizes) > 1:
         axis = site.integer("time_axis") if name == "ReverseSequence" else site.integer("layout")
         return [sizes[axis] + ONE]
@@ -313,7 +313,7 @@ def _shapes_of(
 ) -> Shapes:
     """Shapes in which symbols without a value are `size`, every other one larger by `step`."""
 
-    def evaluated(form: Form) -> int:
+    def evaluated(form: DimExpr) -> int:
         for symbol in sorted(form.symbols):
             values.setdefault(symbol, size + step * (len(values) % 2))
         return form.constant + sum(

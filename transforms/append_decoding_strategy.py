@@ -19,7 +19,7 @@ from xonnc.dialects.onnx.ops.builtin import EntryPointOp
 from xonnc.errors import XonncError
 from xonnc.rewriting.onnx import ArgMax, Slice, Squeeze
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 GREEDY = "greedy"
 
@@ -92,8 +92,8 @@ def maker(value: SSAValue) -> str:
 
 def next_token(end: Operation, logits: SSAValue) -> SSAValue:
     """The place of the largest number along the tokens, at the last place of the sequence."""
-    to = Writer(end)
-    starts, ends, axes, steps = (to.ints(number) for number in (-1, LAST, 1, 1))
-    last = to(Slice, logits, starts, ends, axes, steps)
-    token = to(ArgMax, last, axis=-1, keepdims=1, select_last_index=0)
-    return to(Squeeze, token, to.ints(1))
+    builder = OpBuilder(end)
+    starts, ends, axes, steps = (builder.ints(number) for number in (-1, LAST, 1, 1))
+    last = builder(Slice, logits, starts, ends, axes, steps)
+    token = builder(ArgMax, last, axis=-1, keepdims=1, select_last_index=0)
+    return builder(Squeeze, token, builder.ints(1))

@@ -29,7 +29,7 @@ from xonnc.dialects.onnx.ops.sequence import ConcatFromSequenceOp, SequenceEmpty
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape, tensor_type
 from xonnc.rewriting.editing import erase
 from xonnc.rewriting.onnx import Reshape, Transpose
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 from xonnc.transforms.shape_inference_onnx import infer
 
 
@@ -117,9 +117,9 @@ def _stack(loop: LoopOp, place: int, insert: SequenceInsertOp, shape: Sequence[i
 
 def _placed(concat: ConcatFromSequenceOp, stacked: SSAValue, shape: Sequence[int], axis: int) -> SSAValue:
     """Stacked tensors as the operator has them: along an axis of their own, or one after the other."""
-    to = Writer(concat)
+    builder = OpBuilder(concat)
     order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1)]
-    made = to(Transpose, stacked, perm=order) if axis else stacked
+    made = builder(Transpose, stacked, perm=order) if axis else stacked
     if concat.new_axis.value.data:
         return made
-    return to(Reshape, made, to.ints(*shape[:axis], -1, *shape[axis + 1 :]), allowzero=0)
+    return builder(Reshape, made, builder.ints(*shape[:axis], -1, *shape[axis + 1 :]), allowzero=0)

@@ -58,7 +58,7 @@ class ConstProp(ModulePass):
     disable_pattern: tuple[str, ...] = ()
     round_fp_to_int: bool = False
     disable: bool = False
-    loop_bound: int = constprop_loops.MOST_TURNS
+    loop_bound: int = constprop_loops.MAX_ITERATIONS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_rules(op, ctx, self.rules(), pass_name=self.name)
@@ -82,7 +82,7 @@ def _rules(rounding: bool, loop_bound: int) -> RuleSet:
         )
     table = (
         elementwise
-        | decompose_elementwise.WRITTEN_OUT
+        | decompose_elementwise.NORMALIZED_CONSTANTS
         | canonicalize_identity.SHAPES
         | constprop_activations.RULES
         | constprop_axes.RULES

@@ -15,17 +15,17 @@ from xonnc.dialects.onnx.types import element_type, is_ranked
 from xonnc.rewriting.patterns import Array
 
 
-def write_out_batch_norms(module: ModuleOp, pool: DisposablePool) -> None:
+def decompose_batch_norms(module: ModuleOp, pool: DisposablePool) -> None:
     """
     `(x - mean) scale / sqrt(variance + epsilon) + B` as `x a + b` with
     `a = scale / sqrt(variance + epsilon)` and `b = B - mean a`, for each channel, computed in f64.
     """
     for op in list(module.walk()):
         if isinstance(op, BatchNormalizationInferenceModeOp):
-            _write_out(op, pool)
+            _decompose(op, pool)
 
 
-def _write_out(op: BatchNormalizationInferenceModeOp, pool: DisposablePool) -> None:
+def _decompose(op: BatchNormalizationInferenceModeOp, pool: DisposablePool) -> None:
     shape = op.X.type.get_shape() if is_ranked(op.X.type) else None
     values = [_numbers(value) for value in (op.scale, op.B, op.mean, op.var)]
     known = [value for value in values if value is not None]

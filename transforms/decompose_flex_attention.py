@@ -27,7 +27,7 @@ from xonnc.dialects.onnx.types import (
 Shape = tuple[int, ...]
 
 
-def write_out_flex_attention(op: FlexAttentionOp, pool: DisposablePool) -> bool:
+def decompose_flex_attention(op: FlexAttentionOp, pool: DisposablePool) -> bool:
     """
     `prob_mod(softmax(score_mod(Q √scale (K √scale)ᵀ))) V`, of the heads of K and V each for as many of Q.
 

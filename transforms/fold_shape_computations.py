@@ -23,27 +23,27 @@ from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
 from xonnc.rewriting.editing import replace_uses
 from xonnc.rewriting.literals import decode, encode
 from xonnc.transforms.dims.dim_context import Elements
-from xonnc.transforms.dims.expressions import Form
-from xonnc.transforms.dims.shape_analysis import Knowledge
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.dims.expressions import DimExpr
+from xonnc.transforms.dims.shape_analysis import ShapeAnalysis
+from xonnc.transforms.rules.op_builder import OpBuilder
 from xonnc.transforms.shape_inference_onnx import infer
 from xonnc.transforms.shapes.inference_context import UNKNOWN
 
 COPIED, FOUND = 0, -1
 """What the shape operand of a Reshape says of a size of the data, and of the one size that is left."""
 
-Key = tuple[Attribute, tuple[Form, ...]]
+Key = tuple[Attribute, tuple[DimExpr, ...]]
 
 
-def settle_shapes(module: Operation, facts: Knowledge) -> bool:
+def fold_shape_computations(module: Operation, facts: ShapeAnalysis) -> bool:
     """Simplifies what is computed from the sizes inside `module`, as `facts` know it; whether it changed."""
     if not any(_is_computed(op) for op in module.walk()):
         return False
-    settling = _Settling(facts)
+    folder = _ShapeFolder(facts)
     for region in module.regions:
         for block in region.blocks:
-            settling.block(block, {})
-    return settling.changed
+            folder.block(block, {})
+    return folder.changed
 
 
 def _is_computed(op: Operation) -> bool:
@@ -54,13 +54,13 @@ def _is_computed(op: Operation) -> bool:
 
 
 @dataclass
-class _Settling:
+class _ShapeFolder:
     """One walk through a module."""
 
-    dims: Knowledge
+    dims: ShapeAnalysis
     changed: bool = False
     stale: set[SSAValue] = field(default_factory=set[SSAValue])
-    """Values of which more is known since something before them was settled."""
+    """Values of which more is known since something before them was constant_target_shape."""
 
     def block(self, block: Block, known: dict[Key, SSAValue]) -> None:
         """Goes through a block; what is known outside of it may be read inside."""
@@ -90,13 +90,13 @@ class _Settling:
         shape, elements = static_shape(result.type), self.dims.elements(result)
         if shape is None or len(shape) > 1 or elements is None or len(elements) != int(np.prod(shape)):
             return
-        forms = tuple(form for form, _ in elements)
-        numbers = [form.number for form in forms if form.number is not None]
-        if len(numbers) == len(forms):
-            replace_uses(result, Writer(op).constant(np.array(numbers, np.int64).reshape(shape)))
+        exprs = tuple(expr for expr, _ in elements)
+        numbers = [expr.number for expr in exprs if expr.number is not None]
+        if len(numbers) == len(exprs):
+            replace_uses(result, OpBuilder(op).constant(np.array(numbers, np.int64).reshape(shape)))
             self.changed = True
             return
-        twin = known.setdefault((result.type, forms), result)
+        twin = known.setdefault((result.type, exprs), result)
         if twin is not result:
             replace_uses(result, twin)
             self.changed = True
@@ -108,9 +108,9 @@ class _Settling:
         elements, sizes = self.dims.elements(op.shape), self.dims.sizes(op.data)
         if sizes is None or elements is None or isinstance(op.shape.owner, ConstantOp):
             return
-        wanted = settled(elements, sizes, decode(op.properties.get("allowzero")) == 1)
+        wanted = constant_target_shape(elements, sizes, decode(op.properties.get("allowzero")) == 1)
         if wanted is not None:
-            shape = Writer(op).ints(*wanted)
+            shape = OpBuilder(op).ints(*wanted)
             assert isinstance(shape, OpResult)
             self.dims.learn(shape.op)
             op.operands = [op.data, shape]
@@ -124,7 +124,7 @@ class _Settling:
         sizes, elements = self.dims.sizes(data), self.dims.elements(op.shape)
         if sizes is None or not says_more(data.type, result.type):
             return False
-        wanted = None if elements is None else tuple(form for form, _ in elements)
+        wanted = None if elements is None else tuple(expr for expr, _ in elements)
         if sizes != wanted and sizes != self.dims.sizes(result):
             return False
         replace_uses(result, data)
@@ -143,23 +143,25 @@ def says_more(type_: Attribute, than: Attribute) -> bool:
     return len(ours) == len(theirs) and all(other in (UNKNOWN, size) for size, other in pairs)
 
 
-def settled(elements: Elements, sizes: Sequence[Form], allows_zero: bool) -> list[int] | None:
+def constant_target_shape(
+    elements: Elements, sizes: Sequence[DimExpr], allows_zero: bool
+) -> list[int] | None:
     """
     The shape operand as numbers, `None` if it has to be computed.
 
     A size that is copied may be 0, and beside a 0 no size can be found: then all others must be numbers.
     """
     wanted: list[int] = []
-    for place, (form, _) in enumerate(elements):
-        if form.number is not None:
-            if form.number == 0 and allows_zero:
+    for place, (expr, _) in enumerate(elements):
+        if expr.number is not None:
+            if expr.number == 0 and allows_zero:
                 return None
-            wanted.append(form.number)
-        elif place < len(sizes) and form == sizes[place]:
+            wanted.append(expr.number)
+        elif place < len(sizes) and expr == sizes[place]:
             wanted.append(COPIED)
         else:
             wanted.append(FOUND)
     if wanted.count(FOUND) > 1:
         return None
-    was_found = any(form.number == FOUND for form, _ in elements)
+    was_found = any(expr.number == FOUND for expr, _ in elements)
     return None if FOUND in wanted and COPIED in wanted and not was_found else wanted

@@ -23,7 +23,7 @@ from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.collect_sequences_onnx import collect_sequences
 from xonnc.transforms.cse import erase_dead
-from xonnc.transforms.decompose_batch_norms import write_out_batch_norms
+from xonnc.transforms.decompose_batch_norms import decompose_batch_norms
 from xonnc.transforms.rules import (
     legalize_early_opsets,
     legalize_fourier,
@@ -32,7 +32,7 @@ from xonnc.transforms.rules import (
     legalize_training,
 )
 from xonnc.transforms.shape_inference_onnx import infer_shapes
-from xonnc.transforms.type_promotion import widen
+from xonnc.transforms.type_promotion import promote_types
 
 RULES = RuleSet(
     {
@@ -57,6 +57,6 @@ class Legalize(ModulePass):
         if apply_rules(op, ctx, RULES, pass_name=self.name).fired or is_collected:
             infer_shapes(op)
         pool = DisposablePool.of(ctx)
-        widen(op, pool)
-        write_out_batch_norms(op, pool)
+        promote_types(op, pool)
+        decompose_batch_norms(op, pool)
         erase_dead(op)

@@ -28,7 +28,7 @@ ITERATIONS = 10
 
 NO_LIMIT = -1
 
-MOST_REWRITES_PER_OP = 100
+MAX_REWRITES_PER_OP = 100
 """What no limit means: rules that rewrite more than that undo each other."""
 
 
@@ -108,7 +108,7 @@ class OnnxHybridTransform(ModulePass):
         """How many rewrites a function may take."""
         ops = sum(1 for block in function.body.blocks for _ in block.ops)
         if self.max_num_rewrites_offset == NO_LIMIT:
-            return max(1_000, MOST_REWRITES_PER_OP * sum(1 for _ in function.walk()))
+            return max(1_000, MAX_REWRITES_PER_OP * sum(1 for _ in function.walk()))
         return ITERATIONS * int(self.max_num_rewrites_offset + self.max_num_rewrites_multiplier * ops)
 
     def unfinished(self, names: Sequence[str]) -> str:

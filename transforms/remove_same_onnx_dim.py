@@ -14,9 +14,9 @@ from xdsl.traits import IsolatedFromAbove
 from xonnc.dialects.onnx.ops.builtin import DimOp
 from xonnc.rewriting.editing import erase, replace_uses
 from xonnc.transforms.dims.analysis import DimAnalysis
-from xonnc.transforms.dims.expressions import Form
+from xonnc.transforms.dims.expressions import DimExpr
 
-Seen = ChainMap[Form, SSAValue]
+Seen = ChainMap[DimExpr, SSAValue]
 """The first `onnx.Dim` for each size; a scope sees those of the scopes around it."""
 
 

@@ -23,7 +23,7 @@ from xonnc.rewriting.verification import node_message, unknown_attribute, verifi
 from xonnc.transforms.dims.control_flow import enter_body
 from xonnc.transforms.dims.dim_context import Partly
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
-from xonnc.transforms.dims.shape_analysis import Knowledge, holds_integers, is_static
+from xonnc.transforms.dims.shape_analysis import ShapeAnalysis, holds_integers, is_static
 from xonnc.transforms.invalid_branches import drop_branch, drops_invalid_branches, drops_of_shapes
 from xonnc.transforms.onnx_package_hooks import inference
 from xonnc.transforms.shapes import (
@@ -41,9 +41,9 @@ from xonnc.transforms.shapes.control_flow import union
 from xonnc.transforms.shapes.inference_context import (
     SHAPE_FUNCTIONS,
     UNKNOWN,
+    InferenceContext,
     Integers,
     ShapeError,
-    Site,
     Types,
 )
 
@@ -95,7 +95,7 @@ def correct_shapes(module: Operation) -> None:
     refuse_wrong(wrong)
 
 
-Settled = dict[Operation, tuple[object, ...]]
+InferredOps = dict[Operation, tuple[object, ...]]
 """What the types of ops followed from when they were inferred, for ops that need no more inference."""
 
 
@@ -156,8 +156,8 @@ def forget_all_declared(module: Operation) -> None:
 
 
 def learn_shapes(
-    module: Operation, settled: Settled | None = None, wrong: list[Wrong] | None = None
-) -> tuple[bool, Knowledge]:
+    module: Operation, settled: InferredOps | None = None, wrong: list[Wrong] | None = None
+) -> tuple[bool, ShapeAnalysis]:
     """
     Infers everything inside `module`; whether a type has changed, and what is known of sizes.
 
@@ -204,13 +204,13 @@ class _Inference:
     def __init__(
         self,
         root: Operation,
-        settled: Settled | None = None,
+        settled: InferredOps | None = None,
         wrong: list[Wrong] | None = None,
         corrects: bool = False,
     ) -> None:
         self.corrects = corrects
         """Whether types that contradict the operands are corrected, not refused."""
-        self.facts = Knowledge()
+        self.facts = ShapeAnalysis()
         self.settled = {} if settled is None else settled
         self.wrong = wrong
         self.doubtful: set[SSAValue] = set()
@@ -322,8 +322,8 @@ class _Inference:
 
     def _bodies(self, op: OnnxOp) -> bool:
         if op.name.removeprefix("onnx.") in WITH_BODY:
-            site = Site(op, self.facts.integers)
-            return infer_body(site, lambda block: self._body(site, block))
+            ctx = InferenceContext(op, self.facts.integers)
+            return infer_body(ctx, lambda block: self._body(ctx, block))
         changed = self._branches(op) if self._drops_branches else self.inside(op)
         return (op.name == "onnx.If" and _widen(op)) or changed
 
@@ -351,11 +351,11 @@ class _Inference:
             outside += wrong
         return changed or bool(errors)
 
-    def _body(self, site: Site, block: Block) -> bool:
+    def _body(self, ctx: InferenceContext, block: Block) -> bool:
         for argument in block.args:
             if is_ranked(argument.type):
                 self.facts.note(argument)
-        enter_body(site, self.facts)
+        enter_body(ctx, self.facts)
         return self._block(block, certain=False)
 
     def _call(self, op: CallOp) -> bool:
@@ -384,7 +384,7 @@ def _widen(op: OnnxOp) -> bool:
 
 
 def infer(
-    op: Operation, facts: Knowledge | None = None, certain: bool = False, corrects: bool = False
+    op: Operation, facts: ShapeAnalysis | None = None, certain: bool = False, corrects: bool = False
 ) -> bool:
     """
     Infers the results of one op; whether a type has changed.
@@ -392,7 +392,7 @@ def infer(
     `certain` says whether the op runs whenever the module does, so that what it requires holds everywhere;
     `corrects` that types which contradict the operands are claims, and what follows from those counts.
     """
-    known = Knowledge() if facts is None else facts
+    known = ShapeAnalysis() if facts is None else facts
     changed = _refine(op, _types(op, known.integers), corrects)
     if is_sure(op):
         for result in op.results if changed else ():
@@ -435,7 +435,7 @@ def _basis(op: Operation) -> tuple[object, ...]:
 def _types(op: Operation, known: Integers) -> Types:
     function = SHAPE_FUNCTIONS.get(op.name.removeprefix("onnx."))
     if function is not None:
-        return function(Site(op, known))
+        return function(InferenceContext(op, known))
     infer = inference()
     return [None] * len(op.results) if infer is None else infer(op, known)
 
@@ -445,7 +445,11 @@ def _refine(op: Operation, types: Types, corrects: bool) -> bool:
     for result, inferred in zip(op.results, types, strict=True):
         if inferred is None or inferred == result.type or isinstance(result.type, NoneType):
             continue
-        merged = _corrected(op, result.type, inferred) if corrects else merge(Site(op), result.type, inferred)
+        merged = (
+            _corrected(op, result.type, inferred)
+            if corrects
+            else merge(InferenceContext(op), result.type, inferred)
+        )
         if merged != result.type:
             retype(result, merged)
             changed = True
@@ -455,7 +459,7 @@ def _refine(op: Operation, types: Types, corrects: bool) -> bool:
 def _corrected(op: Operation, claimed: Attribute, inferred: Attribute) -> Attribute:
     """Both types in one, or what is inferred, with a warning, where they contradict each other."""
     try:
-        return merge(Site(op), claimed, inferred)
+        return merge(InferenceContext(op), claimed, inferred)
     except ShapeError:
         warn(f"its result is declared {claimed}, but its operands make it {inferred}, which counts", op)
         return inferred
@@ -477,7 +481,7 @@ def _with_sizes(type_: Attribute, sizes: Partly) -> Attribute | None:
     return None if made == shape else type(type_)(type_.element_type, made, type_.encoding)
 
 
-def merge(site: Site, known: Attribute, inferred: Attribute) -> Attribute:
+def merge(ctx: InferenceContext, known: Attribute, inferred: Attribute) -> Attribute:
     """
     Both types in one: every size that either knows (docs/internals/onnx-rules.md §1.5).
 
@@ -491,14 +495,14 @@ def merge(site: Site, known: Attribute, inferred: Attribute) -> Attribute:
     if len(before) != len(after):
         if len(before) + len(after) == 1:
             return inferred
-        raise _contradiction(site, known, inferred)
+        raise _contradiction(ctx, known, inferred)
     sizes: list[int] = []
     for old, new in zip(before, after, strict=True):
         if UNKNOWN not in (old, new) and old != new:
-            raise _contradiction(site, known, inferred)
+            raise _contradiction(ctx, known, inferred)
         sizes.append(old if new == UNKNOWN else new)
     return type(known)(inferred.element_type, sizes, known.encoding)
 
 
-def _contradiction(site: Site, known: Attribute, inferred: Attribute) -> ShapeError:
-    return site.fail(f"the result is said to be {known}, but its operands make it {inferred}")
+def _contradiction(ctx: InferenceContext, known: Attribute, inferred: Attribute) -> ShapeError:
+    return ctx.fail(f"the result is said to be {known}, but its operands make it {inferred}")

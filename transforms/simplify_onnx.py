@@ -16,7 +16,7 @@ from xonnc.rewriting.plans import no_more_ops
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.canonicalize_onnx import Canonicalize, all_rules
 from xonnc.transforms.constprop_onnx import ConstProp
-from xonnc.transforms.fold_shape_computations import settle_shapes
+from xonnc.transforms.fold_shape_computations import fold_shape_computations
 from xonnc.transforms.fuse_channels_onnx import FuseChannels
 from xonnc.transforms.fuse_operators_onnx import FUSIONS, LAST, FuseOperators
 from xonnc.transforms.model_opsets import Opsets, opsets_of, within
@@ -31,7 +31,7 @@ from xonnc.transforms.rules import (
     move_transposes,
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
-from xonnc.transforms.shape_inference_onnx import Settled, Wrong, learn_shapes, refuse_wrong
+from xonnc.transforms.shape_inference_onnx import InferredOps, Wrong, learn_shapes, refuse_wrong
 
 KEPT = (
     "GlobalAveragePoolPattern",
@@ -52,7 +52,7 @@ products of matrices), is fewer nodes (a normalisation, networks whose data begi
 work (a cast of what is left of a tensor).
 """
 
-WRITTEN_OUT = RuleSet(
+NORMALIZED_CONSTANTS = RuleSet(
     {name: rule for name, rule in decompose_elementwise.RULES.items() if name.startswith("ConstantNormalize")}
 )
 """
@@ -69,7 +69,7 @@ MEETING = ("SwapTransposeConcatPattern",)
 BY_CHANNEL = ("FuseAddConv", "FuseBatchNorm", "FuseMulConv")
 """How the canonical rules are called that fold arithmetic by channel into a convolution."""
 
-MOST_ROUNDS = 10
+MAX_ROUNDS = 10
 """Each round must have found something; deeper models than this many rounds of discoveries are not known."""
 
 
@@ -110,13 +110,13 @@ class Simplification:
         self.module = module
         self.context = context
         self.rules, self.last = tables(opsets_of(module), passes, disabled)
-        self.settled: Settled = {}
+        self.settled: InferredOps = {}
         self.is_verified = False
 
     def run(self) -> bool:
         """Applies the rules until nothing changes; whether anything did."""
         is_due, changed = True, False
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             learned = self.learn()
             # The rules stopped where no one fits: what they made tells them nothing, but new types may.
             if learned or is_due:
@@ -137,7 +137,7 @@ class Simplification:
         refuse_wrong(wrong or ())
         self.is_verified = True
         # What is settled makes more types known, without which no rule needs to be tried.
-        while settle_shapes(self.module, facts):
+        while fold_shape_computations(self.module, facts):
             changed = True
             more, facts = learn_shapes(self.module, self.settled)
             if not more:
@@ -168,7 +168,7 @@ def fusing_rules() -> Mapping[str, str]:
 @cache
 def rules_within(opsets: Opsets | None, passes: Passes) -> RuleSet:
     """The rules that the passes have for models of these opsets, or of any."""
-    table = WRITTEN_OUT
+    table = NORMALIZED_CONSTANTS
     if ConstProp.name in passes:
         table |= ConstProp().rules()
     if FuseChannels.name in passes:

@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.ops.tensor import CastOp
 from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape, tensor_type
 from xonnc.rewriting.editing import retype
 
-OF_HALVES = (
+FLOAT16_TO_FLOAT32 = (
     BatchNormalizationInferenceModeOp,
     nn.ConvOp,
     nn.ConvTransposeOp,
@@ -28,7 +28,7 @@ OF_HALVES = (
 )
 """What sums up many numbers: of f16 and bf16 in f32."""
 
-OF_INTEGERS = (
+INTEGER_TO_FLOAT64 = (
     reduction.ReduceL2Op,
     reduction.ReduceL2V13Op,
     reduction.ReduceLogSumOp,
@@ -39,16 +39,16 @@ OF_INTEGERS = (
 """Roots and logarithms: of integers in f64, and then towards 0."""
 
 
-def widen(module: ModuleOp, pool: DisposablePool) -> None:
+def promote_types(module: ModuleOp, pool: DisposablePool) -> None:
     """Has ops of known shapes compute in floats that there are kernels of."""
     for op in list(module.walk()):
-        if isinstance(op, OF_HALVES):
-            _widen(op, [place for place, value in enumerate(op.operands) if _is_half(value)], f32, pool)
-        elif isinstance(op, OF_INTEGERS) and _is_integer(op.operands[0]):
-            _widen(op, [0], f64, pool)
+        if isinstance(op, FLOAT16_TO_FLOAT32):
+            _promote(op, [place for place, value in enumerate(op.operands) if _is_float16(value)], f32, pool)
+        elif isinstance(op, INTEGER_TO_FLOAT64) and _is_integer(op.operands[0]):
+            _promote(op, [0], f64, pool)
 
 
-def _is_half(value: SSAValue) -> bool:
+def _is_float16(value: SSAValue) -> bool:
     return element_type(value.type) in (f16, bf16)
 
 
@@ -57,14 +57,14 @@ def _is_integer(value: SSAValue) -> bool:
     return element is not None and is_integer(element)
 
 
-def _widen(op: Operation, places: Sequence[int], wide: Attribute, pool: DisposablePool) -> None:
+def _promote(op: Operation, places: Sequence[int], wide: Attribute, pool: DisposablePool) -> None:
     """Has an op read the operands at some places, and give results of their type, as `wide` floats."""
     narrow = {element_type(op.operands[place].type) for place in places}
     if any(static_shape(value.type) is None for value in (*op.operands, *op.results) if value.type != NONE):
         return
     assert op.parent is not None
     for place in places:
-        made = _widened(op.operands[place], op, wide, pool)
+        made = _promoted(op.operands[place], op, wide, pool)
         op.parent.insert_op_before(made, op)
         op.operands[place] = made.results[0]
     for result in op.results:
@@ -77,7 +77,7 @@ def _widen(op: Operation, places: Sequence[int], wide: Attribute, pool: Disposab
             result.replace_uses_with_if(cast.output, lambda use, cast=cast: use.operation is not cast)
 
 
-def _widened(value: SSAValue, op: Operation, wide: Attribute, pool: DisposablePool) -> Operation:
+def _promoted(value: SSAValue, op: Operation, wide: Attribute, pool: DisposablePool) -> Operation:
     constant, shape = constant_elements(value), static_shape(value.type)
     assert shape is not None
     if constant is not None:

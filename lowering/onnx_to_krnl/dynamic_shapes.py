@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, SymbolicSize, size_of_form, volume
 from xonnc.transforms.dims.analysis import DimAnalysis
-from xonnc.transforms.dims.expressions import Extreme, Floor, Form
+from xonnc.transforms.dims.expressions import DimExpr, FloorDiv, MinMax
 from xonnc.transforms.dims.naming import Parameter
 
 INDEX = IndexType()
@@ -35,11 +35,11 @@ class DynamicShapes:
         self._block = function.body.block
         self._names = argument_names(function)
         self._origins: dict[int, tuple[SSAValue, int]] = {}
-        self._named: dict[int, Form] = {}
+        self._named: dict[int, DimExpr] = {}
         """Definitions of named dimensions of results that are no argument's."""
-        self._made: dict[Form, SSAValue] = {}
+        self._made: dict[DimExpr, SSAValue] = {}
         self._numbers: dict[int, SSAValue] = {}
-        self._required: set[Form] = set()
+        self._required: set[DimExpr] = set()
         self._learned = set(function.walk())
         self._last: Operation | None = None
         for argument in self._block.args:
@@ -62,7 +62,7 @@ class DynamicShapes:
             return None
         return tuple(size_of_form(form, self._dims.symbols) for form in forms)
 
-    def _is_computable(self, form: Form) -> bool:
+    def _is_computable(self, form: DimExpr) -> bool:
         """Whether an expression can be computed from the sizes of the arguments."""
         for symbol in form.symbols:
             if symbol in self._named:
@@ -70,9 +70,9 @@ class DynamicShapes:
                     return False
             elif symbol not in self._origins:
                 match self._dims.symbols.key(symbol):
-                    case Floor(inner, _):
-                        parts: Sequence[Form] = [inner]
-                    case Extreme(_, bounds):
+                    case FloorDiv(inner, _):
+                        parts: Sequence[DimExpr] = [inner]
+                    case MinMax(_, bounds):
                         parts = list(bounds)
                     case _:
                         return False
@@ -96,7 +96,7 @@ class DynamicShapes:
                 self._require(self._dim(argument, axis), self.value(form), f"axis {axis} of input '{name}'")
         return all(self._settle(*pair) for pair in self._dims.symbols.equated)
 
-    def _settle(self, left: Form, right: Form) -> bool:
+    def _settle(self, left: DimExpr, right: DimExpr) -> bool:
         """Emit a run-time check that two expressions are equal; whether they can be computed."""
         for one, other in ((left, right), (right, left)):
             lone = one.symbol
@@ -136,7 +136,7 @@ class DynamicShapes:
         ):
             return False
         key = self._dims.symbols.key(size.form.symbol)
-        if not isinstance(key, Extreme) or not key.is_least:
+        if not isinstance(key, MinMax) or not key.is_min:
             return False
         bounds = {self._dims.symbols.resolve(bound) for bound in key.of}
         numbers = [bound.constant for bound in bounds if bound.number is not None]
@@ -148,7 +148,7 @@ class DynamicShapes:
             self._require(self.value(whole.form), self.value(size.form), what)
         return True
 
-    def value(self, form: Form) -> SSAValue:
+    def value(self, form: DimExpr) -> SSAValue:
         """Return an expression as an SSA value."""
         if form not in self._made:
             self._made[form] = self._computed(form)
@@ -156,9 +156,9 @@ class DynamicShapes:
 
     def of_size(self, size: Size) -> SSAValue:
         """Return a size as an SSA value."""
-        return self.value(size.form if isinstance(size, SymbolicSize) else Form(size))
+        return self.value(size.form if isinstance(size, SymbolicSize) else DimExpr(size))
 
-    def _computed(self, form: Form) -> SSAValue:
+    def _computed(self, form: DimExpr) -> SSAValue:
         total: SSAValue | None = self._number(form.constant) if form.constant or not form.terms else None
         for monomial, coefficient in form.terms:
             part: SSAValue | None = None if coefficient == 1 else self._number(coefficient)
@@ -171,7 +171,7 @@ class DynamicShapes:
         return total
 
     def _symbol(self, symbol: int) -> SSAValue:
-        lone = Form(0, (((symbol,), 1),))
+        lone = DimExpr(0, (((symbol,), 1),))
         if lone not in self._made:
             self._made[lone] = self._of_symbol(symbol)
         return self._made[lone]
@@ -183,12 +183,12 @@ class DynamicShapes:
             return self.value(self._named[symbol])
         symbols = self._dims.symbols
         key = symbols.key(symbol)
-        if isinstance(key, Floor):
+        if isinstance(key, FloorDiv):
             return self._add(
-                arith.FloorDivSIOp(self.value(symbols.resolve(key.form)), self._number(key.divisor))
+                arith.FloorDivSIOp(self.value(symbols.resolve(key.expr)), self._number(key.divisor))
             )
-        assert isinstance(key, Extreme)
-        kind = arith.MinSIOp if key.is_least else arith.MaxSIOp
+        assert isinstance(key, MinMax)
+        kind = arith.MinSIOp if key.is_min else arith.MaxSIOp
         first, *others = (self.value(symbols.resolve(bound)) for bound in sorted(key.of, key=repr))
         for other in others:
             first = self._add(kind(first, other))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeGuard, overload
 
-from xonnc.transforms.dims.expressions import ONE, ZERO, Form, Symbols
+from xonnc.transforms.dims.expressions import ONE, ZERO, DimExpr, DimSymbols
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class SymbolicSize:
     to be decided by the run.
     """
 
-    form: Form
-    symbols: Symbols = field(compare=False, repr=False)
+    form: DimExpr
+    symbols: DimSymbols = field(compare=False, repr=False)
 
     def __mul__(self, other: Size) -> Size:
         return self._made(self.symbols.product([self.form, _form_of(other)]))
@@ -40,14 +40,14 @@ class SymbolicSize:
     def __floordiv__(self, divisor: int) -> Size:
         return self._made(self.symbols.floor(self.form, divisor))
 
-    def _made(self, form: Form) -> Size:
+    def _made(self, form: DimExpr) -> Size:
         return size_of_form(form, self.symbols)
 
 
 Size: TypeAlias = int | SymbolicSize
 
 
-def size_of_form(form: Form, symbols: Symbols) -> Size:
+def size_of_form(form: DimExpr, symbols: DimSymbols) -> Size:
     """A form as a size: a number if it is one."""
     return SymbolicSize(form, symbols) if form.number is None else form.number
 
@@ -101,7 +101,7 @@ def max_size(a: Size, b: Size) -> Size:
             return max_size(b, a)
 
 
-def _form_of(size: Size) -> Form:
+def _form_of(size: Size) -> DimExpr:
     if isinstance(size, SymbolicSize):
         return size.form
-    return ZERO if size == 0 else ONE if size == 1 else Form(size)
+    return ZERO if size == 0 else ONE if size == 1 else DimExpr(size)

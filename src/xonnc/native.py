@@ -57,7 +57,7 @@ from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.models.set_layouts_onnx import Layouts, with_moving
 from xonnc.transforms.models.signatures import set_input_values
-from xonnc.transforms.models.standard_functions import write_out
+from xonnc.transforms.models.standard_functions import inline_standard_functions
 from xonnc.transforms.optimization_levels import (
     DEFAULT_LEVEL,
     Passes,
@@ -351,7 +351,7 @@ def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> 
     """Prepare a simplified module for the pipeline: dense constants, functions without kernels inlined."""
     make_dense(module, DisposablePool.of(context))
     check_tensor_sizes(module)
-    write_out(module, context, lambda op: not has_kernel(op), passes)
+    inline_standard_functions(module, context, lambda op: not has_kernel(op), passes)
 
 
 def _compiled(module: ModuleOp, options: CompileOptions, context: Context) -> StoredProgram:

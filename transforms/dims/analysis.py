@@ -1,7 +1,7 @@
 """
 Which dimensions of a model are equal, or apart by a constant (docs/internals/onnx-rules.md §6.6).
 
-Every dynamic dimension gets a form over symbols in one walk from the arguments on; sizes that an op requires
+Every dynamic dimension gets a expr over symbols in one walk from the arguments on; sizes that an op requires
 to be equal are taken for equal, and the walk is repeated while that makes more of them equal.
 """
 
@@ -16,12 +16,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.transforms.dims.control_flow import enter_body
-from xonnc.transforms.dims.expressions import Form
+from xonnc.transforms.dims.expressions import DimExpr
 from xonnc.transforms.dims.functions import enter_function, leave_function, names_of, returned
-from xonnc.transforms.dims.shape_analysis import Knowledge
-from xonnc.transforms.shapes.inference_context import UNKNOWN, Site
+from xonnc.transforms.dims.shape_analysis import ShapeAnalysis
+from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext
 
-MOST_WALKS = 4
+MAX_WALKS = 4
 """Walks through a function; every one after the first must have had a new fact to begin with."""
 
 
@@ -34,7 +34,7 @@ class Member:
     group: int
 
 
-class DimAnalysis(Knowledge):
+class DimAnalysis(ShapeAnalysis):
     """
     The dimensions of everything inside `root`.
 
@@ -47,11 +47,11 @@ class DimAnalysis(Knowledge):
         super().__init__(is_thorough)
         self._functions = [op for op in root.walk() if isinstance(op, FuncOp) and op.body.blocks]
         for function in self._functions:
-            for _ in range(MOST_WALKS):
+            for _ in range(MAX_WALKS):
                 if not self._function(function):
                     break
 
-    def size(self, value: SSAValue, axis: int) -> Form | None:
+    def size(self, value: SSAValue, axis: int) -> DimExpr | None:
         """The size of a value along an axis, which may count from the back."""
         sizes = self.sizes(value)
         return sizes[axis] if sizes is not None and -len(sizes) <= axis < len(sizes) else None
@@ -84,14 +84,14 @@ class DimAnalysis(Knowledge):
                 if op is not function:
                     yield from self._members(op.results, numbers)
 
-    def _members(self, values: Sequence[SSAValue], numbers: dict[Form, int]) -> Iterator[Member]:
+    def _members(self, values: Sequence[SSAValue], numbers: dict[DimExpr, int]) -> Iterator[Member]:
         for value, axis in _dynamic(values):
             size = self.size(value, axis)
             if size is not None:
                 yield Member(value, axis, numbers[size])
 
-    def _numbers(self) -> dict[Form, int]:
-        numbers: dict[Form, int] = {}
+    def _numbers(self) -> dict[DimExpr, int]:
+        numbers: dict[DimExpr, int] = {}
         taken = 0
         for function in self._functions:
             inner = [result for op in _post_order(function) for result in op.results]
@@ -128,7 +128,7 @@ class DimAnalysis(Knowledge):
         learned = False
         for op in block.ops:
             if op.regions and isinstance(op, OnnxOp):
-                enter_body(Site(op, self.integers), self)
+                enter_body(InferenceContext(op, self.integers), self)
             for region in op.regions:
                 for inner in region.blocks:
                     learned |= self._block(inner, certain=False)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xonnc.transforms.dims.dim_context import Element, Elements, Node, elements_of, integer
-from xonnc.transforms.dims.expressions import ONE, ZERO, Form, Symbols
+from xonnc.transforms.dims.dim_context import DimContext, Element, Elements, elements_of, integer
+from xonnc.transforms.dims.expressions import ONE, ZERO, DimExpr, DimSymbols
 
 Compute: TypeAlias = "Callable[[Element, Element], Element | None]"
 
 
-def _pairwise(node: Node, compute: Compute) -> Sequence[Elements | None]:
+def _pairwise(ctx: DimContext, compute: Compute) -> Sequence[Elements | None]:
     """One computation for each place of operands that broadcast."""
-    return _together(node, 2, lambda given: compute(*given))
+    return _together(ctx, 2, lambda given: compute(*given))
 
 
 def _together(
-    node: Node, count: int, compute: Callable[[Sequence[Element]], Element | None]
+    ctx: DimContext, count: int, compute: Callable[[Sequence[Element]], Element | None]
 ) -> Sequence[Elements | None]:
-    operands = [node.elements(place) for place in range(count)]
+    operands = [ctx.elements(place) for place in range(count)]
     known = [operand for operand in operands if operand is not None]
     lengths = {len(operand) for operand in known} - {1}
     if len(known) < count or len(lengths) > 1:
@@ -28,120 +28,122 @@ def _together(
     made: list[Element] = []
     for place in range(length):
         found = compute([operand[place % len(operand)] for operand in known])
-        made.append(node.unknown(place) if found is None else found)
+        made.append(ctx.unknown(place) if found is None else found)
     return [tuple(made)]
 
 
 @elements_of("Add")
-def add(node: Node) -> Sequence[Elements | None]:
+def add(ctx: DimContext) -> Sequence[Elements | None]:
     """a + b"""
-    return _pairwise(node, lambda a, b: integer(a.form + b.form, a.is_size and b.is_size))
+    return _pairwise(ctx, lambda a, b: integer(a.expr + b.expr, a.is_size and b.is_size))
 
 
 @elements_of("Sub")
-def sub(node: Node) -> Sequence[Elements | None]:
+def sub(ctx: DimContext) -> Sequence[Elements | None]:
     """a - b"""
-    return _pairwise(node, lambda a, b: integer(a.form - b.form, False))
+    return _pairwise(ctx, lambda a, b: integer(a.expr - b.expr, False))
 
 
 @elements_of("Mul")
-def mul(node: Node) -> Sequence[Elements | None]:
+def mul(ctx: DimContext) -> Sequence[Elements | None]:
     """a b"""
-    product = node.symbols.product
-    return _pairwise(node, lambda a, b: integer(product([a.form, b.form]), a.is_size and b.is_size))
+    product = ctx.symbols.product
+    return _pairwise(ctx, lambda a, b: integer(product([a.expr, b.expr]), a.is_size and b.is_size))
 
 
 @elements_of("Neg")
-def neg(node: Node) -> Sequence[Elements | None]:
+def neg(ctx: DimContext) -> Sequence[Elements | None]:
     """-a"""
-    return _together(node, 1, lambda given: integer(ZERO - given[0].form, False))
+    return _together(ctx, 1, lambda given: integer(ZERO - given[0].expr, False))
 
 
 @elements_of("Abs", "Relu")
-def positive(node: Node) -> Sequence[Elements | None]:
+def positive(ctx: DimContext) -> Sequence[Elements | None]:
     """A size as it is"""
 
     def of(given: Sequence[Element]) -> Element | None:
-        number = given[0].form.number
+        number = given[0].expr.number
         if given[0].is_size:
             return given[0]
         if number is None:
             return None
-        return integer(Form(abs(number) if node.site.name == "Abs" else 0), True)
+        return integer(DimExpr(abs(number) if ctx.shape_ctx.name == "Abs" else 0), True)
 
-    return _together(node, 1, of)
+    return _together(ctx, 1, of)
 
 
 @elements_of("Div")
-def div(node: Node) -> Sequence[Elements | None]:
+def div(ctx: DimContext) -> Sequence[Elements | None]:
     """a / b rounded to zero: down for sizes; numbers, quotients without rest, sizes by positive numbers"""
 
     def quotient(a: Element, b: Element) -> Element | None:
-        dividend, divisor = a.form.number, b.form.number
+        dividend, divisor = a.expr.number, b.expr.number
         if divisor is None:
-            exact = a.form.divided_by(b.form) if a.is_size and b.is_size else None
+            exact = a.expr.divided_by(b.expr) if a.is_size and b.is_size else None
             return None if exact is None else integer(exact, True)
         if divisor == 0:
             return None
         if dividend is not None:
             size = abs(dividend) // abs(divisor)
-            return integer(Form(size if (dividend < 0) == (divisor < 0) else -size), False)
+            return integer(DimExpr(size if (dividend < 0) == (divisor < 0) else -size), False)
         if not a.is_size or divisor < 0:
             return None
-        return Element(node.symbols.floor(a.form, divisor), True)
+        return Element(ctx.symbols.floor(a.expr, divisor), True)
 
-    return _pairwise(node, quotient)
+    return _pairwise(ctx, quotient)
 
 
 @elements_of("Mod")
-def mod(node: Node) -> Sequence[Elements | None]:
+def mod(ctx: DimContext) -> Sequence[Elements | None]:
     """a - b floor(a / b), for sizes by positive numbers"""
 
     def rest(a: Element, b: Element) -> Element | None:
-        divisor = b.form.number
+        divisor = b.expr.number
         if divisor is None or divisor <= 0 or not a.is_size:
             return None
-        whole = node.symbols.floor(a.form, divisor)
-        return Element(a.form - whole * Form(divisor), True)
+        whole = ctx.symbols.floor(a.expr, divisor)
+        return Element(a.expr - whole * DimExpr(divisor), True)
 
-    return _pairwise(node, rest)
+    return _pairwise(ctx, rest)
 
 
 @elements_of("Min")
-def minimum(node: Node) -> Sequence[Elements | None]:
+def minimum(ctx: DimContext) -> Sequence[Elements | None]:
     """The smallest"""
-    return _extreme(node, node.symbols.minimum, every=True)
+    return _extreme(ctx, ctx.symbols.minimum, every=True)
 
 
 @elements_of("Max")
-def maximum(node: Node) -> Sequence[Elements | None]:
+def maximum(ctx: DimContext) -> Sequence[Elements | None]:
     """The largest; of what may be negative and a size it is one"""
-    return _extreme(node, node.symbols.maximum, every=False)
+    return _extreme(ctx, ctx.symbols.maximum, every=False)
 
 
-def _extreme(node: Node, pick: Callable[[Form, Form], Form], every: bool) -> Sequence[Elements | None]:
+def _extreme(
+    ctx: DimContext, pick: Callable[[DimExpr, DimExpr], DimExpr], every: bool
+) -> Sequence[Elements | None]:
     def of(given: Sequence[Element]) -> Element | None:
-        found = given[0].form
+        found = given[0].expr
         for element in given[1:]:
-            found = pick(found, element.form)
+            found = pick(found, element.expr)
         sizes = [element.is_size for element in given]
         return integer(found, all(sizes) if every else any(sizes))
 
-    return _together(node, len(node.op.operands), of)
+    return _together(ctx, len(ctx.op.operands), of)
 
 
 def _truth(known: bool | None) -> Element | None:
     return None if known is None else Element(ONE if known else ZERO, True)
 
 
-def compare(symbols: Symbols, a: Element, b: Element) -> int | None:
+def compare(symbols: DimSymbols, a: Element, b: Element) -> int | None:
     """-1, 0 or 1 as the first is smaller, equal or larger; `None` if that is not known."""
-    difference = (a.form - b.form).number
+    difference = (a.expr - b.expr).number
     if difference is not None:
         return (difference > 0) - (difference < 0)
-    if a.is_size and b.form.number is not None and b.form.number < 0:
+    if a.is_size and b.expr.number is not None and b.expr.number < 0:
         return 1
-    if b.is_size and a.form.number is not None and a.form.number < 0:
+    if b.is_size and a.expr.number is not None and a.expr.number < 0:
         return -1
     return None
 
@@ -156,90 +158,92 @@ _TRUE_FOR = {
 
 
 @elements_of(*_TRUE_FOR)
-def comparing(node: Node) -> Sequence[Elements | None]:
+def comparing(ctx: DimContext) -> Sequence[Elements | None]:
     """Whether a is as large as b, larger, smaller"""
-    accepted = _TRUE_FOR[node.site.name]
+    accepted = _TRUE_FOR[ctx.shape_ctx.name]
 
     def of(a: Element, b: Element) -> Element | None:
-        order = compare(node.symbols, a, b)
+        order = compare(ctx.symbols, a, b)
         return None if order is None else _truth(order in accepted)
 
-    return _pairwise(node, of)
+    return _pairwise(ctx, of)
 
 
 @elements_of("Not")
-def negation(node: Node) -> Sequence[Elements | None]:
+def negation(ctx: DimContext) -> Sequence[Elements | None]:
     """1 - a"""
-    return _together(node, 1, lambda given: Element(ONE - given[0].form, True))
+    return _together(ctx, 1, lambda given: Element(ONE - given[0].expr, True))
 
 
 @elements_of("And", "Or")
-def both(node: Node) -> Sequence[Elements | None]:
+def both(ctx: DimContext) -> Sequence[Elements | None]:
     """Decided by the one that is known, or by both"""
-    deciding = ZERO if node.site.name == "And" else ONE
+    deciding = ZERO if ctx.shape_ctx.name == "And" else ONE
 
     def of(a: Element, b: Element) -> Element | None:
-        if deciding in (a.form, b.form):
+        if deciding in (a.expr, b.expr):
             return Element(deciding, True)
-        return Element(ONE - deciding, True) if a.form == b.form == ONE - deciding else None
+        return Element(ONE - deciding, True) if a.expr == b.expr == ONE - deciding else None
 
-    return _pairwise(node, of)
+    return _pairwise(ctx, of)
 
 
 @elements_of("Where")
-def where(node: Node) -> Sequence[Elements | None]:
+def where(ctx: DimContext) -> Sequence[Elements | None]:
     """The one that the condition takes, or what both are"""
 
     def of(given: Sequence[Element]) -> Element | None:
         condition, yes, no = given
-        if condition.form.number is not None:
-            return yes if condition.form.number else no
+        if condition.expr.number is not None:
+            return yes if condition.expr.number else no
         return yes if yes == no else None
 
-    return _together(node, 3, of)
+    return _together(ctx, 3, of)
 
 
 @elements_of("ReduceProd", "ReduceProdV13")
-def product(node: Node) -> Sequence[Elements | None]:
+def product(ctx: DimContext) -> Sequence[Elements | None]:
     """The product of all: a vector has one axis to reduce."""
-    return _reduced(node, node.symbols.product)
+    return _reduced(ctx, ctx.symbols.product)
 
 
 @elements_of("ReduceSum", "ReduceSumV11")
-def total(node: Node) -> Sequence[Elements | None]:
+def total(ctx: DimContext) -> Sequence[Elements | None]:
     """The sum of all."""
 
-    def of(forms: Sequence[Form]) -> Form:
+    def of(exprs: Sequence[DimExpr]) -> DimExpr:
         found = ZERO
-        for form in forms:
-            found += form
+        for expr in exprs:
+            found += expr
         return found
 
-    return _reduced(node, of)
+    return _reduced(ctx, of)
 
 
 @elements_of("ReduceMax", "ReduceMaxV13", "ReduceMaxV18")
-def largest(node: Node) -> Sequence[Elements | None]:
+def largest(ctx: DimContext) -> Sequence[Elements | None]:
     """The largest of all."""
-    return _reduced(node, lambda forms: _folded(node.symbols.maximum, forms))
+    return _reduced(ctx, lambda exprs: _folded(ctx.symbols.maximum, exprs))
 
 
 @elements_of("ReduceMin", "ReduceMinV13", "ReduceMinV18")
-def smallest(node: Node) -> Sequence[Elements | None]:
+def smallest(ctx: DimContext) -> Sequence[Elements | None]:
     """The smallest of all."""
-    return _reduced(node, lambda forms: _folded(node.symbols.minimum, forms))
+    return _reduced(ctx, lambda exprs: _folded(ctx.symbols.minimum, exprs))
 
 
-def _folded(pick: Callable[[Form, Form], Form], forms: Sequence[Form]) -> Form | None:
-    found = forms[0] if forms else None
-    for form in forms[1:]:
-        found = form if found is None else pick(found, form)
+def _folded(pick: Callable[[DimExpr, DimExpr], DimExpr], exprs: Sequence[DimExpr]) -> DimExpr | None:
+    found = exprs[0] if exprs else None
+    for expr in exprs[1:]:
+        found = expr if found is None else pick(found, expr)
     return found
 
 
-def _reduced(node: Node, compute: Callable[[Sequence[Form]], Form | None]) -> Sequence[Elements | None]:
-    data = node.elements(0)
-    if data is None or len(node.sizes(0) or ()) != 1 or node.site.integer("noop_with_empty_axes"):
+def _reduced(
+    ctx: DimContext, compute: Callable[[Sequence[DimExpr]], DimExpr | None]
+) -> Sequence[Elements | None]:
+    data = ctx.elements(0)
+    if data is None or len(ctx.sizes(0) or ()) != 1 or ctx.shape_ctx.integer("noop_with_empty_axes"):
         return []
-    found = compute([form for form, _ in data])
+    found = compute([expr for expr, _ in data])
     return [] if found is None else [(integer(found, all(is_size for _, is_size in data)),)]

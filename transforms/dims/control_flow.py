@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from xdsl.ir import Block, SSAValue
 
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.transforms.dims.dim_context import Facts, Node, Partly, sizes_of
-from xonnc.transforms.dims.expressions import ONE, Form
+from xonnc.transforms.dims.dim_context import DimContext, Partly, ShapeFacts, sizes_of
+from xonnc.transforms.dims.expressions import ONE, DimExpr
 from xonnc.transforms.shapes.control_flow import Bodies, scan_bodies
-from xonnc.transforms.shapes.inference_context import Site
+from xonnc.transforms.shapes.inference_context import InferenceContext
 
 
 def yielded(block: Block) -> Sequence[SSAValue]:
@@ -19,12 +19,12 @@ def yielded(block: Block) -> Sequence[SSAValue]:
     return () if end is None else end.operands
 
 
-def enter_body(site: Site, facts: Facts) -> None:
+def enter_body(shape_ctx: InferenceContext, facts: ShapeFacts) -> None:
     """Gives slices that a Scan hands to its body the sizes that the whole has."""
-    bodies = scan_bodies(site) if site.name == "Scan" else None
+    bodies = scan_bodies(shape_ctx) if shape_ctx.name == "Scan" else None
     if bodies is None:
         return
-    scanned = site.op.operands[bodies.states :], site.op.regions[0].block.args[bodies.states :]
+    scanned = shape_ctx.op.operands[bodies.states :], shape_ctx.op.regions[0].block.args[bodies.states :]
     for whole, slice_, axis in zip(*scanned, bodies.input_axes, strict=False):
         sizes = facts.sizes(whole)
         if sizes is not None and -len(sizes) <= axis < len(sizes) and is_ranked(slice_.type):
@@ -33,12 +33,12 @@ def enter_body(site: Site, facts: Facts) -> None:
 
 
 @sizes_of("If")
-def if_(node: Node) -> Sequence[Partly | None]:
+def if_(ctx: DimContext) -> Sequence[Partly | None]:
     """The sizes that both branches give."""
-    branches = [yielded(region.block) for region in node.op.regions]
+    branches = [yielded(region.block) for region in ctx.op.regions]
     found: list[Partly | None] = []
     for values in zip(*branches, strict=False):
-        left, right = (node.facts.sizes(value) for value in values)
+        left, right = (ctx.facts.sizes(value) for value in values)
         if left is None or right is None or len(left) != len(right):
             found.append(None)
         else:
@@ -47,71 +47,71 @@ def if_(node: Node) -> Sequence[Partly | None]:
 
 
 @sizes_of("Loop")
-def loop(node: Node) -> Sequence[Partly | None]:
+def loop(ctx: DimContext) -> Sequence[Partly | None]:
     """What every turn leaves as it is; as many slices as there are turns."""
-    block = node.op.regions[0].block
+    block = ctx.op.regions[0].block
     ends = yielded(block)[1:]
-    initial = node.op.operands[2:]
+    initial = ctx.op.operands[2:]
     found: list[Partly | None] = []
     for start, inside, end in zip(initial, block.args[2:], ends, strict=False):
-        found.append(_carried(node, start, inside, end))
-    turns = _turns(node, block)
+        found.append(_carried(ctx, start, inside, end))
+    turns = _turns(ctx, block)
     for end in ends[len(initial) :]:
-        sizes = node.facts.sizes(end)
+        sizes = ctx.facts.sizes(end)
         found.append(None if sizes is None else (turns, *sizes))
     return found
 
 
-def _carried(node: Node, start: SSAValue, inside: SSAValue, end: SSAValue) -> Partly | None:
+def _carried(ctx: DimContext, start: SSAValue, inside: SSAValue, end: SSAValue) -> Partly | None:
     """The sizes of a carried value that no turn changes; inside of the body they are those of the start."""
-    before, within, after = (node.facts.sizes(value) for value in (start, inside, end))
+    before, within, after = (ctx.facts.sizes(value) for value in (start, inside, end))
     if before is None or within is None or after is None or not len(before) == len(within) == len(after):
         return None
-    found: list[Form | None] = []
+    found: list[DimExpr | None] = []
     for first, turn, last in zip(before, within, after, strict=True):
         if turn == last and turn.symbol is not None:
-            node.symbols.equate(first, turn)
+            ctx.symbols.equate(first, turn)
         found.append(first if last in (turn, first) else None)
     return found
 
 
-def _turns(node: Node, block: Block) -> Form | None:
+def _turns(ctx: DimContext, block: Block) -> DimExpr | None:
     """How often a loop runs, if its condition never ends it."""
-    count = node.elements(0)
+    count = ctx.elements(0)
     if not count or len(count) != 1 or not count[0].is_size or not block.args or not yielded(block):
         return None
-    start = node.facts.integers(node.op.operands[1]) if node.site.has(1) else (1,)
-    given, condition = (node.facts.elements(value) for value in (block.args[1], yielded(block)[0]))
-    goes_on = condition is not None and (condition == given or [form for form, _ in condition] == [ONE])
-    return count[0].form if start == (1,) and goes_on else None
+    start = ctx.facts.integers(ctx.op.operands[1]) if ctx.shape_ctx.has(1) else (1,)
+    given, condition = (ctx.facts.elements(value) for value in (block.args[1], yielded(block)[0]))
+    goes_on = condition is not None and (condition == given or [expr for expr, _ in condition] == [ONE])
+    return count[0].expr if start == (1,) and goes_on else None
 
 
 @sizes_of("Scan")
-def scan(node: Node) -> Sequence[Partly | None]:
+def scan(ctx: DimContext) -> Sequence[Partly | None]:
     """What every turn leaves as it is; slices as many as the inputs have."""
-    block = node.op.regions[0].block
-    bodies = scan_bodies(node.site)
+    block = ctx.op.regions[0].block
+    bodies = scan_bodies(ctx.shape_ctx)
     ends = yielded(block)
-    if bodies is None or len(ends) != len(node.op.results):
+    if bodies is None or len(ends) != len(ctx.op.results):
         return []
     count = bodies.states
     found: list[Partly | None] = []
-    for start, inside, end in zip(node.op.operands[:count], block.args[:count], ends, strict=False):
-        found.append(_carried(node, start, inside, end))
-    turns = _length(node, bodies)
+    for start, inside, end in zip(ctx.op.operands[:count], block.args[:count], ends, strict=False):
+        found.append(_carried(ctx, start, inside, end))
+    turns = _length(ctx, bodies)
     for end, axis in zip(ends[count:], bodies.output_axes, strict=False):
-        sizes = node.facts.sizes(end)
+        sizes = ctx.facts.sizes(end)
         place = None if sizes is None else axis % (len(sizes) + 1)
         found.append(None if sizes is None or place is None else (*sizes[:place], turns, *sizes[place:]))
     return found
 
 
-def _length(node: Node, bodies: Bodies) -> Form | None:
+def _length(ctx: DimContext, bodies: Bodies) -> DimExpr | None:
     """The number of slices of the first scanned input, and what that of the others must be."""
-    found: list[Form] = []
-    for operand, axis in zip(node.op.operands[bodies.states :], bodies.input_axes, strict=False):
-        sizes = node.facts.sizes(operand)
+    found: list[DimExpr] = []
+    for operand, axis in zip(ctx.op.operands[bodies.states :], bodies.input_axes, strict=False):
+        sizes = ctx.facts.sizes(operand)
         if sizes is not None and -len(sizes) <= axis < len(sizes):
             found.append(sizes[axis])
-    node.equal.extend((found[0], other) for other in found[1:])
+    ctx.equal.extend((found[0], other) for other in found[1:])
     return found[0] if found else None

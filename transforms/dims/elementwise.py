@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xonnc.transforms.dims.dim_context import Node, Partly, sizes_of
+from xonnc.transforms.dims.dim_context import DimContext, Partly, sizes_of
 from xonnc.transforms.dims.expressions import ONE
 from xonnc.transforms.shapes.elementwise import BROADCASTING, COMPARING, SAME_TYPE
 
@@ -18,39 +18,39 @@ LIKE_FIRST = (
 
 
 @sizes_of(*(set(SAME_TYPE.split()) - set(BY_CHANNEL)), *LIKE_FIRST.split())
-def like_first(node: Node) -> Sequence[Partly | None]:
+def like_first(ctx: DimContext) -> Sequence[Partly | None]:
     """The sizes of the first operand."""
-    return [node.sizes(0)]
+    return [ctx.sizes(0)]
 
 
 @sizes_of(*BY_CHANNEL)
-def by_channel(node: Node) -> Sequence[Partly | None]:
+def by_channel(ctx: DimContext) -> Sequence[Partly | None]:
     """The sizes of the first operand; all others hold a number for each channel."""
-    data = node.sizes(0)
+    data = ctx.sizes(0)
     if data is not None and len(data) > 1:
-        others = [node.sizes(place) for place in range(1, len(node.op.operands))]
-        node.equal.extend((data[1], other[0]) for other in others if other is not None and len(other) == 1)
+        others = [ctx.sizes(place) for place in range(1, len(ctx.op.operands))]
+        ctx.equal.extend((data[1], other[0]) for other in others if other is not None and len(other) == 1)
     return [data]
 
 
 @sizes_of("Dropout", "DropoutV7", "DropoutV10")
-def dropout(node: Node) -> Sequence[Partly | None]:
+def dropout(ctx: DimContext) -> Sequence[Partly | None]:
     """The sizes of the operand, for the mask too."""
-    return [node.sizes(0)] * 2
+    return [ctx.sizes(0)] * 2
 
 
 @sizes_of(*BROADCASTING.split(), *COMPARING.split(), "Where")
-def together(node: Node) -> Sequence[Partly | None]:
+def together(ctx: DimContext) -> Sequence[Partly | None]:
     """All operands broadcast together."""
-    shapes = node.all_sizes()
-    return [None if shapes is None else node.broadcast(shapes)]
+    shapes = ctx.all_sizes()
+    return [None if shapes is None else ctx.broadcast(shapes)]
 
 
 @sizes_of("LayerNormalization", "RMSLayerNormalization")
-def layer_normalization(node: Node) -> Sequence[Partly | None]:
+def layer_normalization(ctx: DimContext) -> Sequence[Partly | None]:
     """The sizes of the first operand; for mean and deviation 1 from the axis on."""
-    data = node.sizes(0)
+    data = ctx.sizes(0)
     if data is None:
         return []
-    axis = node.axis(len(data), -1)
-    return [data, *[(*data[:axis], *(ONE for _ in data[axis:]))] * (len(node.op.results) - 1)]
+    axis = ctx.axis(len(data), -1)
+    return [data, *[(*data[:axis], *(ONE for _ in data[axis:]))] * (len(ctx.op.results) - 1)]

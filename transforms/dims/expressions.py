@@ -1,11 +1,11 @@
 """
-Integer forms over symbols, and what is known to be equal.
+Symbolic integer expressions of tensor dimensions, with known equalities.
 
     2 + 3 batch + batch seq
 
-A `Form` is a polynomial with integer coefficients; its symbols stand for sizes that nobody computes, such as
-an input's, and for what no polynomial can say, such as a quotient rounded down. Equal ones are found by
-union-find: a symbol that is known to be equal to something is replaced by it everywhere.
+A `DimExpr` is a polynomial with integer coefficients. A symbol stands for an unknown input dimension, or for
+a term that is not polynomial, such as a floor division. Equal symbols are merged by union-find; `resolve`
+replaces each symbol by its representative.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import TypeAlias
 Monomial: TypeAlias = tuple[int, ...]
 """The symbols of a product in ascending order, one for each time it is a factor."""
 
-MOST_TERMS = 32
+MAX_TERMS = 32
 """A longer sum counts as one symbol: products of sums grow without bound."""
 
 
 @dataclass(frozen=True)
-class Form:
+class DimExpr:
     """`constant + Σ coefficient · symbol · symbol …`; the terms ascend, no coefficient is 0."""
 
     constant: int
@@ -47,27 +47,27 @@ class Form:
         """All symbols."""
         return frozenset(symbol for monomial, _ in self.terms for symbol in monomial)
 
-    def __add__(self, other: Form) -> Form:
+    def __add__(self, other: DimExpr) -> DimExpr:
         if not self.terms and not self.constant:
             return other
         terms = dict(self.terms)
         for monomial, coefficient in other.terms:
             terms[monomial] = terms.get(monomial, 0) + coefficient
-        return _form(self.constant + other.constant, terms)
+        return _dim_expr(self.constant + other.constant, terms)
 
-    def __sub__(self, other: Form) -> Form:
-        return self + other * Form(-1)
+    def __sub__(self, other: DimExpr) -> DimExpr:
+        return self + other * DimExpr(-1)
 
-    def __mul__(self, other: Form) -> Form:
+    def __mul__(self, other: DimExpr) -> DimExpr:
         terms: dict[Monomial, int] = {}
         for left, a in ((), self.constant), *self.terms:
             for right, b in ((), other.constant), *other.terms:
                 monomial = tuple(sorted(left + right))
                 terms[monomial] = terms.get(monomial, 0) + a * b
-        return _form(terms.pop(()), terms)
+        return _dim_expr(terms.pop(()), terms)
 
-    def divided_by(self, divisor: Form) -> Form | None:
-        """`self / divisor` if the divisor is this form, or one term that divides every term of it."""
+    def divided_by(self, divisor: DimExpr) -> DimExpr | None:
+        """`self / divisor` if the divisor is this expr, or one term that divides every term of it."""
         if divisor == ZERO:
             return None
         terms = divisor.terms if not divisor.constant else (((), divisor.constant), *divisor.terms)
@@ -86,182 +86,182 @@ class Form:
             if coefficient % number:
                 return None
             quotient[tuple(left)] = coefficient // number
-        return _form(quotient.pop((), 0), quotient)
+        return _dim_expr(quotient.pop((), 0), quotient)
 
 
-def _form(constant: int, terms: dict[Monomial, int]) -> Form:
-    return Form(constant, tuple(sorted(term for term in terms.items() if term[1])))
+def _dim_expr(constant: int, terms: dict[Monomial, int]) -> DimExpr:
+    return DimExpr(constant, tuple(sorted(term for term in terms.items() if term[1])))
 
 
 @lru_cache(4096)
-def number(value: int) -> Form:
-    """The form that is a number; most sizes are few."""
-    return Form(value)
+def number(value: int) -> DimExpr:
+    """The expr that is a number; most sizes are few."""
+    return DimExpr(value)
 
 
-ONE = Form(1)
-ZERO = Form(0)
+ONE = DimExpr(1)
+ZERO = DimExpr(0)
 
 
 @dataclass(frozen=True)
-class Floor:
-    """What a symbol stands for: a form divided by a number, rounded down."""
+class FloorDiv:
+    """What a symbol stands for: a expr divided by a number, rounded down."""
 
-    form: Form
+    expr: DimExpr
     divisor: int
 
 
 @dataclass(frozen=True)
-class Extreme:
-    """What a symbol stands for: the smallest or the largest of some forms."""
+class MinMax:
+    """What a symbol stands for: the smallest or the largest of some exprs."""
 
-    is_least: bool
-    of: frozenset[Form]
+    is_min: bool
+    of: frozenset[DimExpr]
 
 
 @dataclass(frozen=True)
-class Broadcast:
+class BroadcastDim:
     """What a symbol stands for: the size of these broadcast together."""
 
-    of: frozenset[Form]
+    of: frozenset[DimExpr]
 
 
-class Symbols:
+class DimSymbols:
     """The symbols of one analysis, and what they are known to be equal to."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
         self._keys: list[Hashable] = []
-        self._equal: dict[int, Form] = {}
-        self._broadcasts: dict[int, frozenset[Form]] = {}
-        self.equated: list[tuple[Form, Form]] = []
+        self._equal: dict[int, DimExpr] = {}
+        self._broadcasts: dict[int, frozenset[DimExpr]] = {}
+        self.equated: list[tuple[DimExpr, DimExpr]] = []
         """What was taken for equal, as it was given."""
 
-    def symbol(self, key: Hashable) -> Form:
+    def symbol(self, key: Hashable) -> DimExpr:
         """The symbol for `key`, always the same."""
         number = self._numbers.setdefault(key, len(self._keys))
         if number == len(self._keys):
             self._keys.append(key)
-        return self.resolve(Form(0, (((number,), 1),)))
+        return self.resolve(DimExpr(0, (((number,), 1),)))
 
-    def resolve(self, form: Form) -> Form:
-        """The same form with every symbol replaced by what it is known to be equal to."""
-        if not self._equal or not form.terms:
-            return form
+    def resolve(self, expr: DimExpr) -> DimExpr:
+        """The same expr with every symbol replaced by what it is known to be equal to."""
+        if not self._equal or not expr.terms:
+            return expr
         while True:
-            replaced = [symbol for symbol in form.symbols if symbol in self._equal]
+            replaced = [symbol for symbol in expr.symbols if symbol in self._equal]
             if not replaced:
-                return form
-            lone = form.symbol
-            form = self._substituted(form) if lone is None else self._root(lone)
+                return expr
+            lone = expr.symbol
+            expr = self._substituted(expr) if lone is None else self._root(lone)
 
-    def _root(self, symbol: int) -> Form:
+    def _root(self, symbol: int) -> DimExpr:
         """Where the chain of equal symbols ends; the chain is shortened on the way."""
         chain: list[int] = []
-        form = Form(0, (((symbol,), 1),))
-        while (lone := form.symbol) is not None and lone in self._equal:
+        expr = DimExpr(0, (((symbol,), 1),))
+        while (lone := expr.symbol) is not None and lone in self._equal:
             chain.append(lone)
-            form = self._equal[lone]
+            expr = self._equal[lone]
         for passed in chain:
-            self._equal[passed] = form
-        return form
+            self._equal[passed] = expr
+        return expr
 
-    def _substituted(self, form: Form) -> Form:
-        total = Form(form.constant)
-        for monomial, coefficient in form.terms:
-            factors = (self._equal.get(each, Form(0, (((each,), 1),))) for each in monomial)
-            total += self.product([Form(coefficient), *factors])
+    def _substituted(self, expr: DimExpr) -> DimExpr:
+        total = DimExpr(expr.constant)
+        for monomial, coefficient in expr.terms:
+            factors = (self._equal.get(each, DimExpr(0, (((each,), 1),))) for each in monomial)
+            total += self.product([DimExpr(coefficient), *factors])
         return self._bounded(total)
 
-    def product(self, factors: Iterable[Form]) -> Form:
+    def product(self, factors: Iterable[DimExpr]) -> DimExpr:
         """The product; a long one becomes a symbol."""
         result = ONE
         for factor in factors:
             result = self._bounded(result * factor)
         return result
 
-    def _bounded(self, form: Form) -> Form:
-        return form if len(form.terms) <= MOST_TERMS else self.symbol(("sum", form))
+    def _bounded(self, expr: DimExpr) -> DimExpr:
+        return expr if len(expr.terms) <= MAX_TERMS else self.symbol(("sum", expr))
 
-    def minimum(self, left: Form, right: Form) -> Form:
-        """The smaller of two forms."""
+    def minimum(self, left: DimExpr, right: DimExpr) -> DimExpr:
+        """The smaller of two exprs."""
         difference = (left - right).number
         if difference is not None:
             return left if difference < 0 else right
-        return self.symbol(Extreme(True, frozenset((left, right))))
+        return self.symbol(MinMax(True, frozenset((left, right))))
 
-    def maximum(self, left: Form, right: Form) -> Form:
-        """The larger of two forms."""
+    def maximum(self, left: DimExpr, right: DimExpr) -> DimExpr:
+        """The larger of two exprs."""
         difference = (left - right).number
         if difference is not None:
             return left if difference > 0 else right
-        return self.symbol(Extreme(False, frozenset((left, right))))
+        return self.symbol(MinMax(False, frozenset((left, right))))
 
     def key(self, symbol: int) -> Hashable:
         """What a symbol stands for."""
         return self._keys[symbol]
 
-    def floor(self, form: Form, divisor: int) -> Form:
-        """`form / divisor` rounded down, for a positive divisor; what divides without rest is taken out."""
+    def floor(self, expr: DimExpr, divisor: int) -> DimExpr:
+        """`expr / divisor` rounded down, for a positive divisor; what divides without rest is taken out."""
         whole = {
             monomial: coefficient // divisor
-            for monomial, coefficient in form.terms
+            for monomial, coefficient in expr.terms
             if coefficient % divisor == 0
         }
-        terms = tuple(term for term in form.terms if term[0] not in whole)
-        taken = _form(form.constant // divisor, whole)
+        terms = tuple(term for term in expr.terms if term[0] not in whole)
+        taken = _dim_expr(expr.constant // divisor, whole)
         if not terms:
             return taken
-        rest = Form(form.constant % divisor, terms)
+        rest = DimExpr(expr.constant % divisor, terms)
         inner = self._rounded(rest)
         if inner is not None:
-            return taken + self.floor(self.resolve(inner.form), inner.divisor * divisor)
-        return taken + self.symbol(Floor(rest, divisor))
+            return taken + self.floor(self.resolve(inner.expr), inner.divisor * divisor)
+        return taken + self.symbol(FloorDiv(rest, divisor))
 
-    def _rounded(self, form: Form) -> Floor | None:
+    def _rounded(self, expr: DimExpr) -> FloorDiv | None:
         """`floor(a / m) + c` as `floor((a + c m) / m)`, so that rounding twice is rounding once."""
-        if len(form.terms) != 1:
+        if len(expr.terms) != 1:
             return None
-        monomial, coefficient = form.terms[0]
+        monomial, coefficient = expr.terms[0]
         key = self._keys[monomial[0]] if coefficient == 1 and len(monomial) == 1 else None
-        if not isinstance(key, Floor):
+        if not isinstance(key, FloorDiv):
             return None
-        return Floor(key.form + Form(form.constant * key.divisor), key.divisor)
+        return FloorDiv(key.expr + DimExpr(expr.constant * key.divisor), key.divisor)
 
-    def broadcast(self, sizes: Iterable[Form]) -> Form:
+    def broadcast(self, sizes: Iterable[DimExpr]) -> DimExpr:
         """
         The size of operands that broadcast together.
 
         It is the one that is not 1 if all others are known to be, else the same symbol for the same sizes. Of
         s and min(s, k), k not 1, it is s: were s above k, the two would not broadcast.
         """
-        different: set[Form] = set()
+        different: set[DimExpr] = set()
         for size in sizes:
             different |= self._broadcasts.get(size.symbol, {size}) if size.symbol is not None else {size}
         different.discard(ONE)
         fixed = [size.constant for size in different if not size.terms]
         if fixed:
-            return Form(min(fixed))
+            return DimExpr(min(fixed))
         different -= {size for size in different if self._is_cut(size, different)}
         if len(different) <= 1:
             return different.pop() if different else ONE
         parts = frozenset(different)
-        made = self.symbol(Broadcast(parts))
+        made = self.symbol(BroadcastDim(parts))
         if made.symbol is not None:
             self._broadcasts.setdefault(made.symbol, parts)
         return made
 
-    def _is_cut(self, size: Form, others: set[Form]) -> bool:
+    def _is_cut(self, size: DimExpr, others: set[DimExpr]) -> bool:
         """Whether a size is min(s, k) for one s of the others and a number k above 1."""
         key = None if size.symbol is None else self._keys[size.symbol]
-        if not isinstance(key, Extreme) or not key.is_least:
+        if not isinstance(key, MinMax) or not key.is_min:
             return False
         numbers = [bound.constant for bound in key.of if not bound.terms]
         return bool(numbers) and min(numbers) > 1 and any(self.resolve(bound) in others for bound in key.of)
 
-    def _depends(self, form: Form, symbol: int) -> bool:
-        """Whether a form has a symbol in it, or in what one of its symbols stands for."""
-        waiting, seen = [form], set[int]()
+    def _depends(self, expr: DimExpr, symbol: int) -> bool:
+        """Whether a expr has a symbol in it, or in what one of its symbols stands for."""
+        waiting, seen = [expr], set[int]()
         while waiting:
             symbols = self.resolve(waiting.pop()).symbols
             if symbol in symbols:
@@ -269,20 +269,20 @@ class Symbols:
             for each in symbols - seen:
                 seen.add(each)
                 match self._keys[each]:
-                    case Floor(inner, _):
+                    case FloorDiv(inner, _):
                         waiting.append(inner)
-                    case Extreme(_, bounds):
+                    case MinMax(_, bounds):
                         waiting.extend(bounds)
                     case _:
                         pass
         return False
 
-    def equate(self, left: Form, right: Form) -> bool:
+    def equate(self, left: DimExpr, right: DimExpr) -> bool:
         """
         Takes for known that both are equal; whether something follows from it.
 
         Only what makes a symbol superfluous is kept: of two symbols the later one, else the one that stands
-        alone and is not in the other form.
+        alone and is not in the other expr.
         """
         given = left, right
         left, right = self.resolve(left), self.resolve(right)
@@ -293,9 +293,9 @@ class Symbols:
             self._equal[max(a, b)] = left if a < b else right
             self.equated.append(given)
             return True
-        for symbol, form in ((a, right), (b, left)):
-            if symbol is not None and form.constant >= 0 and not self._depends(form, symbol):
-                self._equal[symbol] = form
+        for symbol, expr in ((a, right), (b, left)):
+            if symbol is not None and expr.constant >= 0 and not self._depends(expr, symbol):
+                self._equal[symbol] = expr
                 self.equated.append(given)
                 return True
         return False

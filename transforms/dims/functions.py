@@ -12,9 +12,9 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.transforms.dims.expressions import Form
+from xonnc.transforms.dims.expressions import DimExpr
 from xonnc.transforms.dims.naming import Parameter, named
-from xonnc.transforms.dims.shape_analysis import Knowledge
+from xonnc.transforms.dims.shape_analysis import ShapeAnalysis
 from xonnc.transforms.shapes.inference_context import UNKNOWN
 
 DIM_PARAMS = "onnx.dim_params"
@@ -46,14 +46,14 @@ def names_of(
         yield value, read_dim_params(names.data) if isinstance(names, StringAttr) else {}
 
 
-def name_symbol(function: FuncOp, name: str | None, facts: Knowledge) -> Form | None:
+def name_symbol(function: FuncOp, name: str | None, facts: ShapeAnalysis) -> DimExpr | None:
     """The symbol for a named dimension."""
     return None if name is None else facts.symbols.symbol(Parameter(function, name))
 
 
-def enter_function(function: FuncOp, facts: Knowledge) -> set[Form]:
+def enter_function(function: FuncOp, facts: ShapeAnalysis) -> set[DimExpr]:
     """Gives the arguments' sizes their names' symbols; which those are."""
-    parameters: set[Form] = set()
+    parameters: set[DimExpr] = set()
     for value, names in names_of(function.body.block.args, function.arg_attrs):
         if is_ranked(value.type):
             shape = value.type.get_shape()
@@ -63,7 +63,7 @@ def enter_function(function: FuncOp, facts: Knowledge) -> set[Form]:
     return parameters
 
 
-def leave_function(function: FuncOp, parameters: set[Form], facts: Knowledge) -> None:
+def leave_function(function: FuncOp, parameters: set[DimExpr], facts: ShapeAnalysis) -> None:
     """Gives sizes of the results of which nothing else is known the symbols of their names."""
     for value, names in names_of(returned(function), function.res_attrs):
         sizes = facts.sizes(value) or ()
@@ -73,7 +73,7 @@ def leave_function(function: FuncOp, parameters: set[Form], facts: Knowledge) ->
                 facts.symbols.equate(facts.symbols.symbol(Parameter(function, name)), size)
 
 
-def dim_names(value: SSAValue, facts: Knowledge) -> dict[int, str]:
+def dim_names(value: SSAValue, facts: ShapeAnalysis) -> dict[int, str]:
     """The names of a value's dynamic dimensions that have one, by axis."""
     sizes = facts.sizes(value)
     if sizes is None or not is_ranked(value.type):
@@ -86,7 +86,7 @@ def dim_names(value: SSAValue, facts: Knowledge) -> dict[int, str]:
     return found
 
 
-def name_results(function: FuncOp, facts: Knowledge) -> None:
+def name_results(function: FuncOp, facts: ShapeAnalysis) -> None:
     """Names the dynamic dimensions of a function's results that follow from those of its arguments."""
     values = returned(function)
     held = function.res_attrs.data if isa(function.res_attrs, ArrayAttr[DictionaryAttr]) else ()

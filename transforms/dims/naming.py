@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from xonnc.transforms.dims.expressions import Broadcast, Extreme, Floor, Form, Symbols
+from xonnc.transforms.dims.expressions import BroadcastDim, DimExpr, DimSymbols, FloorDiv, MinMax
 
 LONGEST = 200
 """A longer name helps nobody."""
@@ -29,15 +29,15 @@ class Parameter:
     name: str
 
 
-def named(form: Form, symbols: Symbols) -> str | None:
-    """The name of a form, `None` if a symbol in it has none or the name becomes very long."""
-    text = _sum(form, symbols, DEEPEST)
+def named(expr: DimExpr, symbols: DimSymbols) -> str | None:
+    """The name of a expr, `None` if a symbol in it has none or the name becomes very long."""
+    text = _sum(expr, symbols, DEEPEST)
     return text if text is not None and len(text) <= LONGEST else None
 
 
-def _sum(form: Form, symbols: Symbols, depth: int) -> str | None:
+def _sum(expr: DimExpr, symbols: DimSymbols, depth: int) -> str | None:
     texts: list[tuple[int, str]] = []
-    for monomial, coefficient in form.terms:
+    for monomial, coefficient in expr.terms:
         factors = [_symbol(symbol, symbols, depth) for symbol in monomial]
         known = [factor for factor in factors if factor is not None]
         if len(known) < len(factors):
@@ -46,35 +46,35 @@ def _sum(form: Form, symbols: Symbols, depth: int) -> str | None:
             known.insert(0, str(abs(coefficient)))
         texts.append((coefficient, "*".join(known)))
     texts.sort(key=lambda term: (term[0] < 0, term[1]))
-    if form.constant or not texts:
-        texts.append((form.constant, str(abs(form.constant))))
+    if expr.constant or not texts:
+        texts.append((expr.constant, str(abs(expr.constant))))
         texts.sort(key=lambda term: term[0] < 0)
     first, *others = texts
     lead = f"-{first[1]}" if first[0] < 0 else first[1]
     return lead + "".join(f" {'-' if sign < 0 else '+'} {text}" for sign, text in others)
 
 
-def _symbol(symbol: int, symbols: Symbols, depth: int) -> str | None:
+def _symbol(symbol: int, symbols: DimSymbols, depth: int) -> str | None:
     key = symbols.key(symbol)
     if not depth:
         return None
     match key:
         case Parameter(_, name):
             return name if _is_factor(name) else f"({name})"
-        case Floor(form, divisor):
-            inner = _sum(symbols.resolve(form), symbols, depth - 1)
+        case FloorDiv(expr, divisor):
+            inner = _sum(symbols.resolve(expr), symbols, depth - 1)
             if inner is None:
                 return None
             return f"floor({inner}/{divisor})" if _is_factor(inner) else f"floor(({inner})/{divisor})"
-        case Extreme(is_least, bounds):
-            return _call("min" if is_least else "max", bounds, symbols, depth)
-        case Broadcast(sizes):
+        case MinMax(is_min, bounds):
+            return _call("min" if is_min else "max", bounds, symbols, depth)
+        case BroadcastDim(sizes):
             return _call("broadcast", sizes, symbols, depth)
         case _:
             return None
 
 
-def _call(name: str, operands: Iterable[Form], symbols: Symbols, depth: int) -> str | None:
+def _call(name: str, operands: Iterable[DimExpr], symbols: DimSymbols, depth: int) -> str | None:
     """A function that does not care for the order of its operands, numbers last."""
     texts = [_sum(symbols.resolve(operand), symbols, depth - 1) for operand in operands]
     known = sorted((text for text in texts if text is not None), key=lambda text: (text.isdigit(), text))

@@ -1,4 +1,4 @@
-"""What is known of sizes, and of the integers in small tensors, as forms over symbols."""
+"""What is known of sizes, and of the integers in small tensors, as exprs over symbols."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from xonnc.transforms.dims import (
     movement,
     windows,
 )
-from xonnc.transforms.dims.dim_context import ELEMENTS, SIZES, Element, Elements, Forms, Node, Partly
-from xonnc.transforms.dims.expressions import Form, Symbols, number
+from xonnc.transforms.dims.dim_context import ELEMENTS, SIZES, DimContext, DimExprs, Element, Elements, Partly
+from xonnc.transforms.dims.expressions import DimExpr, DimSymbols, number
 from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape
 
 THEMES = (arithmetic, element_values, contraction, control_flow, elementwise, movement, windows)
@@ -31,7 +31,7 @@ DEPTH = 8
 """How many ops back an integer is sought that no walk has come by."""
 
 
-class Knowledge:
+class ShapeAnalysis:
     """
     Sizes and integers of the values of one module.
 
@@ -47,12 +47,12 @@ class Knowledge:
         is done to the value, which a run can break.
         """
         self._is_thorough = is_thorough
-        self.symbols = Symbols()
-        self._sizes: dict[SSAValue, Forms] = {}
+        self.symbols = DimSymbols()
+        self._sizes: dict[SSAValue, DimExprs] = {}
         self._elements: dict[SSAValue, Elements | None] = {}
         self._depth = DEPTH
 
-    def sizes(self, value: SSAValue) -> Forms | None:
+    def sizes(self, value: SSAValue) -> DimExprs | None:
         """The sizes of a value, `None` if its rank is unknown."""
         known = self._sizes.get(value)
         if known is None:
@@ -61,7 +61,7 @@ class Knowledge:
             known = self.note(value)
         return tuple(self.symbols.resolve(size) for size in known)
 
-    def noted(self, value: SSAValue) -> Forms:
+    def noted(self, value: SSAValue) -> DimExprs:
         """The sizes of a value as they were before anything was found to be equal; none of unknown rank."""
         return self._sizes.get(value, ())
 
@@ -74,9 +74,9 @@ class Knowledge:
         else:
             known = self._sought(value)
         if known is not None:
-            return tuple(Element(self.symbols.resolve(form), is_size) for form, is_size in known)
+            return tuple(Element(self.symbols.resolve(expr), is_size) for expr, is_size in known)
         count = self._count(value)
-        if count is None or count > element_values.MOST_ELEMENTS:
+        if count is None or count > element_values.MAX_ELEMENTS:
             return None
         return tuple(
             Element(self.symbols.symbol(("element", value, place)), is_size=False) for place in range(count)
@@ -87,9 +87,9 @@ class Knowledge:
         found = self.elements(value)
         if found is None:
             return None
-        return tuple(UNKNOWN if form.number is None else form.number for form, _ in found)
+        return tuple(UNKNOWN if expr.number is None else expr.number for expr, _ in found)
 
-    def note(self, value: SSAValue, found: Partly | None = None) -> Forms:
+    def note(self, value: SSAValue, found: Partly | None = None) -> DimExprs:
         """
         Sets the sizes of a value: what its type says, then what was found.
 
@@ -114,17 +114,17 @@ class Knowledge:
         self._sizes[value] = made
         return made
 
-    def learn(self, op: Operation) -> tuple[Sequence[Partly | None], Sequence[tuple[Form, Form]]]:
+    def learn(self, op: Operation) -> tuple[Sequence[Partly | None], Sequence[tuple[DimExpr, DimExpr]]]:
         """
         Finds the sizes and integers of an op's results.
 
         Gives the sizes as far as a rule found them, and which sizes must be equal or the model fails.
         """
         name = op.name.removeprefix("onnx.")
-        node = Node(op, self, [])
+        ctx = DimContext(op, self, [])
         found: Sequence[Partly | None] = ()
         if name in SIZES and (self._is_thorough or not all(is_static(result) for result in op.results)):
-            found = SIZES[name](node)
+            found = SIZES[name](ctx)
         for place, result in enumerate(op.results):
             if is_ranked(result.type):
                 self.note(result, found[place] if place < len(found) else None)
@@ -132,7 +132,7 @@ class Knowledge:
             if holds_integers(result):
                 self._elements.pop(result, None)
                 self._sought(result)
-        return found, node.equal
+        return found, ctx.equal
 
     def _sought(self, value: SSAValue) -> Elements | None:
         """The integers that the op of a value makes; they are kept."""
@@ -141,11 +141,11 @@ class Knowledge:
         if rule is None or not isinstance(op, Operation) or not self._depth:
             return None
         self._depth -= 1
-        node = Node(op, self, [])
+        ctx = DimContext(op, self, [])
         try:
-            for place, (result, elements) in enumerate(zip(op.results, rule(node), strict=False)):
+            for place, (result, elements) in enumerate(zip(op.results, rule(ctx), strict=False)):
                 self._elements[result] = (
-                    _fitting(elements, node, place)
+                    _fitting(elements, ctx, place)
                     if elements is not None and self._count(result) in (None, len(elements))
                     else None
                 )
@@ -164,13 +164,13 @@ class Knowledge:
         return shape[0] if shape else 1
 
 
-def _fitting(elements: Elements, node: Node, of: int) -> Elements:
+def _fitting(elements: Elements, ctx: DimContext, of: int) -> Elements:
     """The integers of a result; nothing is said of those that its element type wraps around."""
-    bits = 32 if element_type(node.op.results[of].type) == i32 else 64
+    bits = 32 if element_type(ctx.op.results[of].type) == i32 else 64
     return tuple(
         found
-        if found.form.number is None or -(1 << bits - 1) <= found.form.number < 1 << bits - 1
-        else node.unknown(place, of)
+        if found.expr.number is None or -(1 << bits - 1) <= found.expr.number < 1 << bits - 1
+        else ctx.unknown(place, of)
         for place, found in enumerate(elements)
     )
 

@@ -27,13 +27,13 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.function_bodies import expand_to_body, has_function_body
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.op_versions import OP_TYPE, identity_of
-from xonnc.transforms.decompose_flex_attention import write_out_flex_attention
+from xonnc.transforms.decompose_flex_attention import decompose_flex_attention
 from xonnc.transforms.model_opsets import opsets_of
 from xonnc.transforms.optimization_levels import DEFAULT_PASSES, Passes
 from xonnc.transforms.recompose_onnx import Recompose
 from xonnc.transforms.simplify_onnx import Simplification
 
-MOST_ROUNDS = 4
+MAX_ROUNDS = 4
 """Bodies are of operators that have bodies themselves, but no deeper than this."""
 
 
@@ -46,7 +46,7 @@ LEFT = (RangeOp,)
 """What is left alone: the body of Range is a Loop, of which the reference evaluator makes columns."""
 
 
-def write_out(
+def inline_standard_functions(
     module: ModuleOp, ctx: Context, wanted: Callable[[Operation], bool], passes: Passes = DEFAULT_PASSES
 ) -> None:
     """
@@ -54,7 +54,7 @@ def write_out(
 
     What they become is simplified by these `passes`, which must not find the operator in it again.
     """
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         found = [
             op for op in module.walk() if isinstance(op, OnnxOp) and not isinstance(op, LEFT) and wanted(op)
         ]
@@ -67,7 +67,7 @@ def write_out(
 def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
     """Puts the body of one op in its place, if ONNX has one for it."""
     if isinstance(op, FlexAttentionOp):
-        return write_out_flex_attention(op, DisposablePool.of(ctx))
+        return decompose_flex_attention(op, DisposablePool.of(ctx))
     identity = identity_of(op)
     opset = dict(opsets_of(module) or ()).get(identity.domain if identity else "")
     if identity is None or opset is None or op.regions:

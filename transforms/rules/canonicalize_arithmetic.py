@@ -41,7 +41,7 @@ from xonnc.transforms.rules.conditions import rank
 
 x, c = value.x, const.c
 
-MOST_POWER = 64
+MAX_POWER = 64
 """Powers above stay: their chains of products cost more than they save."""
 
 
@@ -96,8 +96,8 @@ def power_to_products(root: Operation, x: SSAValue, c: Constant) -> RewriteResul
     if exponents.size != 1 or element is None:
         return MatchFailure("the exponent is not one number")
     exponent = float(exponents.reshape(()))
-    if not 0 <= exponent <= MOST_POWER or exponent != int(exponent):
-        return MatchFailure(f"the exponent {exponent} is not whole or not in [0, {MOST_POWER}]")
+    if not 0 <= exponent <= MAX_POWER or exponent != int(exponent):
+        return MatchFailure(f"the exponent {exponent} is not whole or not in [0, {MAX_POWER}]")
     if int(exponent) == 0:
         if shape is None:
             return MatchFailure("the shape is not static")

@@ -23,7 +23,7 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 
 def made_by(operand: SSAValue, name: str) -> Operation | None:
@@ -92,7 +92,7 @@ def counted(root: Operation, most: Constant, initial: Sequence[SSAValue]) -> Rew
     trips = np.minimum(most.array, count).astype(most.array.dtype).reshape(())
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        limit = Writer(op).constant(trips)
+        limit = OpBuilder(op).constant(trips)
         end = body.last_op
         assert end is not None
         end.operands[0] = body.args[1]

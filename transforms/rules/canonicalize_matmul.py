@@ -27,7 +27,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent, rank
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 a, b, c = value.a, value.b, const.c
 
@@ -66,7 +66,7 @@ class Weights:
         """Scales the constants, in place."""
         for reader, place in self.readers:
             old = reader.operands[place]
-            writer = Writer(reader)
+            writer = OpBuilder(reader)
             scaled = writer(scaling, old, writer.constant(factor.array), types=[old.type])
             reader.operands = [
                 scaled if each == place else operand for each, operand in enumerate(reader.operands)

@@ -43,7 +43,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.conditions import rank
 from xonnc.transforms.rules.constprop_movement import normalised, whole
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 x = value.x
 
@@ -261,7 +261,7 @@ def before_split(name: str) -> Rule:
 
 def pulled(root: Operation, op: Template, readers: Sequence[Operation]) -> Sequence[SSAValue]:
     """The parts of f(x), which take the place of the parts of x and of f of them."""
-    writer = Writer(root)
+    writer = OpBuilder(root)
     data, sizes = root.operands
     whole_result = writer.all(op, data, types=[data.type], **readers[0].properties)[0]
     parts = writer.last(Split, whole_result, sizes, **root.properties)

@@ -34,7 +34,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 x, b, scale, bias = value.x, value.b, value.scale, value.bias
 
@@ -69,7 +69,7 @@ def instance_norm(
         return MatchFailure("only for data with axes after the channels, not for doubles")
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        writer = Writer(op)
+        writer = OpBuilder(op)
         after = np.arange(1, axes - 1)
         wide = [writer(Unsqueeze, each, writer.constant(after)) for each in (scale, bias)]
         types = (op.results[0].type, NONE, NONE)
@@ -180,7 +180,7 @@ def takes_bias(template: Template, results: int, swapped: bool) -> Rule:
 
         def write(op: Operation) -> Sequence[SSAValue]:
             types: list[Attribute] = [op.results[0].type, *(NONE,) * (results - 1)]
-            return Writer(op).all(template, x, scale, b, types=types, **norm.properties)[:1]
+            return OpBuilder(op).all(template, x, scale, b, types=types, **norm.properties)[:1]
 
         return ImperativeRewrite(write)
 

@@ -24,7 +24,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.conditions import is_absent
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 FIRST = (value.x, value.w, value.r, value.b)
 """Data, weights and biases."""
@@ -66,7 +66,7 @@ def batch_second(template: Template, last: Sequence[Pattern]) -> Rule:
 
 def with_batch_second(template: Template, op: Operation) -> Sequence[SSAValue]:
     """The results of a network with layout 0 between transposes, which stands before `op`."""
-    writer = Writer(op)
+    writer = OpBuilder(op)
     operands = list(op.operands)
     moving = (0, *range(*STATES.indices(len(operands) - (template.name == "LSTM"))))
     for place in moving:

@@ -41,7 +41,7 @@ from xonnc.transforms.rules.constprop_movement import normalised, whole
 
 x, s, shape = value.x, value.s, value.shape
 
-MOST_COMPARED = 10
+MAX_COMPARED = 10
 """
 A comparison of more sizes than a shape has is left alone (docs/internals/onnx-rules.md §3.4,
 RemoveWhereEqualPattern).
@@ -208,7 +208,7 @@ def chosen(
         return MatchFailure("the parts do not stand for the elements of the result")
     if any(part.type != ONE_SIZE for part in (*sizes, *others)) or element_type(k.type) != i64:
         return MatchFailure("a part is not one size")
-    if n.array.size > MOST_COMPARED or np.any(n.array > 0) or {n.array.size, k.array.size} - {1, count}:
+    if n.array.size > MAX_COMPARED or np.any(n.array > 0) or {n.array.size, k.array.size} - {1, count}:
         return MatchFailure("the sizes are not compared with one that shapes cannot have")
     wanted, given = (np.broadcast_to(each.array, (count,)).tolist() for each in (n, k))
     parts: list[OperandSpec] = []

@@ -42,7 +42,7 @@ from xonnc.transforms.rules.constprop_movement import normalised, whole
 
 c = const.c
 
-MOST_PRODUCTS = 1 << 24
+MAX_PRODUCTS = 1 << 24
 """So many products of elements one Einsum may sum."""
 
 
@@ -249,8 +249,8 @@ def einsum(constants: tuple[Constant, ...], equation: str) -> RewriteResult:
     products = 1
     for label, size in _sizes(terms, arrays).items():
         products *= size if label else max(1, size)
-    if products > MOST_PRODUCTS:
-        return MatchFailure(f"{products} products to sum, {MOST_PRODUCTS} are allowed")
+    if products > MAX_PRODUCTS:
+        return MatchFailure(f"{products} products to sum, {MAX_PRODUCTS} are allowed")
     dtype = arrays[0].dtype
     wide = [array.astype(np.float32) if is_float(dtype) and dtype.itemsize < 4 else array for array in arrays]
     try:

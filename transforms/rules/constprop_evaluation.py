@@ -37,10 +37,10 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, RuleSet, rule, rules
 from xonnc.transforms.evaluation import Known, captured, known, program_of_op, result_parts
 from xonnc.transforms.numerics import is_float
-from xonnc.transforms.rules.limits import MOST_BYTES
+from xonnc.transforms.rules.limits import MAX_BYTES
 from xonnc.transforms.rules.reference_faults import fault
 
-MOST_WORK = 1 << 22
+MAX_WORK = 1 << 22
 """Elements that the reference may go through, one after the other at a few microseconds each."""
 
 KEPT = frozenset({"QuantizeLinear", "DequantizeLinear"})
@@ -205,10 +205,10 @@ def _too_much(op: Operation, operands: Sequence[Known]) -> str | None:
         return "the size of the result is not known"
     made = sum(elements or 0 for elements, _ in sizes)
     taken = sum(nbytes for _, nbytes in sizes) + sum(array.nbytes for array in arrays)
-    if taken > MOST_BYTES:
-        return f"operands and results take {taken} bytes, {MOST_BYTES} are allowed"
+    if taken > MAX_BYTES:
+        return f"operands and results take {taken} bytes, {MAX_BYTES} are allowed"
     work = sum(array.size for array in arrays) + made * _terms(op, arrays)
-    return None if work <= MOST_WORK else f"{work} elements to go through, {MOST_WORK} are allowed"
+    return None if work <= MAX_WORK else f"{work} elements to go through, {MAX_WORK} are allowed"
 
 
 def _size(type_: Attribute) -> tuple[int | None, int]:

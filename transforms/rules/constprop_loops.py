@@ -17,9 +17,9 @@ from xonnc.rewriting.patterns import Array, MatchFailure, RewriteResult, attr, c
 from xonnc.rewriting.rules import RuleSet, rule, rules
 from xonnc.transforms.evaluation import Held, Known, Program, captured, known, program_of_body, result_parts
 from xonnc.transforms.rules.constprop_evaluation import refusal_inside
-from xonnc.transforms.rules.limits import MOST_BYTES
+from xonnc.transforms.rules.limits import MAX_BYTES
 
-MOST_TURNS = 128
+MAX_ITERATIONS = 128
 """Loops of more turns are not folded unless asked for."""
 
 
@@ -43,8 +43,8 @@ class Turns:
         end = results + len(self.carried)
         self.carried = list(made[results:end])
         self.collected.append(made[end:])
-        if self.size() > MOST_BYTES:
-            raise XonncError(f"what the turns make takes more than {MOST_BYTES} bytes")
+        if self.size() > MAX_BYTES:
+            raise XonncError(f"what the turns make takes more than {MAX_BYTES} bytes")
         return made[:results]
 
     def size(self) -> int:

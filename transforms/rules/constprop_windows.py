@@ -35,7 +35,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import computed_in, is_float, matmul
 from xonnc.transforms.rules.constprop_reduction import lowest
-from xonnc.transforms.rules.limits import MOST_BYTES, MOST_PRODUCTS, too_large
+from xonnc.transforms.rules.limits import MAX_BYTES, MAX_PRODUCTS, too_large
 from xonnc.transforms.shapes.convolution import same_pads, transposed_pads
 
 c = const.c
@@ -133,7 +133,7 @@ def windows_of(root: Operation, array: Array, kernel: tuple[int, ...]) -> Window
     if found is None:
         return MatchFailure(f"the window does not fit data of shape {list(array.shape)}")
     products = prod(array.shape[:2]) * prod(found.counts) * prod(kernel)
-    return MatchFailure(f"{products} elements in all windows") if products > MOST_PRODUCTS >> 6 else found
+    return MatchFailure(f"{products} elements in all windows") if products > MAX_PRODUCTS >> 6 else found
 
 
 def pool(op: Template, function: Callable[[Operation, Array, Windows], RewriteResult]) -> Rule:
@@ -277,7 +277,7 @@ def transposed(root: Operation, c: Constant, weights: Constant, bias: Constant |
     if spread is None or array.shape[1] % group or filters.shape[0] != array.shape[1]:
         return MatchFailure("data, weights and properties do not fit")
     batch, kernel, depth, made = array.shape[0], filters.shape[2:], array.shape[1] // group, filters.shape[1]
-    if array.size * made * prod(kernel) > MOST_PRODUCTS:
+    if array.size * made * prod(kernel) > MAX_PRODUCTS:
         return MatchFailure("there are too many products to sum")
     if (refusal := too_large((batch, group * made, *spread.whole), array.dtype, array.nbytes)) is not None:
         return refusal
@@ -314,7 +314,7 @@ def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | 
     if windows is None:
         return MatchFailure(f"the window does not fit data of shape {list(array.shape)}")
     batch, places, terms = array.shape[0], prod(windows.counts), prod(filters.shape[1:])
-    if batch * places * made * terms > MOST_PRODUCTS or batch * group * places * terms * 8 > 4 * MOST_BYTES:
+    if batch * places * made * terms > MAX_PRODUCTS or batch * group * places * terms * 8 > 4 * MAX_BYTES:
         return MatchFailure("there are too many products to sum")
     if (refusal := too_large((batch, made, *windows.counts), array.dtype, array.nbytes)) is not None:
         return refusal

@@ -36,7 +36,7 @@ from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteRes
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent, rank
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 from xonnc.transforms.shapes.convolution import transposed_pads
 
 x, w, b = value.x, value.w, value.b
@@ -59,26 +59,26 @@ def known_size(data: SSAValue, axis: int) -> int | None:
     return None if size == DYNAMIC_INDEX else size
 
 
-def flattened(to: Writer, data: SSAValue, axes: int, leading: bool) -> SSAValue:
+def flattened(builder: OpBuilder, data: SSAValue, axes: int, leading: bool) -> SSAValue:
     """`data` with that many axes: the leading ones become one, or those at the end."""
     assert is_ranked(data.type)
     sizes = data.type.get_shape()
     if len(sizes) == axes:
         return data
     start, end = (len(sizes) - axes + 1, len(sizes)) if leading else (0, axes - 1)
-    shape, rest = to(Shape, data), to.ints(-1)
-    zero, first, last, one = (to.ints(each) for each in (0, start, end, 1))
-    kept = to(Slice, shape, first, last, zero, one)
+    shape, rest = builder(Shape, data), builder.ints(-1)
+    zero, first, last, one = (builder.ints(each) for each in (0, start, end, 1))
+    kept = builder(Slice, shape, first, last, zero, one)
     joined = sizes[:start] if leading else sizes[end:]
     if DYNAMIC_INDEX not in joined:
-        rest = to.ints(prod(joined))
-    wanted = to(Concat, *((rest, kept) if leading else (kept, rest)), axis=0)
-    return to(Reshape, data, wanted)
+        rest = builder.ints(prod(joined))
+    wanted = builder(Concat, *((rest, kept) if leading else (kept, rest)), axis=0)
+    return builder(Reshape, data, wanted)
 
 
-def biased(to: Writer, product: SSAValue, bias: SSAValue) -> SSAValue:
+def biased(builder: OpBuilder, product: SSAValue, bias: SSAValue) -> SSAValue:
     """A product of matrices plus one number for each row."""
-    return product if is_absent(bias) else to(Add, product, to(Unsqueeze, bias, to.ints(-1)))
+    return product if is_absent(bias) else builder(Add, product, builder(Unsqueeze, bias, builder.ints(-1)))
 
 
 def both_known(x: SSAValue, w: SSAValue, b: SSAValue) -> str | None:
@@ -115,16 +115,20 @@ def points_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> 
     """conv(x, w) for windows of one point = reshape(w' x'), with one column of x' for each point"""
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
-        columns = flattened(to, x, 3, leading=False)
+        builder = OpBuilder(op)
+        columns = flattened(builder, x, 3, leading=False)
         if known_size(x, 0) == 1:
-            columns = flattened(to, columns, 2, leading=True)
-        product = to(MatMul, flattened(to, w, 2, leading=False), columns)
-        product = biased(to, product, b)
+            columns = flattened(builder, columns, 2, leading=True)
+        product = builder(MatMul, flattened(builder, w, 2, leading=False), columns)
+        product = biased(builder, product, b)
         assert is_ranked(x.type)
         places = range(2, len(x.type.get_shape()))
-        sizes = [to(Dim, x, axis=0), to(Dim, w, axis=0), *(to(Dim, x, axis=axis) for axis in places)]
-        return to.last(Reshape, product, to(Concat, *sizes, axis=0))
+        sizes = [
+            builder(Dim, x, axis=0),
+            builder(Dim, w, axis=0),
+            *(builder(Dim, x, axis=axis) for axis in places),
+        ]
+        return builder.last(Reshape, product, builder(Concat, *sizes, axis=0))
 
     return ImperativeRewrite(write)
 
@@ -139,9 +143,9 @@ class _Windows:
     strides: tuple[int, ...]
     pads: tuple[int, ...]
 
-    def counts(self, to: Writer, x: SSAValue) -> list[SSAValue]:
+    def counts(self, builder: OpBuilder, x: SSAValue) -> list[SSAValue]:
         """How many windows there are along each axis: (size + offset) / stride."""
-        sizes = [to(Dim, x, axis=axis) for axis in (2, 3)]
+        sizes = [builder(Dim, x, axis=axis) for axis in (2, 3)]
         spans = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
         if self.auto_pad.startswith("SAME"):
             offsets = [stride - 1 for stride in self.strides]
@@ -150,9 +154,12 @@ class _Windows:
             offsets = [
                 pads[axis] + pads[axis + 2] - spans[axis] + stride for axis, stride in enumerate(self.strides)
             ]
-        added, strides = [to.ints(each) for each in offsets], [to.ints(each) for each in self.strides]
+        added, strides = (
+            [builder.ints(each) for each in offsets],
+            [builder.ints(each) for each in self.strides],
+        )
         return [
-            to(Div, to(Add, size, offset), stride)
+            builder(Div, builder(Add, size, offset), stride)
             for size, offset, stride in zip(sizes, added, strides, strict=True)
         ]
 
@@ -188,9 +195,9 @@ def windows_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) ->
     }
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
+        builder = OpBuilder(op)
         sizes = (DYNAMIC_INDEX if batch is None else batch, prod(shape[1:]), DYNAMIC_INDEX)
-        columns = to(
+        columns = builder(
             Im2Col,
             x,
             types=[tensor_type(sizes, element)],
@@ -199,11 +206,11 @@ def windows_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) ->
             **given,
         )
         if batch == 1:
-            columns = flattened(to, columns, 2, leading=True)
-        matrix = to(Reshape, w, to.ints(shape[0], prod(shape[1:])))
-        product = biased(to, to(MatMul, matrix, columns), b)
-        outer = [to(Dim, x, axis=0), to(Dim, w, axis=0)]
-        return to.last(Reshape, product, to(Concat, *outer, *windows.counts(to, x), axis=0))
+            columns = flattened(builder, columns, 2, leading=True)
+        matrix = builder(Reshape, w, builder.ints(shape[0], prod(shape[1:])))
+        product = biased(builder, builder(MatMul, matrix, columns), b)
+        outer = [builder(Dim, x, axis=0), builder(Dim, w, axis=0)]
+        return builder.last(Reshape, product, builder(Concat, *outer, *windows.counts(builder, x), axis=0))
 
     return ImperativeRewrite(write)
 
@@ -286,16 +293,16 @@ def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) 
     split = (group, filters[0] // group, filters[1], *kernel)
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
+        builder = OpBuilder(op)
         spread = tensor_type((batch, channels, *wide), element)
-        data = to(UpsampleAndPad, x, types=[spread], strides=strides, pads=(*before, *after))
-        groups = to(Reshape, w, to.ints(*split))
-        starts, ends = to.ints(*(LAST,) * count), to.ints(*(FIRST,) * count)
-        places, steps = to.ints(*range(3, count + 3)), to.ints(*(-1,) * count)
-        flipped = to(Slice, groups, starts, ends, places, steps)
-        turned = to(Transpose, flipped, perm=[0, 2, 1, *range(3, count + 3)])
-        weights = to(Reshape, turned, to.ints(group * filters[1], filters[0] // group, *kernel))
-        return to.last(
+        data = builder(UpsampleAndPad, x, types=[spread], strides=strides, pads=(*before, *after))
+        groups = builder(Reshape, w, builder.ints(*split))
+        starts, ends = builder.ints(*(LAST,) * count), builder.ints(*(FIRST,) * count)
+        places, steps = builder.ints(*range(3, count + 3)), builder.ints(*(-1,) * count)
+        flipped = builder(Slice, groups, starts, ends, places, steps)
+        turned = builder(Transpose, flipped, perm=[0, 2, 1, *range(3, count + 3)])
+        weights = builder(Reshape, turned, builder.ints(group * filters[1], filters[0] // group, *kernel))
+        return builder.last(
             Conv,
             data,
             weights,

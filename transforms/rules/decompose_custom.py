@@ -13,7 +13,7 @@ from xonnc.rewriting.onnx import Custom, MatMul, Mul, Transpose
 from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 
 def said(root: Operation, name: str) -> Decoded:
@@ -58,13 +58,13 @@ def fused_matmul(root: Operation, a: SSAValue, b: SSAValue) -> RewriteResult:
         return MatchFailure("the element type is not known")
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
+        builder = OpBuilder(op)
         operands = [
-            side if perm is None else to(Transpose, side, types=[unranked(element)], perm=perm)
+            side if perm is None else builder(Transpose, side, types=[unranked(element)], perm=perm)
             for side, perm in sides
         ]
-        factor = to.constant(np.array([alpha], numpy_dtype(element)))
-        return to.last(Mul, factor, to(MatMul, *operands, types=op.result_types))
+        factor = builder.constant(np.array([alpha], numpy_dtype(element)))
+        return builder.last(Mul, factor, builder(MatMul, *operands, types=op.result_types))
 
     return ImperativeRewrite(write)
 

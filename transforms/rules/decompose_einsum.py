@@ -24,7 +24,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, Template, attr, rest
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 ELLIPSIS = "..."
 DIGITS = "0123456789"
@@ -69,7 +69,7 @@ def parsed(text: str, ranks: Sequence[int]) -> Equation | None:
 class Term:
     """A tensor with a subscript for each axis."""
 
-    to: Writer
+    builder: OpBuilder
     value: SSAValue
     subscripts: str
     shape: tuple[int, ...]
@@ -78,8 +78,8 @@ class Term:
     def made(self, op: Template, subscripts: str, shape: Sequence[int], *operands: SSAValue) -> Term:
         """What an op makes of this term and further operands."""
         type_ = tensor_type(tuple(shape), self.element)
-        made = self.to(op, self.value, *operands, types=[type_])
-        return Term(self.to, made, subscripts, tuple(shape), self.element)
+        made = self.builder(op, self.value, *operands, types=[type_])
+        return Term(self.builder, made, subscripts, tuple(shape), self.element)
 
     def size(self, subscripts: str) -> tuple[int, ...]:
         """The sizes along some axes."""
@@ -100,8 +100,8 @@ class Term:
         subscripts = "".join(self.subscripts[place] for place in kept)
         type_ = tensor_type(tuple(self.shape[place] for place in kept), self.element)
         properties = {"keepdims": 0, "noop_with_empty_axes": 0} if op.name == "ReduceSum" else {}
-        made = self.to(op, self.value, self.to.ints(*axes), types=[type_], **properties)
-        return Term(self.to, made, subscripts, type_.get_shape(), self.element)
+        made = self.builder(op, self.value, self.builder.ints(*axes), types=[type_], **properties)
+        return Term(self.builder, made, subscripts, type_.get_shape(), self.element)
 
     def transposed(self, subscripts: str) -> Term:
         """With the axes in another order."""
@@ -109,14 +109,14 @@ class Term:
             return self
         perm = [self.subscripts.index(each) for each in subscripts]
         type_ = tensor_type(self.size(subscripts), self.element)
-        made = self.to(Transpose, self.value, types=[type_], perm=perm)
-        return Term(self.to, made, subscripts, type_.get_shape(), self.element)
+        made = self.builder(Transpose, self.value, types=[type_], perm=perm)
+        return Term(self.builder, made, subscripts, type_.get_shape(), self.element)
 
     def reshaped(self, subscripts: str, shape: tuple[int, ...]) -> Term:
         """With the same elements in another shape; the subscripts no longer say which axis is which."""
         if shape == self.shape:
-            return Term(self.to, self.value, subscripts, shape, self.element)
-        return self.made(Reshape, subscripts, shape, self.to.ints(*shape))
+            return Term(self.builder, self.value, subscripts, shape, self.element)
+        return self.made(Reshape, subscripts, shape, self.builder.ints(*shape))
 
     def diagonal(self, subscript: str) -> Term:
         """With one axis for all of a subscript: the elements where they agree."""
@@ -128,11 +128,11 @@ class Term:
             return self.squeezed(axes[1:])
         grid = np.indices((size,) * len(axes))
         shape = [size if place in axes else 1 for place in range(len(self.shape))]
-        mask = self.to.constant(np.all(grid == grid[0], axis=0).reshape(shape))
-        zero = self.to.constant(np.array(0, numpy_dtype(self.element)))
+        mask = self.builder.constant(np.all(grid == grid[0], axis=0).reshape(shape))
+        zero = self.builder.constant(np.array(0, numpy_dtype(self.element)))
         type_ = tensor_type(self.shape, self.element)
-        chosen = self.to(Where, mask, self.value, zero, types=[type_])
-        return Term(self.to, chosen, self.subscripts, self.shape, self.element).summed(axes[1:])
+        chosen = self.builder(Where, mask, self.value, zero, types=[type_])
+        return Term(self.builder, chosen, self.subscripts, self.shape, self.element).summed(axes[1:])
 
 
 def product(a: Term, b: Term) -> Term:
@@ -143,7 +143,7 @@ def product(a: Term, b: Term) -> Term:
     missing = [place for place, each in enumerate(together) if each not in a.subscripts]
     if missing:
         sizes = [1 if each not in a.subscripts else a.size(each)[0] for each in together]
-        a = a.made(Unsqueeze, together, sizes, a.to.ints(*missing))
+        a = a.made(Unsqueeze, together, sizes, a.builder.ints(*missing))
     shape = np.broadcast_shapes(a.shape, b.shape)
     return a.made(Mul, together, shape, b.value)
 
@@ -215,9 +215,9 @@ def einsum(root: Operation, terms: Sequence[SSAValue], equation: str) -> Rewrite
         return MatchFailure("a diagonal is of axes of different sizes")
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
+        builder = OpBuilder(op)
         given = zip(terms, found.operands, shapes, strict=True)
-        made = contracted([Term(to, *each, element) for each in given], found.result).value
+        made = contracted([Term(builder, *each, element) for each in given], found.result).value
         if made not in terms and isinstance(made.owner, Operation):
             made.owner.location = op.location
         return [made]

@@ -40,7 +40,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import Condition, Rule, rule, rules
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 x = value.x
 
@@ -159,23 +159,23 @@ def hard_swish(root: Operation, x: SSAValue) -> RewriteResult:
     dtype, shape = numpy_dtype(element), (1,) if rank(x) else ()
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to, type_ = Writer(op), (op.results[0].type,)
-        sixth, half, one, zero = (to.constant(np.full(shape, n, dtype)) for n in (1 / 6, 0.5, 1.0, 0.0))
-        inner = to(Add, to(Mul, x, sixth, types=type_), half, types=type_)
-        gate = to(Max, to(Min, inner, one, types=type_), zero, types=type_)
-        return to.last(Mul, x, gate)
+        builder, type_ = OpBuilder(op), (op.results[0].type,)
+        sixth, half, one, zero = (builder.constant(np.full(shape, n, dtype)) for n in (1 / 6, 0.5, 1.0, 0.0))
+        inner = builder(Add, builder(Mul, x, sixth, types=type_), half, types=type_)
+        gate = builder(Max, builder(Min, inner, one, types=type_), zero, types=type_)
+        return builder.last(Mul, x, gate)
 
     return ImperativeRewrite(write)
 
 
 KINDS = ("float", "int", "string", "floats", "ints", "strings")
 
-WRITTEN_OUT = rules(
+NORMALIZED_CONSTANTS = rules(
     **{f"ConstantNormalize{place}": written_out(f"value_{kind}") for place, kind in enumerate(KINDS, 1)}
 )
 """Constants that are nodes with numbers or strings become tensors, which all other rules know."""
 
-RULES = WRITTEN_OUT | rules(
+RULES = NORMALIZED_CONSTANTS | rules(
     CastLike=cast_like,
     ConstantOfShape=expanded,
     **dict(scalings()),

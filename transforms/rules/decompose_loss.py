@@ -32,14 +32,14 @@ from xonnc.rewriting.onnx import (
 from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_absent
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 
 @dataclass(frozen=True)
 class _Loss:
     """One loss: what it reads, and the types of the scores and labels."""
 
-    to: Writer
+    builder: OpBuilder
     scores: SSAValue
     labels: SSAValue
     weights: SSAValue
@@ -54,48 +54,48 @@ class _Loss:
 
     def mask(self) -> SSAValue:
         """Where the class is the label's, and the label counts: [N, C, …] of i1."""
-        to, shape, labels = self.to, self.type.get_shape(), self.label_type
+        builder, shape, labels = self.builder, self.type.get_shape(), self.label_type
         known = shape[1] != DYNAMIC_INDEX
-        classes = to.ints(shape[1]) if known else to(Dim, self.scores, axis=1)
-        values = to.constant(np.array([0, 1], numpy_dtype(labels.element_type)))
+        classes = builder.ints(shape[1]) if known else builder(Dim, self.scores, axis=1)
+        values = builder.constant(np.array([0, 1], numpy_dtype(labels.element_type)))
         sizes = labels.get_shape()
         hot_type = tensor_type((sizes[0], shape[1], *sizes[1:]), labels.element_type)
-        hot = to(OneHot, self.labels, classes, values, types=[hot_type], axis=1)
+        hot = builder(OneHot, self.labels, classes, values, types=[hot_type], axis=1)
         mask_type = tensor_type(hot_type.get_shape(), i1)
-        mask = to(Cast, hot, types=[mask_type], saturate=1, to=i1)
+        mask = builder(Cast, hot, types=[mask_type], saturate=1, to=i1)
         if self.ignored is None:
             return mask
-        ignored = to.constant(np.array(self.ignored, numpy_dtype(labels.element_type)))
-        counts = to(Not, to(Equal, self.labels, ignored, types=[tensor_type(sizes, i1)]))
-        return to(And, mask, to(Unsqueeze, counts, to.ints(1)), types=[mask_type])
+        ignored = builder.constant(np.array(self.ignored, numpy_dtype(labels.element_type)))
+        counts = builder(Not, builder(Equal, self.labels, ignored, types=[tensor_type(sizes, i1)]))
+        return builder(And, mask, builder(Unsqueeze, counts, builder.ints(1)), types=[mask_type])
 
     def for_each(self, mask: SSAValue, logarithm: SSAValue) -> SSAValue:
         """The weighted log-probability of each label, negative losses: [N, 1, …]."""
-        to, shape = self.to, self.type.get_shape()
-        zero = to.constant(np.array(0, numpy_dtype(self.type.element_type)))
-        own = to(Where, mask, logarithm, zero, types=[self.type])
+        builder, shape = self.builder, self.type.get_shape()
+        zero = builder.constant(np.array(0, numpy_dtype(self.type.element_type)))
+        own = builder(Where, mask, logarithm, zero, types=[self.type])
         if not is_absent(self.weights):
-            axes = to.ints(0, *range(2, len(shape)))
-            own = to(Mul, own, to(Unsqueeze, self.weights, axes), types=[self.type])
+            axes = builder.ints(0, *range(2, len(shape)))
+            own = builder(Mul, own, builder(Unsqueeze, self.weights, axes), types=[self.type])
         summed = tensor_type((shape[0], 1, *shape[2:]), self.type.element_type)
-        return to(ReduceSum, own, to.ints(1), types=[summed])
+        return builder(ReduceSum, own, builder.ints(1), types=[summed])
 
     def total(self, loss: SSAValue) -> SSAValue:
         """The sum of all elements."""
-        return self.to(ReduceSum, loss, self.to.none(), types=[self.whole], keepdims=0)
+        return self.builder(ReduceSum, loss, self.builder.none(), types=[self.whole], keepdims=0)
 
     def mean(self, mask: SSAValue, loss: SSAValue) -> SSAValue:
         """The mean over the labels that count, by their weights."""
-        to, sizes = self.to, self.label_type.get_shape()
+        builder, sizes = self.builder, self.label_type.get_shape()
         if is_absent(self.weights) and self.ignored is None:
-            return to(ReduceMean, loss, to.none(), types=[self.whole], keepdims=0)
+            return builder(ReduceMean, loss, builder.none(), types=[self.whole], keepdims=0)
         total = self.total(loss)
         hot_type = tensor_type((sizes[0], self.type.get_shape()[1], *sizes[1:]), self.type.element_type)
-        hot = to(Cast, mask, types=[hot_type], saturate=1, to=self.type.element_type)
+        hot = builder(Cast, mask, types=[hot_type], saturate=1, to=self.type.element_type)
         if not is_absent(self.weights):
             each = tensor_type(sizes, self.type.element_type)
-            hot = to(Einsum, hot, self.weights, types=[each], equation="ij...,j->i...")
-        return to(Div, total, self.total(hot), types=[self.whole])
+            hot = builder(Einsum, hot, self.weights, types=[each], equation="ij...,j->i...")
+        return builder(Div, total, self.total(hot), types=[self.whole])
 
 
 @rule(
@@ -122,19 +122,19 @@ def softmax_cross_entropy(
     type_, label_type = scores.type, labels.type
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
-        nothing = to.none()
-        loss = _Loss(to, scores, labels, weights, type_, label_type, ignored)
+        builder = OpBuilder(op)
+        nothing = builder.none()
+        loss = _Loss(builder, scores, labels, weights, type_, label_type, ignored)
         mask = loss.mask()
-        logarithm = to(LogSoftmax, scores, types=[type_], axis=1)
+        logarithm = builder(LogSoftmax, scores, types=[type_], axis=1)
         each = loss.for_each(mask, logarithm)
         if reduction == "mean":
             result = loss.mean(mask, each)
         elif reduction == "sum":
             result = loss.total(each)
         else:
-            result = to(Squeeze, each, to.ints(1))
-        negative = to(Neg, result, types=[op.results[0].type])
+            result = builder(Squeeze, each, builder.ints(1))
+        negative = builder(Neg, result, types=[op.results[0].type])
         absent = isinstance(op.results[1].type, NoneType)
         return [negative, nothing if absent else logarithm]
 

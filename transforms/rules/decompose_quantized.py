@@ -48,7 +48,7 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 x, w, b = value.x, value.w, value.b
 x_scale, w_scale, y_scale = value.x_scale, value.w_scale, value.y_scale
@@ -67,21 +67,25 @@ def window(root: Operation) -> dict[str, Attribute]:
     return {name: root.properties[name] for name in WINDOW if name in root.properties}
 
 
-def read(to: Writer, quantized: Sequence[SSAValue], axis: int = 1) -> SSAValue:
+def read(builder: OpBuilder, quantized: Sequence[SSAValue], axis: int = 1) -> SSAValue:
     """Integers, scale and zero point as real numbers; several scales go along `axis`."""
-    return to(DequantizeLinear, *quantized, types=[unranked(f32)], axis=axis)
+    return builder(DequantizeLinear, *quantized, types=[unranked(f32)], axis=axis)
 
 
-def product(to: Writer, first: SSAValue, second: SSAValue) -> SSAValue:
+def product(builder: OpBuilder, first: SSAValue, second: SSAValue) -> SSAValue:
     """The product of two scales, a constant where both are."""
     one, other = constant_of(ONNX, first), constant_of(ONNX, second)
-    return to(Mul, first, second) if one is None or other is None else to.constant(one.array * other.array)
+    return (
+        builder(Mul, first, second)
+        if one is None or other is None
+        else builder.constant(one.array * other.array)
+    )
 
 
-def ones_for(to: Writer, zero: SSAValue) -> SSAValue:
+def ones_for(builder: OpBuilder, zero: SSAValue) -> SSAValue:
     """Scales of one, as many as there are zero points."""
     shape = () if zero.type == NONE else static_shape(zero.type)
-    return to.constant(np.ones(shape or (), np.float32))
+    return builder.constant(np.ones(shape or (), np.float32))
 
 
 @rule(QLinearConv(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, b))
@@ -100,13 +104,13 @@ def qlinear_conv(
     """qlinear_conv(x, w, b) = quantize(conv(x', w', b')), b in steps of x_scale w_scale"""
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
+        builder = OpBuilder(op)
         bias = b
         if b.type != NONE:
-            bias = read(to, (b, product(to, x_scale, w_scale), to.none()), axis=0)
-        numbers = read(to, (x, x_scale, x_zero)), read(to, (w, w_scale, w_zero), axis=0)
-        made = to(Conv, *numbers, bias, types=[unranked(f32)], **window(op))
-        return to.last(QuantizeLinear, made, y_scale, y_zero)
+            bias = read(builder, (b, product(builder, x_scale, w_scale), builder.none()), axis=0)
+        numbers = read(builder, (x, x_scale, x_zero)), read(builder, (w, w_scale, w_zero), axis=0)
+        made = builder(Conv, *numbers, bias, types=[unranked(f32)], **window(op))
+        return builder.last(QuantizeLinear, made, y_scale, y_zero)
 
     return ImperativeRewrite(write)
 
@@ -128,10 +132,10 @@ def qlinear_matmul(
         return MatchFailure("a scale for each row of the first factor")
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
-        numbers = read(to, (x, x_scale, x_zero)), read(to, (w, w_scale, w_zero))
-        made = to(MatMul, *numbers, types=[unranked(f32)])
-        return to.last(QuantizeLinear, made, y_scale, y_zero)
+        builder = OpBuilder(op)
+        numbers = read(builder, (x, x_scale, x_zero)), read(builder, (w, w_scale, w_zero))
+        made = builder(MatMul, *numbers, types=[unranked(f32)])
+        return builder.last(QuantizeLinear, made, y_scale, y_zero)
 
     return ImperativeRewrite(write)
 
@@ -148,12 +152,12 @@ def conv_integer(
     """real(conv_integer(x, w)) = conv(x', w') in steps of one"""
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
+        builder = OpBuilder(op)
         numbers = (
-            read(to, (x, ones_for(to, x_zero), x_zero)),
-            read(to, (w, ones_for(to, w_zero), w_zero), axis=0),
+            read(builder, (x, ones_for(builder, x_zero), x_zero)),
+            read(builder, (w, ones_for(builder, w_zero), w_zero), axis=0),
         )
-        return to.last(Conv, *numbers, to.none(), **window(sums))
+        return builder.last(Conv, *numbers, builder.none(), **window(sums))
 
     return ImperativeRewrite(write)
 
@@ -167,9 +171,12 @@ def matmul_integer(
         return MatchFailure("a zero point for each row of the first factor")
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
-        numbers = read(to, (x, ones_for(to, x_zero), x_zero)), read(to, (w, ones_for(to, w_zero), w_zero))
-        return to.last(MatMul, *numbers)
+        builder = OpBuilder(op)
+        numbers = (
+            read(builder, (x, ones_for(builder, x_zero), x_zero)),
+            read(builder, (w, ones_for(builder, w_zero), w_zero)),
+        )
+        return builder.last(MatMul, *numbers)
 
     return ImperativeRewrite(write)
 
@@ -182,46 +189,46 @@ def given(root: Operation, name: str, default: float) -> Literal | Attribute:
 Operands = Sequence[SSAValue]
 
 
-def added(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+def added(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
     """The sum of two tensors."""
-    return to(Add, read(to, operands[:3]), read(to, operands[3:]), types=[unranked(f32)])
+    return builder(Add, read(builder, operands[:3]), read(builder, operands[3:]), types=[unranked(f32)])
 
 
-def multiplied(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+def multiplied(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
     """The product of two tensors."""
-    return to(Mul, read(to, operands[:3]), read(to, operands[3:]), types=[unranked(f32)])
+    return builder(Mul, read(builder, operands[:3]), read(builder, operands[3:]), types=[unranked(f32)])
 
 
-def gemm(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+def gemm(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
     """A product of matrices and a bias in steps of the product."""
     first, second, bias = operands[:3], operands[3:6], operands[6]
     by_rows = root.attributes.get("transB")
     if bias.type != NONE:
-        bias = read(to, (bias, product(to, first[1], second[1]), to.none()), axis=0)
-    numbers = read(to, first), read(to, second, axis=0 if decode(by_rows) else 1)
+        bias = read(builder, (bias, product(builder, first[1], second[1]), builder.none()), axis=0)
+    numbers = read(builder, first), read(builder, second, axis=0 if decode(by_rows) else 1)
     properties = {name: root.attributes[name] for name in GEMM if name in root.attributes}
-    return to(Gemm, *numbers, bias, types=[unranked(f32)], **properties)
+    return builder(Gemm, *numbers, bias, types=[unranked(f32)], **properties)
 
 
-def averaged(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+def averaged(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
     """The mean of each channel."""
-    return to(GlobalAveragePool, read(to, operands), types=[unranked(f32)])
+    return builder(GlobalAveragePool, read(builder, operands), types=[unranked(f32)])
 
 
-def bent(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+def bent(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
     """A ReLU that leaks."""
     alpha = given(root, "alpha", 0.01)
-    return to(LeakyRelu, read(to, operands), types=[unranked(f32)], alpha=alpha)
+    return builder(LeakyRelu, read(builder, operands), types=[unranked(f32)], alpha=alpha)
 
 
-def squeezed(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+def squeezed(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
     """A sigmoid."""
-    return to(Sigmoid, read(to, operands), types=[unranked(f32)])
+    return builder(Sigmoid, read(builder, operands), types=[unranked(f32)])
 
 
 GEMM = ("alpha", "transA", "transB")
 
-CUSTOM: Mapping[str, tuple[int, Callable[[Writer, Operation, Operands], SSAValue]]] = {
+CUSTOM: Mapping[str, tuple[int, Callable[[OpBuilder, Operation, Operands], SSAValue]]] = {
     "QGemm": (7, gemm),
     "QLinearAdd": (6, added),
     "QLinearGlobalAveragePool": (3, averaged),
@@ -250,7 +257,7 @@ def custom(root: Operation, function: str) -> RewriteResult:
     """q(a, b) = quantize(f(a', b'))"""
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to, operands = Writer(op), op.operands
+        to, operands = OpBuilder(op), op.operands
         if function == "QLinearConcat":
             parts = [read(to, operands[place : place + 3]) for place in range(2, len(operands), 3)]
             made = to(Concat, *parts, types=[unranked(f32)], axis=given(op, "axis", 1))

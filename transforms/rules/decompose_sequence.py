@@ -39,7 +39,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import result_is_static
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 
 @rule(SequenceConstruct(rest.parts))
@@ -52,11 +52,11 @@ def insert_one_by_one(root: Operation, parts: Sequence[SSAValue]) -> RewriteResu
         return MatchFailure("the element type is not known")
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
-        sequence, end = to(SequenceEmpty, types=[type_], dtype=code), to.none()
+        builder = OpBuilder(op)
+        sequence, end = builder(SequenceEmpty, types=[type_], dtype=code), builder.none()
         for part in parts[:-1]:
-            sequence = to(SequenceInsert, sequence, part, end, types=[type_])
-        return to.last(SequenceInsert, sequence, parts[-1], end)
+            sequence = builder(SequenceInsert, sequence, part, end, types=[type_])
+        return builder.last(SequenceInsert, sequence, parts[-1], end)
 
     return ImperativeRewrite(write)
 
@@ -89,7 +89,7 @@ def part_of_split(
         return MatchFailure("the result has another shape than the parts")
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to, part = Writer(op), tensor_type((*before, size, *after), element)
+        to, part = OpBuilder(op), tensor_type((*before, size, *after), element)
         parts = to.all(Split, x, to.ints(*(size,) * count), types=[part] * count, axis=axis)
         return to.last(Squeeze, parts[wanted], to.ints(axis)) if squeezed else [parts[wanted]]
 
@@ -116,7 +116,7 @@ def shape_and_transpose(
     transpose = found["onnx.Transpose"]
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        shape, transposed = Writer(inner).all(
+        shape, transposed = OpBuilder(inner).all(
             ConcatShapeTranspose,
             *parts,
             types=[op.results[0].type, transpose.results[0].type],

@@ -34,7 +34,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.model_opsets import form
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 x, w, b = value.x, const.w, const.b
 
@@ -97,7 +97,7 @@ def write(
     root: Operation, x: SSAValue, parts: Sequence[MatMulBranch], split: Template, pool: DisposablePool
 ) -> Sequence[SSAValue]:
     """The parts of one product, which take the place of what was made one by one."""
-    writer, columns = Writer(root), [part.columns for part in parts]
+    writer, columns = OpBuilder(root), [part.columns for part in parts]
     assert is_ranked(x.type)
     rows = x.type.get_shape()[:-1]
     wide = [tensor_type((*rows, sum(columns)), x.type.element_type)]

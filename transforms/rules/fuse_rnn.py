@@ -26,21 +26,21 @@ MOVING = frozenset(
 )
 """Operators whose results hold elements of the first operand alone."""
 
-MOST_STEPS = 8
+MAX_STEPS = 8
 """So many ops back a zero is sought."""
 
-MOST_ELEMENTS = 1 << 16
+MAX_ELEMENTS = 1 << 16
 """Constants of more elements are not looked into."""
 
 
-def is_zero(value: SSAValue, steps: int = MOST_STEPS) -> bool:
+def is_zero(value: SSAValue, steps: int = MAX_STEPS) -> bool:
     """Whether all elements of a value are known to be 0, not −0."""
     op = value.owner
     if not isinstance(op, OnnxOp) or not steps:
         return False
     if (constant := constant_of(ONNX, value)) is not None:
         count = prod(static_shape(value.type) or (0,))
-        return count <= MOST_ELEMENTS and _holds_zeros(constant.array)
+        return count <= MAX_ELEMENTS and _holds_zeros(constant.array)
     match op.OP_TYPE:
         case "ConstantOfShape":
             filled = op.properties.get("value")

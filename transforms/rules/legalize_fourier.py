@@ -45,7 +45,7 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 DIRECT = 1024
 """The longest transform that is one product: its matrix takes 8 MB in float32, and N² multiplications."""
@@ -109,7 +109,7 @@ class Transform:
 class Signal:
     """A tensor whose last two axes are the transformed one and that of real and imaginary parts."""
 
-    to: Writer
+    builder: OpBuilder
     value: SSAValue
     leading: int
     """Axes before these two; their sizes may be dynamic."""
@@ -119,12 +119,12 @@ class Signal:
 
     def transformed(self, transform: Transform) -> Signal:
         """The transform along the axis."""
-        matrix = self.to.constant(transform.matrix(self.parts).astype(self.dtype))
+        matrix = self.builder.constant(transform.matrix(self.parts).astype(self.dtype))
         flat = self._reshaped(self.value, self.size * self.parts)
-        made = self.to(MatMul, flat, matrix)
+        made = self.builder(MatMul, flat, matrix)
         parts = transform.result_parts
         shaped = self._reshaped(made, transform.results, parts)
-        return Signal(self.to, shaped, self.leading, transform.results, parts, self.dtype)
+        return Signal(self.builder, shaped, self.leading, transform.results, parts, self.dtype)
 
     def transformed_in_two(self, transform: Transform, first: int) -> Signal:
         """
@@ -136,10 +136,10 @@ class Signal:
         second = transform.length // first
         padded = self._padded(transform.length)
         split = self._reshaped(padded, first, second, self.parts)
-        rows = Signal(self.to, self._swapped(split), self.leading + 1, first, self.parts, self.dtype)
+        rows = Signal(self.builder, self._swapped(split), self.leading + 1, first, self.parts, self.dtype)
         sums = rows.transformed(Transform(first, first, first, transform.inverse))
         turned = Signal(
-            self.to,
+            self.builder,
             self._swapped(self._turned(sums, transform, second)),
             self.leading + 1,
             second,
@@ -148,47 +148,47 @@ class Signal:
         )
         whole = turned.transformed(Transform(second, second, second, transform.inverse))
         spectrum = self._reshaped(self._swapped(whole.value), transform.length, 2)
-        return Signal(self.to, spectrum, self.leading, transform.length, 2, self.dtype)
+        return Signal(self.builder, spectrum, self.leading, transform.length, 2, self.dtype)
 
     def _turned(self, sums: Signal, transform: Transform, second: int) -> SSAValue:
         """Sums of all n₂ and k₁ times e^(n₂ k₁ / N)."""
         exponents = np.outer(np.arange(second), np.arange(sums.size))
         factors = roots(transform.length, exponents, transform.inverse)
-        cosine, sine = (self.to.constant(factor[..., None].astype(self.dtype)) for factor in factors)
+        cosine, sine = (self.builder.constant(factor[..., None].astype(self.dtype)) for factor in factors)
         real, imaginary = (self._sliced(sums.value, self.leading + 2, part, part + 1) for part in range(2))
-        to = self.to
+        builder = self.builder
         parts = [
-            to(Sub, to(Mul, real, cosine), to(Mul, imaginary, sine)),
-            to(Add, to(Mul, real, sine), to(Mul, imaginary, cosine)),
+            builder(Sub, builder(Mul, real, cosine), builder(Mul, imaginary, sine)),
+            builder(Add, builder(Mul, real, sine), builder(Mul, imaginary, cosine)),
         ]
-        return to(Concat, *parts, axis=-1)
+        return builder(Concat, *parts, axis=-1)
 
     def first(self, size: int) -> Signal:
         """The first numbers along the axis."""
         if size >= self.size:
             return self
         cut = self._sliced(self.value, self.leading, 0, size)
-        return Signal(self.to, cut, self.leading, size, self.parts, self.dtype)
+        return Signal(self.builder, cut, self.leading, size, self.parts, self.dtype)
 
     def _padded(self, size: int) -> SSAValue:
         if size == self.size:
             return self.value
         behind = [0] * self.leading + [size - self.size, 0]
-        pads = self.to.ints(*[0] * len(behind), *behind)
-        return self.to(Pad, self.value, pads, self.to.none(), self.to.none(), mode="constant")
+        pads = self.builder.ints(*[0] * len(behind), *behind)
+        return self.builder(Pad, self.value, pads, self.builder.none(), self.builder.none(), mode="constant")
 
     def _reshaped(self, given: SSAValue, *sizes: int) -> SSAValue:
         """With other axes behind the leading ones, whose sizes stay (a 0 says that)."""
-        return self.to(Reshape, given, self.to.ints(*[0] * self.leading, *sizes), allowzero=0)
+        return self.builder(Reshape, given, self.builder.ints(*[0] * self.leading, *sizes), allowzero=0)
 
     def _swapped(self, given: SSAValue) -> SSAValue:
         """With the two axes behind the leading ones in the other order."""
         perm = [*range(self.leading), self.leading + 1, self.leading, self.leading + 2]
-        return self.to(Transpose, given, perm=perm)
+        return self.builder(Transpose, given, perm=perm)
 
     def _sliced(self, given: SSAValue, axis: int, start: int, end: int) -> SSAValue:
-        ints = self.to.ints
-        return self.to(Slice, given, ints(start), ints(end), ints(axis), ints(1))
+        ints = self.builder.ints
+        return self.builder(Slice, given, ints(start), ints(end), ints(axis), ints(1))
 
 
 def factor(length: int) -> int | None:
@@ -234,20 +234,20 @@ def dft(root: Operation, x: SSAValue, length: int | None, axis: int) -> RewriteR
         return MatchFailure("the length has no factors that make it short")
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
+        builder = OpBuilder(op)
         moved = list(range(len(shape)))
         moved.insert(len(shape) - 2, moved.pop(axis))
-        given = _cast(to, x, element)
+        given = _cast(builder, x, element)
         if axis != len(shape) - 2:
-            given = to(Transpose, given, perm=moved)
-        held = Signal(to, given, len(shape) - 2, size, parts, numpy_dtype(element)).first(terms)
+            given = builder(Transpose, given, perm=moved)
+        held = Signal(builder, given, len(shape) - 2, size, parts, numpy_dtype(element)).first(terms)
         if first is None:
             made = held.transformed(transform)
         else:
             made = held.transformed_in_two(transform, first).first(results)
         back = [moved.index(place) for place in range(len(shape))]
-        last = made.value if axis == len(shape) - 2 else to(Transpose, made.value, perm=back)
-        return _finished(op, _cast(to, last, element_type(x.type)))
+        last = made.value if axis == len(shape) - 2 else builder(Transpose, made.value, perm=back)
+        return _finished(op, _cast(builder, last, element_type(x.type)))
 
     return ImperativeRewrite(write)
 
@@ -271,21 +271,21 @@ def stft(
     transform = Transform(size, size, results, inverse=False)
 
     def write(op: Operation) -> Sequence[SSAValue]:
-        to = Writer(op)
+        builder = OpBuilder(op)
         # [terms, parts, results, parts] of the matrix become the filters [results and parts, parts, terms].
         matrix = transform.matrix(parts).reshape(size, parts, -1).transpose(2, 1, 0)
-        weights = to.constant(np.ascontiguousarray(matrix, numpy_dtype(element)))
+        weights = builder.constant(np.ascontiguousarray(matrix, numpy_dtype(element)))
         if window.type != NONE:
-            weights = to(Mul, weights, _cast(to, window, element))
-        given = _cast(to, signal, element)
+            weights = builder(Mul, weights, _cast(builder, window, element))
+        given = _cast(builder, signal, element)
         if parts == 2:
-            channels = to(Transpose, given, perm=[0, 2, 1])
+            channels = builder(Transpose, given, perm=[0, 2, 1])
         else:
-            channels = to(Reshape, given, to.ints(0, 1, -1), allowzero=0)
-        sums = to(Conv, channels, weights, to.none(), auto_pad="NOTSET", group=1, strides=[stride])
-        frames = to(Transpose, sums, perm=[0, 2, 1])
-        spectrum = to(Reshape, frames, to.ints(0, 0, results, 2), allowzero=0)
-        return _finished(op, _cast(to, spectrum, element_type(signal.type)))
+            channels = builder(Reshape, given, builder.ints(0, 1, -1), allowzero=0)
+        sums = builder(Conv, channels, weights, builder.none(), auto_pad="NOTSET", group=1, strides=[stride])
+        frames = builder(Transpose, sums, perm=[0, 2, 1])
+        spectrum = builder(Reshape, frames, builder.ints(0, 0, results, 2), allowzero=0)
+        return _finished(op, _cast(builder, spectrum, element_type(signal.type)))
 
     return ImperativeRewrite(write)
 
@@ -307,8 +307,8 @@ def _number(given: Constant) -> int | None:
     return int(given.array.reshape(-1)[0]) if given.array.size == 1 else None
 
 
-def _cast(to: Writer, given: SSAValue, element: Attribute | None) -> SSAValue:
-    return given if element_type(given.type) == element else to(Cast, given, saturate=1, to=element)
+def _cast(builder: OpBuilder, given: SSAValue, element: Attribute | None) -> SSAValue:
+    return given if element_type(given.type) == element else builder(Cast, given, saturate=1, to=element)
 
 
 @rule(DFT(x, maybe.length, maybe.along))

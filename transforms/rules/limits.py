@@ -11,32 +11,32 @@ from xdsl.ir import Attribute, Operation
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
 from xonnc.rewriting.patterns import MatchFailure
 
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 """Constants that are larger are made only of operands that are nearly as large."""
 
 GROWTH = 2
 """How many times the bytes of its operands a larger constant may have."""
 
-MOST_PRODUCTS = 1 << 33
+MAX_PRODUCTS = 1 << 33
 """Products of floats that one multiplication of matrices may sum, which take a few seconds."""
 
-MOST_WHOLE_PRODUCTS = 1 << 29
+MAX_WHOLE_PRODUCTS = 1 << 29
 """The same for integers, for which there is no fast library."""
 
 
 def too_large(shape: Sequence[int], dtype: np.dtype[np.generic], operands: int = 0) -> MatchFailure | None:
     """A refusal of a constant of this shape that is made of operands of this many bytes."""
     made = prod(shape) * dtype.itemsize
-    allowed = max(MOST_BYTES, GROWTH * operands)
+    allowed = max(MAX_BYTES, GROWTH * operands)
     return MatchFailure(f"the result takes {made} bytes, {allowed} are allowed") if made > allowed else None
 
 
 def modest(root: Operation) -> str | None:
     """The result takes up to 64 MiB, or not much more than the operands."""
     made = bytes_of(root.results[0].type)
-    if made is None or made <= MOST_BYTES:
+    if made is None or made <= MAX_BYTES:
         return None
-    allowed = max(MOST_BYTES, GROWTH * sum(bytes_of(operand.type) or 0 for operand in root.operands))
+    allowed = max(MAX_BYTES, GROWTH * sum(bytes_of(operand.type) or 0 for operand in root.operands))
     return None if made <= allowed else f"the result takes {made} bytes, {allowed} are allowed"
 
 
@@ -51,5 +51,5 @@ def too_much_work(left: Sequence[int], right: Sequence[int], is_float: bool) -> 
     rows, columns = (left if len(left) > 1 else (1, *left)), (right if len(right) > 1 else (*right, 1))
     batches = prod(np.broadcast_shapes(tuple(rows[:-2]), tuple(columns[:-2])))
     products = batches * rows[-2] * rows[-1] * columns[-1]
-    allowed = MOST_PRODUCTS if is_float else MOST_WHOLE_PRODUCTS
+    allowed = MAX_PRODUCTS if is_float else MAX_WHOLE_PRODUCTS
     return MatchFailure(f"{products} products to sum, {allowed} are allowed") if products > allowed else None

@@ -60,7 +60,7 @@ WITH_SCALARS = {"Clip": 3, "DequantizeLinear": 3, "QuantizeLinear": 3}
 
 ELEMENTWISE = frozenset(f"onnx.{name}" for name in (*UNARY, *BROADCASTING, *VARIADIC, *WITH_SCALARS))
 
-MOST_OPS = 64
+MAX_OPS = 64
 """Ops that are looked at to find where the readers of a transpose meet again."""
 
 
@@ -139,7 +139,7 @@ def meet_again(transposed: SSAValue) -> bool:
     """Whether all that reads a value is elementwise until it comes to one value."""
     perm, block = permutation_of(transposed), transposed.owner.parent
     inside = {transposed}
-    for _ in range(MOST_OPS):
+    for _ in range(MAX_OPS):
         readers = [use.operation for each in inside for use in each.uses]
         left = {op for op in readers if not inside.intersection(op.results)}
         edge = {each for each in inside if any(use.operation in left for use in each.uses)}

@@ -23,7 +23,7 @@ from xonnc.transforms.shape_inference_onnx import infer
 
 
 @dataclass(frozen=True)
-class Writer:
+class OpBuilder:
     """Puts ops before the op that they replace, in the order written; they keep its node's name."""
 
     root: Operation

@@ -18,7 +18,7 @@ from xonnc.rewriting.onnx import Attention, MatMul, Transpose
 from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_scalar
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 from xonnc.transforms.rules.recompose_matchers import broadcasts_into, either_way, made_by, number_in
 
 RANK = 4
@@ -63,15 +63,15 @@ def scaled(found: SSAValue) -> Scores | None:
     return None
 
 
-def keys(to: Writer, product: MatMulOp) -> SSAValue:
+def keys(builder: OpBuilder, product: MatMulOp) -> SSAValue:
     """K, which the product reads with its last axes swapped."""
     turned = made_by(product.B, TransposeOp)
     perm = decode(turned.perm) if turned else None
     if turned is None or not isinstance(perm, tuple) or len(perm) != RANK:
-        return to(Transpose, product.B, perm=[0, 1, 3, 2])
+        return builder(Transpose, product.B, perm=[0, 1, 3, 2])
     order = [place for place in perm if isinstance(place, int)]
     straight = [*order[:2], order[3], order[2]]
-    return turned.data if straight == list(range(RANK)) else to(Transpose, turned.data, perm=straight)
+    return turned.data if straight == list(range(RANK)) else builder(Transpose, turned.data, perm=straight)
 
 
 def shape_problem(found: Scores, v: SSAValue) -> str | None:
@@ -115,12 +115,12 @@ def attention(root: Operation, p: SSAValue, v: SSAValue) -> RewriteResult:
 
 def write(end: Operation, found: Scores, v: SSAValue) -> Sequence[SSAValue]:
     """The op in place of the last product."""
-    to = Writer(end)
-    k = keys(to, found.product)
-    mask = to.none() if found.mask is None else found.mask
+    builder = OpBuilder(end)
+    k = keys(builder, found.product)
+    mask = builder.none() if found.mask is None else found.mask
     types = [end.results[0].type, NONE, NONE, NONE]
-    absent = (to.none() for _ in range(3))
-    return to.all(Attention, found.product.A, k, v, mask, *absent, types=types, scale=found.scale)[:1]
+    absent = (builder.none() for _ in range(3))
+    return builder.all(Attention, found.product.A, k, v, mask, *absent, types=types, scale=found.scale)[:1]
 
 
 STANDARD = rules(RecomposeAttention=attention)

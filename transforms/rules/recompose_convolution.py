@@ -16,7 +16,7 @@ from xonnc.rewriting.onnx import Concat, Conv, Split
 from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_absent
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 
 ALIKE = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 """What the convolutions have in common."""
@@ -118,24 +118,24 @@ def combine(root: Operation, x: SSAValue) -> RewriteResult:
     return ImperativeRewrite(lambda last: in_place_of(last, parallel, whole))
 
 
-def one_convolution(to: Writer, convs: Sequence[ConvOp]) -> SSAValue:
+def one_convolution(builder: OpBuilder, convs: Sequence[ConvOp]) -> SSAValue:
     """The convolution by the weights of all, channels in this order."""
     first = convs[0]
-    weights = concatenated(to, [conv.W for conv in convs])
-    bias = first.B if is_absent(first.B) else concatenated(to, [conv.B for conv in convs])
+    weights = concatenated(builder, [conv.W for conv in convs])
+    bias = first.B if is_absent(first.B) else concatenated(builder, [conv.B for conv in convs])
     shape = static_shape(first.Y.type)
     assert shape is not None
     channels = sum(channels_of(conv) for conv in convs)
     type_ = with_size(first.Y.type, CHANNELS, channels)
-    return to.all(Conv, first.X, weights, bias, types=[type_], **first.properties)[0]
+    return builder.all(Conv, first.X, weights, bias, types=[type_], **first.properties)[0]
 
 
-def concatenated(to: Writer, parts: Sequence[SSAValue]) -> SSAValue:
+def concatenated(builder: OpBuilder, parts: Sequence[SSAValue]) -> SSAValue:
     """Tensors of one shape, one after the other along the first axis."""
     shape = static_shape(parts[0].type)
     assert shape is not None
     type_ = with_size(parts[0].type, 0, shape[0] * len(parts))
-    return to.all(Concat, *parts, types=[type_], axis=0)[0]
+    return builder.all(Concat, *parts, types=[type_], axis=0)[0]
 
 
 def with_size(type_: Attribute, axis: int, size: int) -> Attribute:
@@ -155,7 +155,7 @@ def channels_of(conv: ConvOp) -> int:
 
 def split(last: Operation, parallel: Parallel) -> Sequence[SSAValue]:
     """The convolution and its channels as results of a split; the peer takes the last one first."""
-    to, convs = Writer(last), list(reversed(parallel.convs))
+    to, convs = OpBuilder(last), list(reversed(parallel.convs))
     made = one_convolution(to, convs)
     sizes = to.ints(*(channels_of(conv) for conv in convs))
     parts = to.all(Split, made, sizes, types=[conv.Y.type for conv in convs], axis=CHANNELS)
@@ -169,7 +169,7 @@ def split(last: Operation, parallel: Parallel) -> Sequence[SSAValue]:
 def in_place_of(last: Operation, parallel: Parallel, whole: ConcatOp) -> Sequence[SSAValue]:
     """The convolution for the concatenation of the results, its channels in the order of that."""
     convs = [operand.owner for operand in whole.operands]
-    made = one_convolution(Writer(last), [conv for conv in convs if isinstance(conv, ConvOp)])
+    made = one_convolution(OpBuilder(last), [conv for conv in convs if isinstance(conv, ConvOp)])
     replace_uses(whole.results[0], made)
     erase(whole)
     return [made]

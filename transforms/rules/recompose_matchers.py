@@ -15,7 +15,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype, static_shape
 from xonnc.transforms.numerics import is_float, is_integer
 
-MOST_ELEMENTS = 4096
+MAX_ELEMENTS = 4096
 """A longer constant is not looked through for being one number: it may be a weight in a file."""
 
 NEAR = 1e-6
@@ -46,7 +46,7 @@ def number_in(value: SSAValue) -> float | None:
     constant = made_by(value, ConstantOp)
     elements = constant.properties.get("value") if constant else None
     type_ = type_of_elements(elements) if elements else None
-    if elements is None or type_ is None or not 0 < prod(type_.get_shape()) <= MOST_ELEMENTS:
+    if elements is None or type_ is None or not 0 < prod(type_.get_shape()) <= MAX_ELEMENTS:
         return None
     dtype = numpy_dtype(type_.element_type)
     if not is_float(dtype) and not is_integer(dtype):

@@ -23,7 +23,7 @@ from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteRes
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.op_builder import OpBuilder
 from xonnc.transforms.rules.recompose_matchers import (
     alike,
     broadcasts_into,
@@ -220,7 +220,7 @@ def write(found: Normalized) -> ImperativeRewrite:
     """A layer normalisation, in the form without mean unless the mean is subtracted."""
 
     def apply(root: Operation) -> Sequence[SSAValue]:
-        writer = Writer(root)
+        writer = OpBuilder(root)
         properties = {"axis": found.axis, "epsilon": found.epsilon, "stash_type": SINGLE}
         x = found.x if found.centered is None else found.centered
         template, absent = (RMSLayerNormalization, 1) if found.centered is None else (LayerNormalization, 2)

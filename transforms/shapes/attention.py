@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from xonnc.transforms.shapes.inference_context import Site, Types, infers
+from xonnc.transforms.shapes.inference_context import InferenceContext, Types, infers
 
 
 @infers("FlexAttention")
-def flex_attention(site: Site) -> Types:
+def flex_attention(ctx: InferenceContext) -> Types:
     """Batch, heads and rows of the queries; columns of the values."""
-    queries, values = site.shape(0), site.shape(2)
+    queries, values = ctx.shape(0), ctx.shape(2)
     if queries is None or values is None or len(queries) != 4 or len(values) != 4:
         return [None]
-    return site.ranked((*queries[:3], values[3]))
+    return ctx.ranked((*queries[:3], values[3]))

@@ -10,9 +10,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xonnc.dialects.onnx.types import element_type, is_ranked, tensor_type, unranked
 from xonnc.rewriting.editing import retype
 from xonnc.transforms.shapes.control_flow import argument_types, carried_count, union, yielded
-from xonnc.transforms.shapes.inference_context import UNKNOWN, Site
+from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext
 
-MOST_TURNS = 4
+MAX_ITERATIONS = 4
 """How often a body is inferred: what still changes then has no known rank, after which nothing can change."""
 
 
@@ -50,30 +50,30 @@ class Saved:
         return any(value.type != type_ for value, type_ in self.types)
 
 
-def infer_body(site: Site, infer_block: Callable[[Block], bool]) -> bool:
+def infer_body(ctx: InferenceContext, infer_block: Callable[[Block], bool]) -> bool:
     """
     Infers the one body of a Loop, Scan or SequenceMap; whether a type in it has changed.
 
     Carried values begin with the types from outside. Sizes that a turn changes become unknown, and the body
     is inferred anew from how it was.
     """
-    block = site.op.regions[0].block
-    wanted = argument_types(site)
+    block = ctx.op.regions[0].block
+    wanted = argument_types(ctx)
     if len(wanted) != len(block.args):
         return infer_block(block)
     before = [argument.type for argument in block.args]
-    first = 2 if site.name == "Loop" else 0
-    count = carried_count(site)
+    first = 2 if ctx.name == "Loop" else 0
+    count = carried_count(ctx)
     current = [_narrowed(known, outside) for known, outside in zip(before, wanted, strict=True)]
     saved = Saved.of(block) if count else None
     changed = False
-    for turn in range(MOST_TURNS + 1):
+    for turn in range(MAX_ITERATIONS + 1):
         for argument, type_ in zip(block.args, current, strict=True):
             retype(argument, type_)
         changed |= infer_block(block)
-        ends = yielded(site.op, 0)[1 if site.name == "Loop" else 0 :][:count]
+        ends = yielded(ctx.op, 0)[1 if ctx.name == "Loop" else 0 :][:count]
         widened = [
-            _widened(known, end, turn == MOST_TURNS - 1)
+            _widened(known, end, turn == MAX_ITERATIONS - 1)
             for known, end in zip(current[first : first + count], ends, strict=True)
         ]
         if saved is None or widened == current[first : first + count]:

@@ -20,7 +20,7 @@ from xonnc.dialects.onnx.types import (
     tensor_type,
     unranked,
 )
-from xonnc.transforms.shapes.inference_context import UNKNOWN, Site, Types, constant_array, infers
+from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext, Types, constant_array, infers
 
 
 def yielded(op: Operation, region: int) -> list[Attribute]:
@@ -81,82 +81,82 @@ class Bodies:
     output_axes: Sequence[int]
 
 
-def scan_bodies(site: Site) -> Bodies | None:
+def scan_bodies(ctx: InferenceContext) -> Bodies | None:
     """The parts of a Scan, `None` if they do not fit together."""
-    inputs = site.integer("num_scan_inputs")
-    states = len(site.op.operands) - inputs
-    outputs = len(site.op.results) - states
+    inputs = ctx.integer("num_scan_inputs")
+    states = len(ctx.op.operands) - inputs
+    outputs = len(ctx.op.results) - states
     if inputs < 1 or states < 0 or outputs < 0:
         return None
-    input_axes = site.integers("scan_input_axes") or (0,) * inputs
-    output_axes = site.integers("scan_output_axes") or (0,) * outputs
+    input_axes = ctx.integers("scan_input_axes") or (0,) * inputs
+    output_axes = ctx.integers("scan_output_axes") or (0,) * outputs
     if len(input_axes) != inputs or len(output_axes) != outputs:
-        raise site.fail(
+        raise ctx.fail(
             f"{len(input_axes)} and {len(output_axes)} axes for {inputs} inputs, {outputs} outputs"
         )
     return Bodies(states, input_axes, output_axes)
 
 
-def carried_count(site: Site) -> int:
+def carried_count(ctx: InferenceContext) -> int:
     """How many values a body hands from turn to turn."""
-    match site.name:
+    match ctx.name:
         case "Loop":
-            return len(site.op.operands) - 2
+            return len(ctx.op.operands) - 2
         case "Scan":
-            bodies = scan_bodies(site)
+            bodies = scan_bodies(ctx)
             return 0 if bodies is None else bodies.states
         case _:
             return 0
 
 
-def argument_types(site: Site) -> list[Attribute | None]:
+def argument_types(ctx: InferenceContext) -> list[Attribute | None]:
     """The types that the arguments of a body have when it is first entered; `None` where nothing follows."""
-    types = [operand.type for operand in site.op.operands]
-    match site.name:
+    types = [operand.type for operand in ctx.op.operands]
+    match ctx.name:
         case "Loop":
-            return [*_counters(site), *types[2:]]
+            return [*_counters(ctx), *types[2:]]
         case "Scan":
-            bodies = scan_bodies(site)
+            bodies = scan_bodies(ctx)
             if bodies is None:
                 return []
             states, scanned = types[: bodies.states], types[bodies.states :]
             pairs = zip(scanned, bodies.input_axes, strict=True)
             return [*states, *(without_axis(type_, axis) for type_, axis in pairs)]
         case "ScanV8":
-            return _batched(site, types[1:])
+            return _batched(ctx, types[1:])
         case "SequenceMap":
             return [type_.element_type if isinstance(type_, SeqType) else type_ for type_ in types]
         case _:
             return []
 
 
-def _counters(site: Site) -> list[Attribute]:
+def _counters(ctx: InferenceContext) -> list[Attribute]:
     """
     Number and condition of a turn: scalars, or vectors of one element where the body says so.
 
     A condition that the body says nothing of is as the one from outside.
     """
-    declared = [argument.type for argument in site.op.regions[0].block.args[:2]]
+    declared = [argument.type for argument in ctx.op.regions[0].block.args[:2]]
     number, condition = declared if len(declared) == 2 else (None, None)
     if condition is None or not is_ranked(condition):
-        condition = site.op.operands[1].type
+        condition = ctx.op.operands[1].type
     return [scalar_as(number, i64), scalar_as(condition, i1)]
 
 
-def _batched(site: Site, types: Sequence[Attribute]) -> list[Attribute | None]:
+def _batched(ctx: InferenceContext, types: Sequence[Attribute]) -> list[Attribute | None]:
     """Without the batch, and what is scanned without its axis, the second unless named otherwise."""
-    states = len(types) - site.integer("num_scan_inputs")
+    states = len(types) - ctx.integer("num_scan_inputs")
     inner = [without_axis(type_, 0) for type_ in types]
     return [*inner[:states], *(None if each is None else without_axis(each, 0) for each in inner[states:])]
 
 
 @infers("If")
-def if_(site: Site) -> Types:
+def if_(ctx: InferenceContext) -> Types:
     """What both branches give."""
-    branches = yielded(site.op, 0), yielded(site.op, 1)
-    if len(branches[0]) != len(branches[1]) or len(branches[0]) != len(site.op.results):
-        raise site.fail(f"the branches give {len(branches[0])} and {len(branches[1])} values")
-    taken = site.numbers(0)
+    branches = yielded(ctx.op, 0), yielded(ctx.op, 1)
+    if len(branches[0]) != len(branches[1]) or len(branches[0]) != len(ctx.op.results):
+        raise ctx.fail(f"the branches give {len(branches[0])} and {len(branches[1])} values")
+    taken = ctx.numbers(0)
     if taken is not None and len(taken) == 1 and all(starmap(are_compatible, zip(*branches, strict=True))):
         return branches[0 if taken[0] else 1]
     # A branch that is not taken is still there, and both give what the op gives.
@@ -164,24 +164,24 @@ def if_(site: Site) -> Types:
 
 
 @infers("Loop")
-def loop(site: Site) -> Types:
+def loop(ctx: InferenceContext) -> Types:
     """What the body carries, or what it was given if it never runs; scanned values get a leading axis."""
-    given = [operand.type for operand in site.op.operands[2:]]
-    carried = yielded(site.op, 0)[1:]
-    if len(carried) != len(site.op.results):
-        raise site.fail(f"the body gives {len(carried)} values for {len(site.op.results)} results")
+    given = [operand.type for operand in ctx.op.operands[2:]]
+    carried = yielded(ctx.op, 0)[1:]
+    if len(carried) != len(ctx.op.results):
+        raise ctx.fail(f"the body gives {len(carried)} values for {len(ctx.op.results)} results")
     finals = [union(start, end) for start, end in zip(given, carried, strict=False)]
-    turns = _turns(site)
+    turns = _turns(ctx)
     return [*finals, *(with_axis(type_, 0, turns) for type_ in carried[len(given) :])]
 
 
-def _turns(site: Site) -> int:
+def _turns(ctx: InferenceContext) -> int:
     """How often the body of a Loop runs, if a known count alone ends it; else `UNKNOWN`."""
-    body = site.op.regions[0].block
-    end, count = body.last_op, site.numbers(0)
+    body = ctx.op.regions[0].block
+    end, count = body.last_op, ctx.numbers(0)
     if end is None or count is None or len(count) != 1:
         return UNKNOWN
-    condition, goes_on = site.op.operands[1], end.operands[0]
+    condition, goes_on = ctx.op.operands[1], end.operands[0]
     starts = condition.type == NONE or _holds(condition)
     stays = goes_on is body.args[1] or _holds(goes_on)
     return max(count[0], 0) if starts and stays else UNKNOWN
@@ -194,33 +194,33 @@ def _holds(value: SSAValue) -> bool:
 
 
 @infers("Scan")
-def scan(site: Site) -> Types:
+def scan(ctx: InferenceContext) -> Types:
     """What the body carries; scanned values get an axis as long as those of the inputs."""
-    bodies, ends = scan_bodies(site), yielded(site.op, 0)
-    if bodies is None or len(ends) != len(site.op.results):
-        raise site.fail(f"the body gives {len(ends)} values for {len(site.op.results)} results")
+    bodies, ends = scan_bodies(ctx), yielded(ctx.op, 0)
+    if bodies is None or len(ends) != len(ctx.op.results):
+        raise ctx.fail(f"the body gives {len(ends)} values for {len(ctx.op.results)} results")
     lengths: set[int] = set()
     for place, axis in enumerate(bodies.input_axes, bodies.states):
-        shape = site.shape(place)
+        shape = ctx.shape(place)
         if shape is not None:
-            lengths.add(shape[site.axis(axis, len(shape))])
+            lengths.add(shape[ctx.axis(axis, len(shape))])
     lengths.discard(UNKNOWN)
     if len(lengths) > 1:
         listed = " and ".join(map(str, sorted(lengths)))
-        raise site.fail(f"what is scanned has lengths {listed}; all must be equal")
+        raise ctx.fail(f"what is scanned has lengths {listed}; all must be equal")
     length = lengths.pop() if lengths else UNKNOWN
-    states = [operand.type for operand in site.op.operands[: bodies.states]]
+    states = [operand.type for operand in ctx.op.operands[: bodies.states]]
     finals = [union(start, end) for start, end in zip(states, ends, strict=False)]
     scanned = zip(ends[bodies.states :], bodies.output_axes, strict=True)
     return [*finals, *(with_axis(type_, axis, length) for type_, axis in scanned)]
 
 
 @infers("ScanV8")
-def batched_scan(site: Site) -> Types:
+def batched_scan(ctx: InferenceContext) -> Types:
     """As Scan, for each element of a batch; what is scanned has the batch and the length before it."""
-    ends = yielded(site.op, 0)
-    states = len(site.op.operands) - 1 - site.integer("num_scan_inputs")
-    shapes = [site.shape(place) for place in range(1, len(site.op.operands))]
+    ends = yielded(ctx.op, 0)
+    states = len(ctx.op.operands) - 1 - ctx.integer("num_scan_inputs")
+    shapes = [ctx.shape(place) for place in range(1, len(ctx.op.operands))]
     batch = next((shape[0] for shape in shapes if shape and shape[0] != UNKNOWN), UNKNOWN)
     lengths = (shape[1] for shape in shapes[states:] if shape is not None and len(shape) > 1)
     length = next((size for size in lengths if size != UNKNOWN), UNKNOWN)
@@ -228,13 +228,13 @@ def batched_scan(site: Site) -> Types:
     for place, end in enumerate(ends):
         inner = end if place < states else with_axis(end, 0, length)
         found.append(None if inner is None else with_axis(inner, 0, batch))
-    return found if len(found) == len(site.op.results) else [None] * len(site.op.results)
+    return found if len(found) == len(ctx.op.results) else [None] * len(ctx.op.results)
 
 
 @infers("SequenceMap")
-def sequence_map(site: Site) -> Types:
+def sequence_map(ctx: InferenceContext) -> Types:
     """Sequences of what the body gives."""
-    ends = yielded(site.op, 0)
-    if len(ends) != len(site.op.results):
-        raise site.fail(f"the body gives {len(ends)} values for {len(site.op.results)} results")
+    ends = yielded(ctx.op, 0)
+    if len(ends) != len(ctx.op.results):
+        raise ctx.fail(f"the body gives {len(ends)} values for {len(ctx.op.results)} results")
     return [SeqType(end) for end in ends]

@@ -6,68 +6,76 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i32, i64
 
-from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape, Site, Types, infers, shown, typed
+from xonnc.transforms.shapes.inference_context import (
+    UNKNOWN,
+    InferenceContext,
+    Shape,
+    Types,
+    infers,
+    shown,
+    typed,
+)
 
 
 @infers("Conv", "ConvInteger", "QLinearConv")
-def conv(site: Site) -> Types:
+def conv(ctx: InferenceContext) -> Types:
     """N, the number of filters, and one size for every place of the window."""
-    weight = 3 if site.name == "QLinearConv" else 1
-    data, filters = site.shape(0), site.shape(weight)
+    weight = 3 if ctx.name == "QLinearConv" else 1
+    data, filters = ctx.shape(0), ctx.shape(weight)
     if data is None or filters is None:
         return [None]
     if len(data) != len(filters) or len(data) < 3:
-        raise site.fail(f"{site.operand(0)} and {site.operand(weight)} need one rank, at least 3")
-    group = site.integer("group", 1)
+        raise ctx.fail(f"{ctx.operand(0)} and {ctx.operand(weight)} need one rank, at least 3")
+    group = ctx.integer("group", 1)
     if UNKNOWN not in (data[1], filters[1]) and data[1] != filters[1] * group:
-        raise site.fail(
+        raise ctx.fail(
             f"{data[1]} channels are not {filters[1]} of each filter times {group} groups: "
-            f"{site.operand(0)} and {site.operand(weight)}"
+            f"{ctx.operand(0)} and {ctx.operand(weight)}"
         )
-    kernel = site.integers("kernel_shape") or filters[2:]
-    sizes = windows(site, data[2:], kernel)
-    elements = {"ConvInteger": i32, "QLinearConv": site.element(7 if weight == 3 else 0)}
-    element = elements.get(site.name, site.element())
+    kernel = ctx.integers("kernel_shape") or filters[2:]
+    sizes = windows(ctx, data[2:], kernel)
+    elements = {"ConvInteger": i32, "QLinearConv": ctx.element(7 if weight == 3 else 0)}
+    element = elements.get(ctx.name, ctx.element())
     return typed((data[0], filters[0], *sizes), element)
 
 
 @infers("AveragePool", "LpPool", "MaxPool", "MaxPoolSingleOut")
-def pool(site: Site) -> Types:
+def pool(ctx: InferenceContext) -> Types:
     """N, C, and one size for every place of the window."""
-    data, kernel = site.shape(0), site.integers("kernel_shape") or ()
-    places = len(site.op.results)
+    data, kernel = ctx.shape(0), ctx.integers("kernel_shape") or ()
+    places = len(ctx.op.results)
     if data is None:
         return [None] * places
     if len(data) < 3:
-        raise site.fail(f"data {shown(data)} has no axes to pool")
-    shape = (*data[:2], *windows(site, data[2:], kernel, ceil=bool(site.integer("ceil_mode"))))
-    return [*site.ranked(shape), *typed(shape, i64)][:places]
+        raise ctx.fail(f"data {shown(data)} has no axes to pool")
+    shape = (*data[:2], *windows(ctx, data[2:], kernel, ceil=bool(ctx.integer("ceil_mode"))))
+    return [*ctx.ranked(shape), *typed(shape, i64)][:places]
 
 
 @infers("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool")
-def global_pool(site: Site) -> Types:
+def global_pool(ctx: InferenceContext) -> Types:
     """N, C, and 1 for every other axis."""
-    data = site.shape(0)
+    data = ctx.shape(0)
     if data is None:
         return [None]
     if len(data) < 3:
-        raise site.fail(f"data {shown(data)} has no axes to pool")
-    return site.ranked((*data[:2], *(1 for _ in data[2:])))
+        raise ctx.fail(f"data {shown(data)} has no axes to pool")
+    return ctx.ranked((*data[:2], *(1 for _ in data[2:])))
 
 
 @infers("ConvTranspose")
-def conv_transpose(site: Site) -> Types:
+def conv_transpose(ctx: InferenceContext) -> Types:
     """N, the number of filters times groups, and stride (size - 1) + window for every axis."""
-    data, filters = site.shape(0), site.shape(1)
+    data, filters = ctx.shape(0), ctx.shape(1)
     if data is None or filters is None or len(data) != len(filters):
         return [None]
     axes = len(data) - 2
-    kernel = site.integers("kernel_shape") or filters[2:]
-    strides, dilations = steps(site, "strides", axes), steps(site, "dilations", axes)
-    extra = site.integers("output_padding") or (0,) * axes
-    channels = UNKNOWN if filters[1] == UNKNOWN else filters[1] * site.integer("group", 1)
-    given, auto_pad = site.integers("output_shape"), site.text("auto_pad", "NOTSET")
-    pads = site.integers("pads") or (0,) * (2 * axes)
+    kernel = ctx.integers("kernel_shape") or filters[2:]
+    strides, dilations = steps(ctx, "strides", axes), steps(ctx, "dilations", axes)
+    extra = ctx.integers("output_padding") or (0,) * axes
+    channels = UNKNOWN if filters[1] == UNKNOWN else filters[1] * ctx.integer("group", 1)
+    given, auto_pad = ctx.integers("output_shape"), ctx.text("auto_pad", "NOTSET")
+    pads = ctx.integers("pads") or (0,) * (2 * axes)
     sizes: list[int] = []
     for axis, size in enumerate(data[2:]):
         if given:
@@ -80,18 +88,18 @@ def conv_transpose(site: Site) -> Types:
             padding = 0 if auto_pad == "VALID" else pads[axis] + pads[axis + axes]
             window = (kernel[axis] - 1) * dilations[axis] + 1
             sizes.append(strides[axis] * (size - 1) + extra[axis] + window - padding)
-    return site.ranked((data[0], channels, *sizes))
+    return ctx.ranked((data[0], channels, *sizes))
 
 
-def steps(site: Site, name: str, axes: int) -> Shape:
+def steps(ctx: InferenceContext, name: str, axes: int) -> Shape:
     """Strides or dilations, one for every axis."""
-    found = site.integers(name) or (1,) * axes
+    found = ctx.integers(name) or (1,) * axes
     if len(found) != axes or min(found) < 1:
-        raise site.fail(f"{name} {shown(found)} are not {axes} positive numbers")
+        raise ctx.fail(f"{name} {shown(found)} are not {axes} positive numbers")
     return found
 
 
-def windows(site: Site, sizes: Shape, kernel: Shape, ceil: bool = False) -> list[int]:
+def windows(ctx: InferenceContext, sizes: Shape, kernel: Shape, ceil: bool = False) -> list[int]:
     """
     How often the window fits along each axis; writes what it has resolved into the properties.
 
@@ -100,42 +108,42 @@ def windows(site: Site, sizes: Shape, kernel: Shape, ceil: bool = False) -> list
     """
     axes = len(sizes)
     if len(kernel) != axes:
-        raise site.fail(f"kernel_shape {shown(kernel)} needs {axes} sizes")
-    strides, dilations = steps(site, "strides", axes), steps(site, "dilations", axes)
+        raise ctx.fail(f"kernel_shape {shown(kernel)} needs {axes} sizes")
+    strides, dilations = steps(ctx, "strides", axes), steps(ctx, "dilations", axes)
     spans = [
         UNKNOWN if size == UNKNOWN else (size - 1) * dilation + 1
         for size, dilation in zip(kernel, dilations, strict=True)
     ]
-    pads = resolved_pads(site, sizes, spans, strides)
+    pads = resolved_pads(ctx, sizes, spans, strides)
     if UNKNOWN not in kernel:
-        site.set("kernel_shape", kernel)
-    site.set("strides", strides)
-    if not site.name.endswith("Pool") and site.name != "MaxPoolSingleOut":
+        ctx.set("kernel_shape", kernel)
+    ctx.set("strides", strides)
+    if not ctx.name.endswith("Pool") and ctx.name != "MaxPoolSingleOut":
         # Pools have dilations only since opset 10 and 19: written ones could not be exported to older models.
-        site.set("dilations", dilations)
+        ctx.set("dilations", dilations)
     found: list[int] = []
     for axis, (size, span, stride) in enumerate(zip(sizes, spans, strides, strict=True)):
-        found.append(_places(site, size, span, stride, pads, axis, ceil))
+        found.append(_places(ctx, size, span, stride, pads, axis, ceil))
     return found
 
 
-def resolved_pads(site: Site, sizes: Shape, spans: Sequence[int], strides: Shape) -> Shape | None:
+def resolved_pads(ctx: InferenceContext, sizes: Shape, spans: Sequence[int], strides: Shape) -> Shape | None:
     """The pads, `None` while `auto_pad` waits for a size."""
-    axes, auto_pad = len(sizes), site.text("auto_pad", "NOTSET")
+    axes, auto_pad = len(sizes), ctx.text("auto_pad", "NOTSET")
     if auto_pad in ("NOTSET", ""):
-        pads = site.integers("pads") or (0,) * (2 * axes)
+        pads = ctx.integers("pads") or (0,) * (2 * axes)
         if len(pads) != 2 * axes:
-            raise site.fail(f"pads {shown(pads)} need {2 * axes} numbers")
+            raise ctx.fail(f"pads {shown(pads)} need {2 * axes} numbers")
     elif auto_pad == "VALID":
         pads = (0,) * (2 * axes)
     elif auto_pad not in ("SAME_UPPER", "SAME_LOWER"):
-        raise site.fail(f"auto_pad {auto_pad!r} is none of NOTSET, VALID, SAME_UPPER, SAME_LOWER")
+        raise ctx.fail(f"auto_pad {auto_pad!r} is none of NOTSET, VALID, SAME_UPPER, SAME_LOWER")
     elif UNKNOWN in (*sizes, *spans):
         return None
     else:
         pads = same_pads(sizes, spans, strides, upper=auto_pad == "SAME_UPPER")
-    site.set("pads", pads)
-    site.set("auto_pad", "NOTSET")
+    ctx.set("pads", pads)
+    ctx.set("auto_pad", "NOTSET")
     return pads
 
 
@@ -163,7 +171,9 @@ def transposed_pads(total: int, upper: bool) -> tuple[int, int]:
     return (small, large) if upper else (large, small)
 
 
-def _places(site: Site, size: int, span: int, stride: int, pads: Shape | None, axis: int, ceil: bool) -> int:
+def _places(
+    ctx: InferenceContext, size: int, span: int, stride: int, pads: Shape | None, axis: int, ceil: bool
+) -> int:
     if size == UNKNOWN:
         return UNKNOWN
     if pads is None:
@@ -173,7 +183,7 @@ def _places(site: Site, size: int, span: int, stride: int, pads: Shape | None, a
     before, after = pads[axis], pads[axis + len(pads) // 2]
     room = size + before + after - span
     if room < 0:
-        raise site.fail(
+        raise ctx.fail(
             f"a window of {span} does not fit into axis {axis + 2} of {size} with pads {before}, {after}"
         )
     places = (-(-room // stride) if ceil else room // stride) + 1

@@ -6,7 +6,14 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
 from xonnc.dialects.onnx.types import OptType, SeqType
-from xonnc.transforms.shapes.inference_context import Site, Types, any_shape, broadcast, infers, typed
+from xonnc.transforms.shapes.inference_context import (
+    InferenceContext,
+    Types,
+    any_shape,
+    broadcast,
+    infers,
+    typed,
+)
 
 SAME_TYPE = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalizationInferenceMode BitwiseNot Ceil Celu Clip Cos Cosh"
@@ -20,80 +27,80 @@ COMPARING = "Equal Greater GreaterOrEqual Less LessOrEqual"
 
 
 @infers(*SAME_TYPE.split())
-def same_type(site: Site) -> Types:
+def same_type(ctx: InferenceContext) -> Types:
     """The type of the first operand."""
-    shape = site.shape(0)
+    shape = ctx.shape(0)
     if shape is not None:
-        return site.ranked(shape)
-    type_ = site.op.operands[0].type
+        return ctx.ranked(shape)
+    type_ = ctx.op.operands[0].type
     return [type_ if isinstance(type_, OptType | SeqType) else None]
 
 
 @infers("IsInf", "IsNaN")
-def tested(site: Site) -> Types:
+def tested(ctx: InferenceContext) -> Types:
     """The shape of the operand, true or false."""
-    shape = site.shape(0)
+    shape = ctx.shape(0)
     return [None] if shape is None else typed(shape, i1)
 
 
 @infers(*BROADCASTING.split())
-def broadcasting(site: Site) -> Types:
+def broadcasting(ctx: InferenceContext) -> Types:
     """All operands broadcast together."""
-    return _together(site, site.element())
+    return _together(ctx, ctx.element())
 
 
 @infers(*COMPARING.split())
-def comparing(site: Site) -> Types:
+def comparing(ctx: InferenceContext) -> Types:
     """Both operands broadcast together, true or false."""
-    return _together(site, i1)
+    return _together(ctx, i1)
 
 
-def _together(site: Site, element: Attribute | None) -> Types:
-    shapes = site.shapes()
-    return any_shape(element) if shapes is None else typed(broadcast(site, shapes, site.operands), element)
+def _together(ctx: InferenceContext, element: Attribute | None) -> Types:
+    shapes = ctx.shapes()
+    return any_shape(element) if shapes is None else typed(broadcast(ctx, shapes, ctx.operands), element)
 
 
 @infers("Where")
-def where(site: Site) -> Types:
+def where(ctx: InferenceContext) -> Types:
     """All three broadcast together, with the elements of the second."""
-    return _together(site, site.element(1))
+    return _together(ctx, ctx.element(1))
 
 
 @infers("Cast")
-def cast(site: Site) -> Types:
+def cast(ctx: InferenceContext) -> Types:
     """The shape of the operand, with elements `to`."""
-    shape, to = site.shape(0), site.op.properties["to"]
+    shape, to = ctx.shape(0), ctx.op.properties["to"]
     return any_shape(to) if shape is None else typed(shape, to)
 
 
 @infers("CastLike")
-def cast_like(site: Site) -> Types:
+def cast_like(ctx: InferenceContext) -> Types:
     """The shape of the first operand, the elements of the second."""
-    shape = site.shape(0)
-    return any_shape(site.element(1)) if shape is None else typed(shape, site.element(1))
+    shape = ctx.shape(0)
+    return any_shape(ctx.element(1)) if shape is None else typed(shape, ctx.element(1))
 
 
 @infers("DropoutV7")
-def old_dropout(site: Site) -> Types:
+def old_dropout(ctx: InferenceContext) -> Types:
     """The type of the operand, for the mask too."""
-    shape = site.shape(0)
-    return [None] * len(site.op.results) if shape is None else site.ranked(shape) * len(site.op.results)
+    shape = ctx.shape(0)
+    return [None] * len(ctx.op.results) if shape is None else ctx.ranked(shape) * len(ctx.op.results)
 
 
 @infers("Dropout")
-def dropout(site: Site) -> Types:
+def dropout(ctx: InferenceContext) -> Types:
     """The data's type, and a mask of its shape."""
-    shape = site.shape(0)
-    return [None, None] if shape is None else [*site.ranked(shape), *typed(shape, i1)]
+    shape = ctx.shape(0)
+    return [None, None] if shape is None else [*ctx.ranked(shape), *typed(shape, i1)]
 
 
 @infers("LayerNormalization", "RMSLayerNormalization")
-def layer_normalization(site: Site) -> Types:
+def layer_normalization(ctx: InferenceContext) -> Types:
     """The data's type, and statistics with 1 from the axis on."""
-    shape = site.shape(0)
-    count = len(site.op.results) - 1
+    shape = ctx.shape(0)
+    count = len(ctx.op.results) - 1
     if shape is None:
         return [None] * (count + 1)
-    axis = site.axis(site.integer("axis", -1), len(shape))
+    axis = ctx.axis(ctx.integer("axis", -1), len(shape))
     reduced = shape[:axis] + (1,) * (len(shape) - axis)
-    return [*site.ranked(shape), *site.ranked(reduced) * count]
+    return [*ctx.ranked(shape), *ctx.ranked(reduced) * count]

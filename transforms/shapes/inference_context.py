@@ -47,7 +47,7 @@ class ShapeError(XonncError):
 
 
 @dataclass(frozen=True)
-class Site:
+class InferenceContext:
     """One op under inference; operands are addressed by place."""
 
     op: Operation
@@ -174,7 +174,7 @@ def any_shape(element: Attribute | None) -> list[Attribute | None]:
     return [None if element is None else unranked(element)]
 
 
-ShapeFunction: TypeAlias = Callable[[Site], Types]
+ShapeFunction: TypeAlias = Callable[[InferenceContext], Types]
 SHAPE_FUNCTIONS: dict[str, ShapeFunction] = {}
 """The shape function of each op, by its name without the dialect."""
 
@@ -209,10 +209,10 @@ def constant_array(value: SSAValue) -> Array | None:
     return None
 
 
-def shape_slice(site: Site, shape: Shape) -> Shape:
+def shape_slice(ctx: InferenceContext, shape: Shape) -> Shape:
     """The axes that Shape's `start` and `end` leave."""
     rank = len(shape)
-    start, end = site.integer("start"), site.integer("end", rank)
+    start, end = ctx.integer("start"), ctx.integer("end", rank)
     begin = min(max(start + rank if start < 0 else start, 0), rank)
     stop = min(max(end + rank if end < 0 else end, 0), rank)
     return shape[begin:stop]
@@ -232,7 +232,7 @@ def axis_slice(start: int, end: int, step: int, size: int) -> slice:
     return slice(begin, None if stop < 0 else stop, step) if size else slice(0, 0, 1)
 
 
-def broadcast(site: Site, shapes: Sequence[Shape], titles: Callable[[], Sequence[str]]) -> Shape:
+def broadcast(ctx: InferenceContext, shapes: Sequence[Shape], titles: Callable[[], Sequence[str]]) -> Shape:
     """
     The shape of operands that broadcast together; a known size beats an unknown one
     (docs/internals/onnx-rules.md §7.2).
@@ -251,7 +251,7 @@ def broadcast(site: Site, shapes: Sequence[Shape], titles: Callable[[], Sequence
                 for title, shape in zip(titles(), shapes, strict=True)
                 if axis - rank >= -len(shape) and shape[axis - rank] == size
             ]
-            raise site.fail(f"{' and '.join(dict.fromkeys(clashing))} do not broadcast")
+            raise ctx.fail(f"{' and '.join(dict.fromkeys(clashing))} do not broadcast")
         sizes.append(fixed.pop() if fixed else UNKNOWN if UNKNOWN in column else 1)
     return tuple(sizes)
 

@@ -7,94 +7,102 @@ from math import prod
 from xdsl.dialects.builtin import StringAttr, f32, i64
 from xdsl.ir import Attribute
 
-from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape, Site, Types, infers, shown, typed
+from xonnc.transforms.shapes.inference_context import (
+    UNKNOWN,
+    InferenceContext,
+    Shape,
+    Types,
+    infers,
+    shown,
+    typed,
+)
 
 
 @infers("Imputer", "Normalizer", "Scaler")
-def each_feature(site: Site) -> Types:
+def each_feature(ctx: InferenceContext) -> Types:
     """As many rows and columns as go in."""
-    data = site.shape(0)
-    return [None] if data is None else typed(data, site.result_element())
+    data = ctx.shape(0)
+    return [None] if data is None else typed(data, ctx.result_element())
 
 
 @infers("ArrayFeatureExtractor")
-def array_feature_extractor(site: Site) -> Types:
+def array_feature_extractor(ctx: InferenceContext) -> Types:
     """As many of each row as there are indices; a vector is a row."""
-    data, places = site.shape(0), site.shape(1)
+    data, places = ctx.shape(0), ctx.shape(1)
     if data is None or not data or places is None:
         return [None]
     count = UNKNOWN if UNKNOWN in places else prod(places)
-    return site.ranked((*(data[:-1] or (1,)), count))
+    return ctx.ranked((*(data[:-1] or (1,)), count))
 
 
 @infers("FeatureVectorizer")
-def feature_vectorizer(site: Site) -> Types:
+def feature_vectorizer(ctx: InferenceContext) -> Types:
     """The columns of all inputs, as many of each as `inputdimensions` says."""
-    shapes = site.shapes()
+    shapes = ctx.shapes()
     if shapes is None or any(len(shape) not in (1, 2) for shape in shapes):
         return [None]
-    widths = site.integers("inputdimensions") or tuple((*shape, 1)[1] for shape in shapes)
+    widths = ctx.integers("inputdimensions") or tuple((*shape, 1)[1] for shape in shapes)
     rows = next((shape[0] for shape in shapes if shape[0] != UNKNOWN), UNKNOWN)
     total = UNKNOWN if UNKNOWN in widths else sum(widths)
-    return typed((rows, total), site.result_element())
+    return typed((rows, total), ctx.result_element())
 
 
 @infers("LinearRegressor", "SVMRegressor", "TreeEnsemble", "TreeEnsembleRegressor")
-def regressor(site: Site) -> Types:
+def regressor(ctx: InferenceContext) -> Types:
     """A column for each target."""
-    name = "targets" if site.name == "LinearRegressor" else "n_targets"
-    rows = _rows(site)
-    return [None] if rows is None else typed((rows, site.integer(name, 1)), site.result_element())
+    name = "targets" if ctx.name == "LinearRegressor" else "n_targets"
+    rows = _rows(ctx)
+    return [None] if rows is None else typed((rows, ctx.integer(name, 1)), ctx.result_element())
 
 
 @infers("LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier")
-def classifier(site: Site) -> Types:
+def classifier(ctx: InferenceContext) -> Types:
     """A label for each row, and a score for each class."""
-    rows = _rows(site)
+    rows = _rows(ctx)
     if rows is None:
         return [None, None]
     names = ("classlabels_ints", "classlabels_int64s", "classlabels_strings")
-    counts = [len(labels) for name in names if isinstance(labels := site.property(name), tuple)]
+    counts = [len(labels) for name in names if isinstance(labels := ctx.property(name), tuple)]
     scores = max(counts, default=UNKNOWN)
     if scores == 1:
         # Trees have two scores even of one class.
-        scores = 2 if site.name == "TreeEnsembleClassifier" else UNKNOWN
-    if site.name == "SVMClassifier" and scores > 2 and _votes(site):
+        scores = 2 if ctx.name == "TreeEnsembleClassifier" else UNKNOWN
+    if ctx.name == "SVMClassifier" and scores > 2 and _votes(ctx):
         scores = scores * (scores - 1) // 2
-    label: Attribute | None = site.result_element(0)
+    label: Attribute | None = ctx.result_element(0)
     return [*typed((rows,), label or i64), *typed((rows, scores), f32)]
 
 
-def _votes(site: Site) -> bool:
+def _votes(ctx: InferenceContext) -> bool:
     """Whether support vectors give a score for each pair of classes, and not one for each class."""
-    probabilities, vectors = site.property("prob_a"), site.integers("vectors_per_class")
+    probabilities, vectors = ctx.property("prob_a"), ctx.integers("vectors_per_class")
     return not probabilities and sum(vectors or ()) > 0
 
 
 @infers("DictVectorizer")
-def dict_vectorizer(site: Site) -> Types:
+def dict_vectorizer(ctx: InferenceContext) -> Types:
     """A row with a column for each key, as onnxruntime has it."""
-    keys = site.property("int64_vocabulary") or site.property("string_vocabulary")
-    return typed((1, len(keys)), site.result_element()) if isinstance(keys, tuple) else [None]
+    keys = ctx.property("int64_vocabulary") or ctx.property("string_vocabulary")
+    return typed((1, len(keys)), ctx.result_element()) if isinstance(keys, tuple) else [None]
 
 
 @infers("StringNormalizer")
-def string_normalizer(site: Site) -> Types:
+def string_normalizer(ctx: InferenceContext) -> Types:
     """As many strings as go in, but for stop words."""
-    shape = site.shape(0)
+    shape = ctx.shape(0)
     if shape is None:
         return [None]
     if len(shape) not in (1, 2) or (len(shape) == 2 and shape[0] not in (1, UNKNOWN)):
-        raise site.fail(f"X of shape {shown(shape)} is no row of strings, [C] or [1, C]")
-    if site.property("stopwords"):
+        raise ctx.fail(f"X of shape {shown(shape)} is no row of strings, [C] or [1, C]")
+    if ctx.property("stopwords"):
         shape = (*shape[:-1], UNKNOWN)
-    return typed(shape, site.result_element())
+    return typed(shape, ctx.result_element())
 
 
 @infers("TfIdfVectorizer")
-def tf_idf_vectorizer(site: Site) -> Types:
+def tf_idf_vectorizer(ctx: InferenceContext) -> Types:
     """A place for each n-gram, of each row."""
-    shape, places = site.shape(0), site.integers("ngram_indexes")
+    shape, places = ctx.shape(0), ctx.integers("ngram_indexes")
     if shape is None or places is None or len(shape) > 2:
         return [None]
     return typed((*shape[:-1], max(places, default=-1) + 1), f32)
@@ -105,20 +113,20 @@ TOKENIZER = ("com.microsoft", "Tokenizer")
 
 
 @infers("Custom")
-def custom(site: Site) -> Types:
+def custom(ctx: InferenceContext) -> Types:
     """A tokenizer adds an axis for the tokens; of other operators nothing is known."""
-    types: list[Attribute | None] = [None] * len(site.op.results)
-    domain = site.op.attributes.get("domain_name")
-    strings = site.shape(0) if len(site.op.operands) == 1 else None
-    name = domain.data if isinstance(domain, StringAttr) else "", site.text("function_name")
+    types: list[Attribute | None] = [None] * len(ctx.op.results)
+    domain = ctx.op.attributes.get("domain_name")
+    strings = ctx.shape(0) if len(ctx.op.operands) == 1 else None
+    name = domain.data if isinstance(domain, StringAttr) else "", ctx.text("function_name")
     if name != TOKENIZER or len(types) != 1 or strings is None:
         return types
-    return typed((*strings, UNKNOWN), site.result_element())
+    return typed((*strings, UNKNOWN), ctx.result_element())
 
 
-def _rows(site: Site) -> int | None:
+def _rows(ctx: InferenceContext) -> int | None:
     """How many observations there are; one if there is no axis for them."""
-    data: Shape | None = site.shape(0)
+    data: Shape | None = ctx.shape(0)
     if data is None or len(data) > 2:
         return None
     return data[0] if len(data) == 2 else 1

@@ -7,8 +7,8 @@ from xdsl.ir import Attribute
 
 from xonnc.transforms.shapes.inference_context import (
     UNKNOWN,
+    InferenceContext,
     Shape,
-    Site,
     Types,
     broadcast,
     infers,
@@ -25,24 +25,24 @@ OLD_REDUCTIONS = (
 
 
 @infers(*(f"Reduce{name}" for name in REDUCTIONS.split()), *OLD_REDUCTIONS.split())
-def reduced(site: Site) -> Types:
+def reduced(ctx: InferenceContext) -> Types:
     """Some axes become 1 or go; all of them if none is given."""
-    data = site.shape(0)
+    data = ctx.shape(0)
     if data is None:
         return [None]
-    by_operand = "axes" not in site.definition.properties
-    axes = site.numbers(1) if by_operand else site.integers("axes")
-    keep = bool(site.integer("keepdims", 1))
-    if axes is None and by_operand and site.has(1):
-        places = site.shape(1)
+    by_operand = "axes" not in ctx.definition.properties
+    axes = ctx.numbers(1) if by_operand else ctx.integers("axes")
+    keep = bool(ctx.integer("keepdims", 1))
+    if axes is None and by_operand and ctx.has(1):
+        places = ctx.shape(1)
         if keep or (places is not None and UNKNOWN not in places):
             count = 0 if keep or places is None else product(places)
-            return site.ranked((UNKNOWN,) * (len(data) - count))
+            return ctx.ranked((UNKNOWN,) * (len(data) - count))
         return [None]
-    if not axes and site.integer("noop_with_empty_axes"):
-        return site.ranked(data)
-    gone = {site.axis(axis, len(data)) for axis in axes} if axes else set(range(len(data)))
-    return site.ranked(without(data, gone, keep))
+    if not axes and ctx.integer("noop_with_empty_axes"):
+        return ctx.ranked(data)
+    gone = {ctx.axis(axis, len(data)) for axis in axes} if axes else set(range(len(data)))
+    return ctx.ranked(without(data, gone, keep))
 
 
 def without(shape: Shape, gone: set[int], keep: bool) -> Shape:
@@ -53,79 +53,79 @@ def without(shape: Shape, gone: set[int], keep: bool) -> Shape:
 
 
 @infers("ArgMax", "ArgMin")
-def arg(site: Site) -> Types:
+def arg(ctx: InferenceContext) -> Types:
     """One axis becomes 1 or goes; a negative axis is written as a positive one."""
-    data = site.shape(0)
+    data = ctx.shape(0)
     if data is None:
         return [None]
-    axis = site.axis(site.integer("axis"), len(data))
-    site.set("axis", axis)
-    return typed(without(data, {axis}, bool(site.integer("keepdims", 1))), i64)
+    axis = ctx.axis(ctx.integer("axis"), len(data))
+    ctx.set("axis", axis)
+    return typed(without(data, {axis}, bool(ctx.integer("keepdims", 1))), i64)
 
 
 @infers("TopK")
-def top_k(site: Site) -> Types:
+def top_k(ctx: InferenceContext) -> Types:
     """K values and their indices along one axis."""
-    data, count = site.shape(0), site.numbers(1)
+    data, count = ctx.shape(0), ctx.numbers(1)
     if data is None:
         return [None, None]
-    axis = site.axis(site.integer("axis", -1), len(data))
+    axis = ctx.axis(ctx.integer("axis", -1), len(data))
     size = count[0] if count else UNKNOWN
     if UNKNOWN not in (size, data[axis]) and size > data[axis]:
-        raise site.fail(f"axis {axis} has {data[axis]} elements, {size} are asked for")
+        raise ctx.fail(f"axis {axis} has {data[axis]} elements, {size} are asked for")
     shape = (*data[:axis], size, *data[axis + 1 :])
-    return [*site.ranked(shape), *typed(shape, i64)]
+    return [*ctx.ranked(shape), *typed(shape, i64)]
 
 
 @infers("MatMul")
-def matmul(site: Site) -> Types:
+def matmul(ctx: InferenceContext) -> Types:
     """Rows of the left by columns of the right, the leading axes broadcast."""
-    return _matmul(site, 0, 1, site.element())
+    return _matmul(ctx, 0, 1, ctx.element())
 
 
 @infers("MatMulInteger")
-def matmul_integer(site: Site) -> Types:
+def matmul_integer(ctx: InferenceContext) -> Types:
     """As MatMul, in 32 bits."""
-    return _matmul(site, 0, 1, i32)
+    return _matmul(ctx, 0, 1, i32)
 
 
 @infers("QLinearMatMul")
-def qlinear_matmul(site: Site) -> Types:
+def qlinear_matmul(ctx: InferenceContext) -> Types:
     """As MatMul, with the elements of the zero point."""
-    return _matmul(site, 0, 3, site.element(7))
+    return _matmul(ctx, 0, 3, ctx.element(7))
 
 
-def _matmul(site: Site, left: int, right: int, element: Attribute | None) -> Types:
-    a, b = site.shape(left), site.shape(right)
+def _matmul(ctx: InferenceContext, left: int, right: int, element: Attribute | None) -> Types:
+    a, b = ctx.shape(left), ctx.shape(right)
     if a is None or b is None:
         return [None]
     if not a or not b:
-        raise site.fail("a scalar is no matrix")
+        raise ctx.fail("a scalar is no matrix")
     rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
     inner = (a[-1], b[max(-2, -len(b))])
     if UNKNOWN not in inner and inner[0] != inner[1]:
-        raise site.fail(
-            f"{site.operand(left)} times {site.operand(right)}: {inner[0]} columns meet {inner[1]} rows"
+        raise ctx.fail(
+            f"{ctx.operand(left)} times {ctx.operand(right)}: {inner[0]} columns meet {inner[1]} rows"
         )
-    stacked = broadcast(site, [a[:-2], b[:-2]], lambda: [site.operand(left), site.operand(right)])
+    stacked = broadcast(ctx, [a[:-2], b[:-2]], lambda: [ctx.operand(left), ctx.operand(right)])
     return typed((*stacked, *rows, *columns), element)
 
 
 @infers("Gemm")
-def gemm(site: Site) -> Types:
+def gemm(ctx: InferenceContext) -> Types:
     """Rows of the left by columns of the right, either transposed if asked."""
-    a, b = site.shape(0), site.shape(1)
+    a, b = ctx.shape(0), ctx.shape(1)
     if a is None or b is None:
         return [None]
     if len(a) != 2 or len(b) != 2:
-        raise site.fail(f"{site.operand(0)} and {site.operand(1)} are not both matrices")
-    rows, left = (a[1], a[0]) if site.integer("transA") else (a[0], a[1])
-    right, columns = (b[1], b[0]) if site.integer("transB") else (b[0], b[1])
+        raise ctx.fail(f"{ctx.operand(0)} and {ctx.operand(1)} are not both matrices")
+    rows, left = (a[1], a[0]) if ctx.integer("transA") else (a[0], a[1])
+    right, columns = (b[1], b[0]) if ctx.integer("transB") else (b[0], b[1])
     if UNKNOWN not in (left, right) and left != right:
-        raise site.fail(
-            f"{site.operand(0)} times {site.operand(1)}: {left} columns meet {right} rows, as they are used"
+        raise ctx.fail(
+            f"{ctx.operand(0)} times {ctx.operand(1)}: {left} columns meet {right} rows, as they are used"
         )
-    product, bias = (rows, columns), site.shape(2) if site.has(2) else None
-    return site.ranked(
-        broadcast(site, [product, bias or ()], lambda: [f"A B {shown(product)}", site.operand(2)])
+    product, bias = (rows, columns), ctx.shape(2) if ctx.has(2) else None
+    return ctx.ranked(
+        broadcast(ctx, [product, bias or ()], lambda: [f"A B {shown(product)}", ctx.operand(2)])
     )

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from math import floor
 
-from xonnc.transforms.shapes.inference_context import UNKNOWN, Site, Types, infers
+from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext, Types, infers
 
 
 @infers("Upsample", "UpsampleV7")
-def upsample(site: Site) -> Types:
+def upsample(ctx: InferenceContext) -> Types:
     """floor(size scale) for every axis."""
-    data = site.shape(0)
+    data = ctx.shape(0)
     if data is None:
         return [None]
-    array = site.constant(1) if site.name == "Upsample" else None
-    given = site.property("scales") if array is None else tuple(map(float, array.reshape(-1)))
+    array = ctx.constant(1) if ctx.name == "Upsample" else None
+    given = ctx.property("scales") if array is None else tuple(map(float, array.reshape(-1)))
     scales = (
         [float(scale) for scale in given if isinstance(scale, int | float)]
         if isinstance(given, tuple)
         else []
     )
     if not scales:
-        return site.ranked((UNKNOWN,) * len(data))
+        return ctx.ranked((UNKNOWN,) * len(data))
     if len(scales) != len(data):
-        raise site.fail(f"{len(scales)} scales for {len(data)} axes")
+        raise ctx.fail(f"{len(scales)} scales for {len(data)} axes")
     pairs = zip(data, scales, strict=True)
-    return site.ranked(tuple(UNKNOWN if size == UNKNOWN else floor(size * scale) for size, scale in pairs))
+    return ctx.ranked(tuple(UNKNOWN if size == UNKNOWN else floor(size * scale) for size, scale in pairs))

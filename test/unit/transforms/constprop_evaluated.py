@@ -23,5 +23,5 @@ ELSEWHERE: dict[str, str] = {
     "DynamicQuantizeLinearofConst": "the reference has a scale of its own for zeros: test_edge_values.py",
     "ReduceLogSumExpofConst": "the reference fails on some axes: test_edge_values.py",
     **dict.fromkeys(constprop_loops.loops(1), "test_constprop_loops.py"),
-    **dict.fromkeys(decompose_elementwise.WRITTEN_OUT, "in the table of decompose-onnx"),
+    **dict.fromkeys(decompose_elementwise.NORMALIZED_CONSTANTS, "in the table of decompose-onnx"),
 }

@@ -25,8 +25,8 @@ from xonnc.formats.onnx.onnx_shape_inference import infer_results
 from xonnc.rewriting.editing import retype
 from xonnc.rewriting.onnx import op_class
 from xonnc.transforms.onnx_package_hooks import use_inference
-from xonnc.transforms.shape_inference_onnx import Settled, infer_shapes, learn_shapes, merge
-from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, ShapeError, Site, Types
+from xonnc.transforms.shape_inference_onnx import InferredOps, infer_shapes, learn_shapes, merge
+from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, InferenceContext, ShapeError, Types
 
 use_inference(infer_results)
 
@@ -111,11 +111,11 @@ def test_every_shape_function_is_of_an_op() -> None:
     assert not unknown
 
 
-def site() -> Site:
+def ctx() -> InferenceContext:
     identity = op_class("Identity")
     assert identity is not None
     argument = FuncOp("main_graph", ([unranked(f32)], [])).args[0]
-    return Site(identity.create(operands=[argument], result_types=[unranked(f32)]))
+    return InferenceContext(identity.create(operands=[argument], result_types=[unranked(f32)]))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def site() -> Site:
 def test_merging_keeps_every_known_size(
     known: tuple[int, ...], inferred: tuple[int, ...], merged: tuple[int, ...]
 ) -> None:
-    found = merge(site(), tensor_type(known, f32), tensor_type(inferred, f32))
+    found = merge(ctx(), tensor_type(known, f32), tensor_type(inferred, f32))
     assert found == TensorType(f32, merged)
 
 
@@ -138,7 +138,7 @@ def test_a_contradiction_names_both_types(inferred: tuple[int, ...]) -> None:
     with pytest.raises(
         ShapeError, match=r"onnx.Identity: Identity: the result is said to be tensor<2x3xf32>, but"
     ):
-        merge(site(), tensor_type((2, 3), f32), tensor_type(inferred, f32))
+        merge(ctx(), tensor_type((2, 3), f32), tensor_type(inferred, f32))
 
 
 def two_relus() -> ModuleOp:
@@ -151,13 +151,13 @@ def two_relus() -> ModuleOp:
 
 
 def test_what_is_settled_is_inferred_once(monkeypatch: pytest.MonkeyPatch):
-    module, settled = two_relus(), Settled()
-    asked: list[Site] = []
+    module, settled = two_relus(), InferredOps()
+    asked: list[InferenceContext] = []
     relu = SHAPE_FUNCTIONS["Relu"]
 
-    def counted(site: Site) -> Types:
-        asked.append(site)
-        return relu(site)
+    def counted(ctx: InferenceContext) -> Types:
+        asked.append(ctx)
+        return relu(ctx)
 
     monkeypatch.setitem(SHAPE_FUNCTIONS, "Relu", counted)
     assert learn_shapes(module, settled)[0]
@@ -167,7 +167,7 @@ def test_what_is_settled_is_inferred_once(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_what_reads_other_types_is_inferred_again():
-    module, settled = two_relus(), Settled()
+    module, settled = two_relus(), InferredOps()
     learn_shapes(module, settled)
     function = next(op for op in module.walk() if isinstance(op, FuncOp))
     relus = [op for op in function.body.walk() if op.name == "onnx.Relu"]
@@ -187,7 +187,7 @@ def test_what_is_settled_keeps_no_tensor_in_memory():
                 " { y = ConstantOfShape <value: tensor = float[1] {3}> (n) z = Relu(x) }"
             )
         ),
-        Settled(),
+        InferredOps(),
     )
     learn_shapes(module, settled)
     assert [op.name for op in settled] == ["onnx.Relu"]

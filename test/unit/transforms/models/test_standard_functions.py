@@ -17,7 +17,7 @@ from xonnc.contexts import new_context
 from xonnc.dialects.onnx.ops import nn
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.native import compile_native
-from xonnc.transforms.models.standard_functions import write_out
+from xonnc.transforms.models.standard_functions import inline_standard_functions
 
 Floats = npt.NDArray[np.float32]
 
@@ -64,14 +64,14 @@ def imported(operator: str, opset: int) -> ModuleOp:
 
 def test_what_is_not_wanted_stays():
     module = imported("MeanVarianceNormalization", 13)
-    write_out(module, new_context(), lambda op: False)
+    inline_standard_functions(module, new_context(), lambda op: False)
     assert any(isinstance(op, nn.MeanVarianceNormalizationOp) for op in module.walk())
 
 
 def test_operators_without_a_body_stay():
     module = imported("GlobalLpPool", 13)
     before = str(module)
-    write_out(module, new_context(), lambda op: True)
+    inline_standard_functions(module, new_context(), lambda op: True)
     assert str(module) == before
 
 
@@ -131,7 +131,7 @@ def test_attention_with_bodies_is_products_and_a_softmax(
 def test_attention_of_heads_that_do_not_fit_stays():
     text = SCORED.replace("PRECISION", "1").replace("H,", "3,").replace("G,", "2,")
     module = import_proto(onnx.parser.parse_model(text), new_context())
-    write_out(module, new_context(), lambda op: True)
+    inline_standard_functions(module, new_context(), lambda op: True)
     assert any(op.name == "onnx.FlexAttention" for op in module.walk())
 
 
