@@ -209,12 +209,12 @@ def _compare_arrays(one: npt.NDArray[np.generic], other: npt.NDArray[np.generic]
 def page(found: Mapping[str, Sequence[BackendResult]]) -> str:
     """The page of documentation: shares, what fails and why, what runs on the host and why."""
     lines = [
-        "# Cases of onnx.backend.test in native code",
+        "# onnx.backend.test in native code",
         "",
-        "Written by `python bench/backend.py --write docs/native-nodes.md` with onnx "
-        f"{version('onnx')}. Cases that",
-        "pass without a host call run as native code, or by the session, from one end to the other; a host",
-        "call is one of the ONNX reference evaluator.",
+        "For whoever wants to know how complete native code is. Written by",
+        f"`python bench/backend.py --write docs/native-nodes.md` with onnx {version('onnx')}. A *host call* is",
+        "a call of the ONNX reference evaluator; cases without one run as native code, or in the session, from",
+        "input to output.",
         "",
         "| kind | cases | pass | without a host call |",
         "|---|---|---|---|",

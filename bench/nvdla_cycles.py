@@ -171,14 +171,14 @@ second memory), compiled at the bandwidth of the published row. `xonnc report` p
 
 {table}
 
-"If memory were free" is the sum of the slowest engine of each layer. "Compulsory" traffic is what would
-move if each layer read every byte once that it needs, the pieces of a split convolution counted as one
-layer. "One conv + one SDP each" is the pattern of the official compiler: a convolution for each of the
-model's, none split, and one pass of the SDP behind it.
+"If memory were free" is the sum over layers of the slowest engine. "Compulsory" traffic is what is moved
+if each layer reads every byte that it needs once, with the pieces of a split convolution counted as one
+layer. "One conv + one SDP each" is the pattern of NVIDIA's compiler: each convolution of the model once, not
+split, followed by one SDP pass.
 
-In INT8 the mean behind the last convolution is formed by convolutions with ones, one for the channels of an
-atom or a few: their sums are exact, where the PDP would round to steps of its source, several times as coarse
-as those of the mean.
+In INT8 the global average pooling after the last convolution is computed by convolutions with ones, each for
+the channels of one or a few atoms. Their sums are exact, while the PDP would round to its source's scale,
+which is several times coarser than that of the result.
 
 The published inferences a second ([NVDLA primer](https://nvdla.org/primer.html)) come from a spreadsheet
 with other assumptions ([§8.1](internals/nvdla-hardware.md#s8.1)). In its favour: it divides 3×3

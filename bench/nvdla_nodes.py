@@ -342,17 +342,18 @@ def page(results: Sequence[NodeResult], configurations: Sequence[str], every: in
     lines = [
         "# Node tests on NVDLA",
         "",
-        "Written by `python bench/nvdla_nodes.py --write docs/nvdla-nodes.md` from the node tests of onnx",
-        f"{onnx.__version__}. The first input is computed and the others are constants, except for operators",
-        f"that combine equals: {', '.join(sorted(SYMMETRIC_OPERATORS))}.",
-        "What runs on the DLA is simulated and compared."
+        "For whoever wants to know which operators NVDLA runs. Written by",
+        f"`python bench/nvdla_nodes.py --write docs/nvdla-nodes.md` from the node tests of onnx "
+        f"{onnx.__version__}. The",
+        "first input is variable and the others are constants, except for symmetric operators:",
+        f"{', '.join(sorted(SYMMETRIC_OPERATORS))}. Whatever runs on NVDLA is simulated and compared."
         + (f" One test in {every} was run (`--every {every}`)." if every > 1 else ""),
         "",
         *_shares(results, configurations),
         "",
         "## By operator",
         "",
-        "Cases on the DLA / in a package, part of them on the DLA / refused: the CPU runs them.",
+        "Cases entirely on NVDLA / partly, in a package / rejected, so that the CPU runs them.",
         "",
         f"| operator | cases | {' | '.join(configurations)} |",
         f"|---|---|{'---|' * len(configurations)}",

@@ -398,19 +398,21 @@ NAN_CASES = (
 
 CHOICES = (*CASTS, *OTHERS, *EXTREMES, *SUMS, *SCATTERED, *NAN_CASES)
 
-PAGE = """# Values at the edge of ONNX
+PAGE = """# Edge values
 
-Written by `python bench/edge_values.py --write docs/edge-values.md` from `fuzzing/edge_values.py`.
+For whoever compares results of runtimes: what operators give for NaN, infinities, signed zeros, values out of
+range and empty tensors. Written by `python bench/edge_values.py --write docs/edge-values.md` from
+`fuzzing/edge_values.py`.
 
-Where ONNX says what an operator gives, constant propagation, native code and C source give that. Where its
-text leaves a case open, all of them give the same, which this table has; its tests compute each row by each
-of them. Other runtimes may choose differently there, and do.
+Where ONNX specifies the result, constant propagation, native code and C source give it. Where its text leaves
+a choice, all three give the result in this table, and its tests compute each row with each of them. Other
+runtimes choose differently in some rows.
 
-ONNX specifies neither rounding nor the order of summation. Trigonometric and hyperbolic functions of 32
-bits and their inverses are computed in 64 and rounded once, the same in all three; `Exp`, `Log`, `Tanh`,
-`Erf` and what is made of them may differ between folding and code in the last bits, and sums in the order of
-their terms: by a rounding, by the sign of a zero, or in whether they overflow on the way. Of zeros of both
-signs, a reduction or a pool takes either for its extreme.
+ONNX specifies neither rounding nor the order of summation. Trigonometric and hyperbolic functions of float32
+and their inverses are computed in float64 and rounded once, equally in all three. `Exp`, `Log`, `Tanh`, `Erf`
+and functions composed of them may differ between folding and code in the last bits; sums may differ by their
+order of terms: in rounding, in the sign of a zero, or in whether they overflow. Of zeros of both signs a
+reduction or a pooling may give either as its extreme.
 
 | operator | case | ONNX says | what is computed |
 |---|---|---|---|

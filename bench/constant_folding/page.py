@@ -12,28 +12,28 @@ from xonnc.transforms.rules.reference_faults import FAULTS
 
 TEXT = """# What folds
 
-Written by `python bench/folding.py --write docs/folding.md`.
+For whoever wants to know what `constprop-onnx` computes at compile time. Written by
+`python bench/folding.py --write docs/folding.md`.
 
-`constprop-onnx` computes every deterministic operator whose inputs are constants. Common ones have numpy
-functions of ours; the rest goes to the reference evaluator of the `onnx` package, one op at a time. A result
-that is a sequence or an optional becomes a `SequenceConstruct` or `Optional` of constants, which folds on
-with what reads it.
+Every deterministic operator with constant inputs is folded: common ones by NumPy functions of this project,
+the others by the reference evaluator of the `onnx` package, one op at a time. A sequence or an optional
+becomes a `SequenceConstruct` or `Optional` of constants, which folds into its readers.
 
-Never folded are operators that draw random numbers (Dropout in training among them), {kept}, and
-operators of other makers. What the reference fails on stays, and so does what it gives another type or shape
-than the result has.
+Not folded are operators with random results (Dropout in training among them), {kept}, and
+operators of other domains; operators on which the reference evaluator fails, or whose result it gives another
+type or shape than the model declares.
 
 ## Limits
 
-* A result takes at most {mib} MiB, or {growth} times the bytes of its operands.
-* Products of matrices sum at most {products:,} products, of integers {whole:,}.
-* The reference goes through at most {work:,} elements (terms, for windows and products), of operands and
-  results that take at most {mib} MiB together.
-* A Loop or Scan takes at most {turns} turns; `--constprop-onnx='loop-bound=1000'` allows more.
-* `--onnx-const-prop-expansion-bound=N`: what broadcasts, expands or multiplies makes at most N times the
-  bytes of its operands.
+* A result has at most {mib} MiB, or {growth} times the bytes of its operands.
+* Matrix products sum at most {products:,} products, of integers {whole:,}.
+* The reference evaluator processes at most {work:,} elements (for windows and products: terms), of operands
+  and results with at most {mib} MiB together.
+* A Loop or Scan has at most {turns} iterations; `--constprop-onnx='loop-bound=1000'` allows more.
+* `--onnx-const-prop-expansion-bound=N`: results of broadcasts, expansions and products have at most N times
+  the bytes of their operands.
 
-## Known to be wrong in the reference, and left alone
+## Wrong in the reference evaluator, and not folded
 
 | operator | what |
 |---|---|

@@ -9,25 +9,24 @@ from bench.shape_inference.known_differences import reason
 
 TEXT = """# Inferred shapes
 
-Written by `python bench/shapes.py --write docs/shapes.md`.
+For whoever relies on shape inference. Written by `python bench/shapes.py --write docs/shapes.md`.
 
-Of {models} models (all of `onnx.backend.test`, and those of `bench/models.py`) what they say of values inside
-and of the shapes of their outputs is taken away; what `shape-inference-onnx` finds again is held against
-`onnx.shape_inference` with strict mode and data propagation, and against the shapes that the outputs had when
-the models ran.
+The declared shapes of intermediate values and outputs are removed from {models} models (all of
+`onnx.backend.test`, and those of `bench/models.py`). What `shape-inference-onnx` infers is compared with
+`onnx.shape_inference` (strict mode, data propagation), and with the shapes of outputs when the models ran.
 
-* {dims} sizes that the onnx package knows, or names as the inputs do
-* {more} sizes and ranks that only `shape-inference-onnx` knows or names
-* {less} sizes that only the onnx package has, and {other} on which the two differ, all of them listed here
+* {dims} dimensions that the onnx package infers, or names as in the inputs
+* {more} dimensions and ranks that only `shape-inference-onnx` infers or names
+* {less} dimensions that only the onnx package infers, and {other} on which the two differ, all listed here
 
 | model | value | what | why |
 |---|---|---|---|
 {rows}
 
-## With batches of any size and texts of any length
+## With dynamic batch and sequence length
 
-The models of `bench/models.py` again, with a name for the first size of every input and for the length of
-texts: sizes of values inside that are neither known nor named.
+The models of `bench/models.py` with a name for the first dimension of each input and for the sequence length:
+dimensions of intermediate values that are neither known nor named.
 
 | model | without a name |
 |---|---|

@@ -12,10 +12,9 @@ _HEAD = """# Operators
 
 <!-- Written by `python -m xonnc.tools.onnx_dialect`. -->
 
-Every operator of ONNX {opset} as an op of the `onnx` dialect. A name without suffix is the newest meaning
-of an operator; `V13` after it is an older one, kept so that no model is silently read as something it
-is not. One op stands for all the listed versions of its operator: between them only types were added,
-or attributes whose default is what there was.
+Every operator of ONNX {opset} as an op of the `onnx` dialect. A name without suffix is the newest version
+of an operator; a suffix such as `V13` marks an older one with another meaning. One op covers all listed
+versions: they differ only in added types, or in attributes whose default is the older behaviour.
 """
 
 
