@@ -18,7 +18,6 @@ from pathlib import Path
 from types import ModuleType
 
 from xonnc.plugins.operators import Plugin, PluginError
-from xonnc.plugins.registration import register
 
 GROUP = "xonnc.plugins"
 """The entry point group of installed plug-ins."""
@@ -44,7 +43,7 @@ def load_file(path: str | Path) -> Sequence[Plugin]:
     plugins = plugins_in(_imported(file), str(path))
     for plugin in plugins:
         plugin.source = plugin.source or str(path)
-        register(plugin)
+        _register(plugin)
     _loaded[file] = plugins
     return plugins
 
@@ -63,9 +62,9 @@ def load_installed() -> None:
             load_file(path)
     for entry in installed():
         try:
-            for plugin in _plugins_of(entry):
+            for plugin in plugins_of(entry):
                 plugin.source = plugin.source or _origin(entry)
-                register(plugin)
+                _register(plugin)
         except Exception as error:
             warnings.warn(f"plug-in '{entry.name}' of {_origin(entry)} is left out: {error}", stacklevel=2)
 
@@ -88,7 +87,15 @@ def plugins_in(module: ModuleType, source: str) -> Sequence[Plugin]:
     return found
 
 
-def _plugins_of(entry: EntryPoint) -> Sequence[Plugin]:
+def _register(plugin: Plugin) -> None:
+    # Imported late: it brings the compiler with it, which `--help` does not need.
+    from xonnc.plugins.registration import register
+
+    register(plugin)
+
+
+def plugins_of(entry: EntryPoint) -> Sequence[Plugin]:
+    """The plug-ins that an entry point names, one by one or as a module."""
     held: object = entry.load()
     if isinstance(held, Plugin):
         return [held]

@@ -40,8 +40,7 @@ class Plugin:
     version: str = "0"
     override: bool = False
     operators: list[OperatorSpec] = field(default_factory=list["OperatorSpec"])
-    rules: list[tuple[str, RuleSet]] = field(default_factory=list["tuple[str, RuleSet]"])
-    """Rules by the pass that they join."""
+    rules: list[JoiningRule] = field(default_factory=list["JoiningRule"])
     passes: dict[str, type[ModulePass]] = field(default_factory=lambda: {})
     targets: list[str] = field(default_factory=list[str])
     source: str = ""
@@ -50,6 +49,16 @@ class Plugin:
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
             raise PluginError(f"plug-in '{self.name}': the name must be an identifier, as acme")
+
+
+@dataclass(frozen=True)
+class JoiningRule:
+    """A rewrite rule, and the pass that it joins."""
+
+    into: str
+    name: str
+    table: Callable[[], RuleSet]
+    """Makes the table with the rule, once the operators in its pattern are registered."""
 
 
 @dataclass(eq=False)
@@ -89,7 +98,7 @@ def operator(plugin: Plugin, *, name: str, domain: str = "", since: int = 1) -> 
     The class has `inputs` and `outputs` (`one`, `optional`, `variadic`, or a tuple of them), attributes, and
     any of the functions `infer(op)`, `reference(op, *arrays)`, `decompose(op, b)`, `kernel(op, e, *scalars)`.
     `attributes = "auto"` takes a node's attributes by their names. `types` restricts type variables:
-    `types = {"T": [np.float32]}`.
+    `types = type_variables(T=[np.float32])`.
     """
 
     def declare(body: ClassT) -> ClassT:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar, overload
 
@@ -60,6 +60,11 @@ def variadic(
 ) -> Port:
     """Any number of operands or results, the last of an operator."""
     return Port(types, name, "variadic", at_least, at_most)
+
+
+def type_variables(**allowed: Sequence[type[np.generic]]) -> Mapping[str, Sequence[type[np.generic]]]:
+    """The element types that type variables stand for, as in `types = type_variables(T=[np.float32])`."""
+    return allowed
 
 
 @dataclass

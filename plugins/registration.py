@@ -14,7 +14,6 @@ import numpy as np
 from xdsl.ir import Attribute, Dialect, Operation, OpResult, SSAValue
 from xdsl.irdl import VarOperandDef
 
-from xonnc import passes
 from xonnc.dialects.onnx import registry
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -33,6 +32,7 @@ from xonnc.formats.onnx import reference_evaluator, schemas
 from xonnc.formats.onnx.made_schemas import AttributeParameter, Parameter, make_schema
 from xonnc.formats.onnx.op_signatures import attribute_kinds
 from xonnc.plugins.builder import Builder, Value
+from xonnc.plugins.kernels import add_kernel, has_kernel_for
 from xonnc.plugins.op_class import PluginOp, op_class, python_value
 from xonnc.plugins.operators import Array, OperatorSpec, Plugin, PluginError, bind
 from xonnc.plugins.types import Dim, Size, TensorType
@@ -54,8 +54,11 @@ from xonnc.transforms.dims.expressions import DimExpr, DimSymbols
 from xonnc.transforms.evaluation import known, result_parts
 from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, UNKNOWN, InferenceContext
 
-DECOMPOSING = ("decompose-onnx", "legalize-versions-onnx", "legalize-onnx")
-"""The passes that expand operators of plug-ins into ONNX's."""
+DECOMPOSING = ("decompose-onnx", "legalize-versions-onnx")
+"""The passes that expand operators of plug-ins into ONNX's, beside `legalize-onnx`."""
+
+SIMPLIFYING = ("canonicalize-onnx", "constprop-onnx", "fuse-operators-onnx", "recompose-onnx")
+"""The passes whose rules `simplify-onnx` applies together."""
 
 FOLDING = ("constprop-onnx", "simplify-onnx", "onnx-hybrid-transform")
 """The passes that fold operators of plug-ins whose operands are constants."""
@@ -110,13 +113,16 @@ def register(plugin: Plugin) -> Plugin:
     attribute_kinds.cache_clear()
     for spec in plugin.operators:
         _install(spec)
-    for pass_name, rules in plugin.rules:
-        extensions.extend(pass_name, rules)
+    for joining in plugin.rules:
+        table = joining.table()
+        extensions.extend(joining.into, table)
+        if joining.into in SIMPLIFYING:
+            extensions.extend("simplify-onnx", table)
     for name, kind in plugin.passes.items():
-        passes.add_pass(name, kind)
+        extensions.add_pass(name, kind)
     if kinds:
-        passes.add_dialect(plugin.name, lambda: Dialect(plugin.name, list(kinds)))
-    passes.add_identity(_identity(plugin))
+        extensions.add_dialect(plugin.name, lambda: Dialect(plugin.name, list(kinds)))
+    extensions.add_identity(_identity(plugin))
     _registered[plugin.name] = plugin
     return plugin
 
@@ -170,10 +176,14 @@ def _install(spec: OperatorSpec) -> None:
         folding = _table(root, _fold, f"{name}:fold")
         for pass_name in FOLDING:
             extensions.extend(pass_name, folding)
+    if spec.function("kernel") is not None:
+        add_kernel(kind, lambda op: _bound(op, (), DimSymbols()))
     if spec.function("decompose") is not None:
         table = _table(root, _decompose, f"{name}:decompose")
         for pass_name in DECOMPOSING:
             extensions.extend(pass_name, table)
+        lowered = _table(root, _decompose_without_kernel, f"{name}:decompose")
+        extensions.extend("legalize-onnx", lowered)
 
 
 def _table(pattern: Node, result: Callable[[Operation], RewriteResult], name: str) -> RuleSet:
@@ -217,7 +227,7 @@ def _bound(
         f"{describe(op)} ({spec.name} of plug-in {spec.plugin.name})",
         inputs,
         attributes,
-        [_tensor_type(result, symbols) for result in op.results],
+        [tensor_type_of(result, symbols) for result in op.results],
         site.constant,
         integers or (lambda index: _integers(site.partly(index))),
     )
@@ -227,7 +237,7 @@ def _integers(found: Sequence[int] | None) -> list[int | None] | None:
     return None if found is None else [None if each == UNKNOWN else each for each in found]
 
 
-def _tensor_type(ssa: SSAValue, symbols: DimSymbols) -> TensorType | None:
+def tensor_type_of(ssa: SSAValue, symbols: DimSymbols) -> TensorType | None:
     """The type of a value; each dynamic dimension is a symbol of its own."""
     type_ = ssa.type
     if not is_tensor(type_):
@@ -262,7 +272,7 @@ def _static_shapes(site: InferenceContext) -> Sequence[Attribute | None]:
     op = site.op
     bound = _bound(
         op,
-        [_tensor_type(operand, symbols) for operand in op.operands],
+        [tensor_type_of(operand, symbols) for operand in op.operands],
         symbols,
         lambda index: _integers(site.partly(index)),
     )
@@ -282,7 +292,7 @@ def _symbolic_sizes(node: DimContext) -> Sequence[Partly | None]:
     op = node.op
 
     def sized(index: int) -> TensorType | None:
-        plain = _tensor_type(op.operands[index], node.symbols)
+        plain = tensor_type_of(op.operands[index], node.symbols)
         sizes = node.sizes(index)
         if plain is None or sizes is None:
             return plain
@@ -350,10 +360,10 @@ def _decompose(root: Operation) -> RewriteResult:
         symbols = DimSymbols()
 
         def described(ssa: SSAValue) -> TensorType | None:
-            return _tensor_type(ssa, symbols)
+            return tensor_type_of(ssa, symbols)
 
         inputs = [
-            None if _tensor_type(operand, symbols) is None else Value(operand, described)
+            None if tensor_type_of(operand, symbols) is None else Value(operand, described)
             for operand in op.operands
         ]
         bound = _bound(op, inputs, symbols)
@@ -370,6 +380,11 @@ def _decompose(root: Operation) -> RewriteResult:
         return [each.ssa for each in results]
 
     return ImperativeRewrite(write)
+
+
+def _decompose_without_kernel(root: Operation) -> RewriteResult:
+    """The same for native code, where no `kernel` computes the op."""
+    return MatchFailure("it has a kernel") if has_kernel_for(root) else _decompose(root)
 
 
 def _keep_location(op: Operation, results: Sequence[Value]) -> None:

@@ -6,7 +6,7 @@ OPERATOR = '''"""Operators of {domain}. Check with: xonnc plugins check {file}""
 
 import numpy as np
 
-from xonnc.plugin import Plugin, attribute, broadcast, one, operator, variadic
+from xonnc.plugin import Plugin, attribute, broadcast, one, operator, type_variables, variadic
 
 plugin = Plugin("{name}", version="0.1")
 
@@ -17,7 +17,7 @@ class AddN:
 
     inputs = variadic("T", at_least=1)
     outputs = one("T")
-    types = {{"T": [np.float32, np.float64]}}
+    types = type_variables(T=[np.float32, np.float64])
     scale = attribute(float, default=1.0)
 
     # The type of each result; dimensions may be symbolic.

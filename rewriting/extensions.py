@@ -1,17 +1,68 @@
-"""Rules that join a pass from outside of it."""
+"""What joins the compiler from outside: rules of passes, passes, dialects."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
 from xonnc.rewriting.rules import RuleSet
 
-_JOINED: dict[str, RuleSet] = {}
+if TYPE_CHECKING:
+    from xdsl.ir import Dialect
+    from xdsl.passes import ModulePass
+
+_rules: dict[str, RuleSet] = {}
+_passes: dict[str, type[ModulePass]] = {}
+_dialects: dict[str, Callable[[], Dialect]] = {}
+_reserved: set[str] = set()
+_identities: list[str] = []
 
 
 def extend(pass_name: str, rules: RuleSet) -> None:
     """Lets rules take part in a pass; raises `RuleError` for two rules of one name."""
-    _JOINED[pass_name] = _JOINED[pass_name] | rules if pass_name in _JOINED else rules
+    _rules[pass_name] = _rules[pass_name] | rules if pass_name in _rules else rules
 
 
 def rules_joining(pass_name: str) -> RuleSet | None:
     """The rules that joined a pass, `None` if there are none."""
-    return _JOINED.get(pass_name)
+    return _rules.get(pass_name)
+
+
+def reserve_passes(names: Iterable[str]) -> None:
+    """The names that passes of the compiler have."""
+    _reserved.update(names)
+
+
+def is_taken(name: str) -> bool:
+    """Whether a pass has this name."""
+    return name in _reserved or name in _passes
+
+
+def add_pass(name: str, kind: type[ModulePass]) -> None:
+    """Adds a pass from outside."""
+    _passes[name] = kind
+
+
+def added_passes() -> Mapping[str, type[ModulePass]]:
+    """The passes from outside."""
+    return _passes
+
+
+def add_dialect(name: str, factory: Callable[[], Dialect]) -> None:
+    """Adds a dialect from outside."""
+    _dialects[name] = factory
+
+
+def added_dialects() -> Mapping[str, Callable[[], Dialect]]:
+    """The dialects from outside."""
+    return _dialects
+
+
+def add_identity(identity: str) -> None:
+    """Adds what tells one state of an extension from another, for the keys of compiled programs."""
+    _identities.append(identity)
+
+
+def identities() -> str:
+    """What tells the extensions in use from others."""
+    return "\n".join(sorted(_identities))

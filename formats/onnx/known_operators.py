@@ -78,7 +78,8 @@ def _hint(domain: str, name: str) -> str:
     if not near:
         return "; load a plug-in that has it (--plugin FILE), or give the model a function of this name"
     place = next(its_domain for known, its_domain in every if known == near[0])
-    return f"; '{place or 'ai.onnx'}' has '{near[0]}'"
+    plugin = " or load a plug-in that has it (--plugin FILE)" if domain else ""
+    return f"; '{place or 'ai.onnx'}' has '{near[0]}'{plugin}"
 
 
 @cache

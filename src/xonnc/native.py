@@ -44,7 +44,7 @@ from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attach_core
 from xonnc.lowering.onnx_to_krnl.shape_inputs import shape_determining_inputs
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles
-from xonnc.passes import plugins_identity
+from xonnc.rewriting.extensions import identities
 from xonnc.runtime.native.cache import Cache, cache_key, open_cache
 from xonnc.runtime.native.host_processor import host_core
 from xonnc.runtime.native.instance import Executable
@@ -284,7 +284,7 @@ def _specialize_values(module: ModuleOp, values: InputValues, passes: Passes, co
 def _key(digest: str, shapes: InputShapes, values: InputValues, options: str) -> str:
     """What a compilation depends on."""
     numbers = repr({name: (str(value.dtype), value.tobytes()) for name, value in values.items()})
-    compiler = f"{version('xonnc')} {plugins_identity()}"
+    compiler = f"{version('xonnc')} {identities()}"
     parts = (compiler, host_identity(), options, repr(sorted(shapes.items())), numbers, digest)
     return cache_key(part.encode() for part in parts)
 

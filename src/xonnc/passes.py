@@ -12,6 +12,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from xonnc.rewriting import extensions
+
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
@@ -85,51 +87,21 @@ PASSES: Mapping[str, str] = {
 """Passes by name, as `module:class` below `xonnc`."""
 
 
-_added_dialects: dict[str, Callable[[], Dialect]] = {}
-_added_passes: dict[str, type[ModulePass]] = {}
-
-
-def add_dialect(name: str, factory: Callable[[], Dialect]) -> None:
-    """Adds a dialect from outside."""
-    if name in DIALECTS:
-        raise ValueError(f"xonnc has a dialect '{name}'")
-    _added_dialects[name] = factory
-
-
-def add_pass(name: str, kind: type[ModulePass]) -> None:
-    """Adds a pass from outside."""
-    if name in PASSES:
-        raise ValueError(f"xonnc has a pass '{name}'")
-    _added_passes[name] = kind
-
-
-_identities: list[str] = []
-
-
-def add_identity(identity: str) -> None:
-    """Adds what tells one state of a plug-in from another, for the keys of compiled programs."""
-    _identities.append(identity)
-
-
-def plugins_identity() -> str:
-    """What tells the plug-ins in use from others."""
-    return "\n".join(sorted(_identities))
-
-
 def dialect_factories() -> dict[str, Callable[[], Dialect]]:
     """Functions that import and make the dialects, by name."""
-    return {name: partial(_dialect, name) for name in DIALECTS} | _added_dialects
+    return {name: partial(_dialect, name) for name in DIALECTS} | dict(extensions.added_dialects())
 
 
 def pass_factories() -> dict[str, Callable[[], type[ModulePass]]]:
     """Functions that import the passes, by name."""
-    return {name: partial(pass_class, name) for name in (*PASSES, *_added_passes)}
+    return {name: partial(pass_class, name) for name in (*PASSES, *extensions.added_passes())}
 
 
 def pass_class(name: str) -> type[ModulePass]:
     """Import a pass; it may use the onnx package for operators that xonnc has no functions for."""
     use_onnx_package()
-    return _added_passes[name] if name in _added_passes else _load(PASSES[name])
+    added = extensions.added_passes()
+    return added[name] if name in added else _load(PASSES[name])
 
 
 def run_pass(name: str, context: Context, module: ModuleOp) -> None:

@@ -21,25 +21,43 @@ holds `infer`, `decompose` and `reference` against each other.
 
 from __future__ import annotations
 
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.passes import PASSES
 from xonnc.plugins.builder import Builder, Value
+from xonnc.plugins.module_passes import module_pass
 from xonnc.plugins.operators import Plugin, PluginError, operator
-from xonnc.plugins.ports import attribute, one, optional, variadic
+from xonnc.plugins.ports import attribute, one, optional, type_variables, variadic
 from xonnc.plugins.registration import register, registered
+from xonnc.plugins.rewrites import ops, rewrite
 from xonnc.plugins.types import Dim, TensorType, broadcast
+from xonnc.rewriting.extensions import reserve_passes
+from xonnc.rewriting.patterns import attr, const, one_use, rest, value
 
 __all__ = [
     "Builder",
     "Dim",
     "Plugin",
     "PluginError",
+    "Scalar",
     "TensorType",
     "Value",
+    "attr",
     "attribute",
     "broadcast",
+    "const",
+    "module_pass",
     "one",
+    "one_use",
     "operator",
+    "ops",
     "optional",
     "register",
     "registered",
+    "rest",
+    "rewrite",
+    "type_variables",
+    "value",
     "variadic",
 ]
+
+reserve_passes(PASSES)

@@ -43,7 +43,14 @@ MAY_IMPORT = {
         "runtime",
         "plugins",
     },
-    "plugins": {"dialects", "rewriting", "transforms", "formats/onnx", "passes", "plugins"},
+    "plugins": {
+        "dialects",
+        "rewriting",
+        "transforms",
+        "lowering/onnx_to_krnl",
+        "formats/onnx",
+        "plugins",
+    },
     "lowering": {"dialects", "rewriting", "transforms", "formats", "targets", "lowering"},
     "lowering/onnx_to_krnl": {"dialects", "rewriting", "transforms", "formats/native", "targets"},
     "lowering/native": {

@@ -1,4 +1,4 @@
-"""Relative links of the documentation lead to files and anchors that exist, and every page is in its index."""
+"""Relative links of the documentation lead to files and anchors that exist; the index has every page."""
 
 from __future__ import annotations
 

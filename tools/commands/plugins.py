@@ -16,7 +16,7 @@ from xonnc.plugins.scaffold import plugin_file
 from xonnc.tools.plugin_checks import Finding, check_operator
 from xonnc.tools.process import Exit
 
-BODIES = ("infer", "reference", "decompose")
+BODIES = ("infer", "reference", "decompose", "kernel")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,8 +52,8 @@ def _list(as_json: bool) -> int:
         for spec in plugin.operators:
             bodies = ", ".join(_bodies(spec)) or "nothing but its declaration"
             print(f"  {spec.domain or 'ai.onnx'}.{spec.name}-{spec.since}  {bodies}")
-        for name, rules in plugin.rules:
-            print(f"  rules of {name}: {', '.join(rules)}")
+        for rule in plugin.rules:
+            print(f"  {rule.name}  a rule of {rule.into}")
         for name in plugin.passes:
             print(f"  pass {name}")
     if not plugins:
@@ -76,7 +76,7 @@ def _described(plugin: Plugin) -> dict[str, object]:
             {"domain": spec.domain, "name": spec.name, "since": spec.since, "bodies": _bodies(spec)}
             for spec in plugin.operators
         ],
-        "rules": {name: list(rules) for name, rules in plugin.rules},
+        "rules": [{"name": rule.name, "into": rule.into} for rule in plugin.rules],
         "passes": list(plugin.passes),
     }
 

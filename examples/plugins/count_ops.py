@@ -1,0 +1,14 @@
+"""A pass: writes how many operators a module has into an attribute of the module."""
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+
+from xonnc.plugin import Plugin, module_pass
+
+plugin = Plugin("counting", version="1.0")
+
+
+@module_pass(plugin, name="count-ops")
+def count_ops(module: ModuleOp, context: Context) -> None:
+    """Writes the number of ops as the attribute `counting.ops` of the module."""
+    module.attributes["counting.ops"] = IntegerAttr(sum(1 for _ in module.walk()), i64)

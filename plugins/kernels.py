@@ -1,0 +1,52 @@
+"""Elementwise kernels of plug-ins: native code for operators that compute each element by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.lowering.onnx_to_krnl.element_types import is_computable
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody, lowers_elementwise
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.plugins.op_class import PluginOp
+
+Bind = Callable[[Operation], Any]
+"""Makes what a body sees of a node."""
+
+
+def add_kernel(kind: type[PluginOp], bind: Bind) -> None:
+    """
+    Registers the `kernel` body of an operator.
+
+    The compiler fuses it with what stands around it, vectorises and parallelises it, as it does its own
+    elementwise operators.
+    """
+    kernel = kind.DECLARATION.function("kernel")
+    assert kernel is not None
+
+    def lower(op: PluginOp, body: ElementwiseBody) -> SSAValue | None:
+        bound = bind(op)
+        scalars = [
+            None if operand.type == NONE else Scalar(body.kernel, body(operand)) for operand in op.operands
+        ]
+        try:
+            result = kernel(bound, *scalars)
+        except Exception as error:
+            raise bound.fail(f"kernel raised {type(error).__name__}: {error}") from error
+        if not isinstance(result, Scalar):
+            raise bound.fail(f"kernel gave {type(result).__name__}, not the scalar that it computed")
+        return result.value
+
+    lower.__doc__ = kind.DECLARATION.doc
+    lowers_elementwise(kind)(lower)
+
+
+def has_kernel_for(op: Operation) -> bool:
+    """Whether native code computes an op by its `kernel` body: it is about floats or integers."""
+    if not isinstance(op, PluginOp) or op.DECLARATION.function("kernel") is None:
+        return False
+    elements = [element_type(value.type) for value in (*op.operands, *op.results) if value.type != NONE]
+    return all(is_computable(element) for element in elements)

@@ -1,0 +1,247 @@
+"""Plug-ins from files, the environment and packages; the command that lists, checks and begins them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+from xonnc.plugin import PluginError
+from xonnc.plugins import loading
+from xonnc.tools.driver import main
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = ROOT / "examples" / "plugins"
+BIN = Path(sys.executable).parent
+
+MODEL = """
+    <ir_version: 8, opset_import: ["": 17, "com.acme": 1]>
+    g (float[2, 3] x) => (float[2, 3] z) { s = com.acme.AddN <scale = 2.0> (x, x, x)  z = Relu (s) }
+"""
+
+
+def tool(*args: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A tool in a process of its own: registering is for the rest of a process."""
+    return subprocess.run(
+        [str(BIN / str(args[0])), *map(str, args[1:])],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(cwd), **environment},
+    )
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(onnx.parser.parse_model(MODEL).SerializeToString())
+    return path
+
+
+def test_a_file_named_on_the_command_line(model: Path, tmp_path: Path):
+    plugin = EXAMPLES / "add_n.py"
+    done = tool("xonnc", "simplify", model, "s.onnx", "--plugin", plugin, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    kept = onnx.ModelProto.FromString((tmp_path / "s.onnx").read_bytes())
+    assert [node.op_type for node in kept.graph.node] == ["AddN", "Relu"]
+    done = tool(
+        "xonnc", "compile", model, "--target", "cpu", "-o", "m.so", f"--plugin={plugin}", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    done = tool("xonnc", "compile", model, "-o", "m.nvdla", f"--plugin={plugin}", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    x = np.array([[1, -2, 3], [0.5, 5, -6]], np.float32)
+    for target in ("m.nvdla", "m.onnx"):
+        # The loadable has its own layout of a matrix.
+        np.save(tmp_path / "x.npy", x.reshape(1, 6, 1, 1) if target == "m.nvdla" else x)
+        command = ("simulate", "m.nvdla") if target == "m.nvdla" else ("run", "m.onnx", "--target", "cpu")
+        done = tool(
+            "xonnc", *command, "--input", "x.npy", "--output", "y.npy", "--plugin", plugin, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        found = np.load(tmp_path / "y.npy").reshape(2, 3)
+        np.testing.assert_allclose(found, [[6, 0, 18], [3, 30, 0]], rtol=1e-3)
+
+
+def test_without_the_plugin_the_operator_is_refused_by_name(model: Path, tmp_path: Path):
+    done = tool("xonnc", "compile", model, "--target", "cpu", "-o", "m.so", cwd=tmp_path)
+    assert done.returncode == 1
+    assert (
+        "no operator 'AddN' in domain 'com.acme'; 'ai.onnx' has 'Add' or load a plug-in that has it"
+        in done.stderr
+    )
+    assert not (tmp_path / "m.so").exists()
+
+
+def test_the_environment_names_files(model: Path, tmp_path: Path):
+    path = str(EXAMPLES / "add_n.py")
+    done = tool("xonnc", "plugins", "list", cwd=tmp_path, XONNC_PLUGINS=path)
+    assert "com.acme.AddN-1  infer, reference, decompose" in done.stdout
+    done = tool("xonnc", "plugins", "list", "--no-plugins", cwd=tmp_path, XONNC_PLUGINS=path)
+    assert done.stdout.startswith("no plug-ins")
+
+
+def test_ir_tools_take_plugins(model: Path, tmp_path: Path):
+    plugin = EXAMPLES / "add_n.py"
+    done = tool("onnx-translate", model, "--plugin", plugin, cwd=tmp_path)
+    assert '"acme.AddN"' in done.stdout, done.stderr
+    (tmp_path / "m.mlir").write_text(done.stdout)
+    done = tool("onnx-opt", "--plugin", plugin, "--decompose-onnx", "m.mlir", cwd=tmp_path)
+    assert "onnx.Mul" in done.stdout, done.stderr
+    assert "acme.AddN" not in done.stdout
+    done = tool("onnx-opt", "--plugin", EXAMPLES / "count_ops.py", "--count-ops", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_rule_joins_a_pass(tmp_path: Path):
+    (tmp_path / "m.mlir").write_text(
+        """
+        func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+          %0 = "onnx.Sigmoid"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+          %1 = "onnx.Mul"(%x, %0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+          onnx.Return %1 : tensor<4xf32>
+        }"""
+    )
+    for name in ("--fuse-operators-onnx", "--simplify-onnx"):
+        done = tool("onnx-opt", "--plugin", EXAMPLES / "swish.py", name, "m.mlir", cwd=tmp_path)
+        assert '"nets.Swish"(%arg0)' in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", ["add_n", "leaky_relu", "swish"])
+def test_the_examples_pass_their_checks(name: str, tmp_path: Path):
+    done = tool("xonnc", "plugins", "check", EXAMPLES / f"{name}.py", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {finding["outcome"] for finding in json.loads(done.stdout)} <= {"ok", "-"}
+
+
+def test_the_examples_import_nothing_private():
+    for path in EXAMPLES.glob("*.py"):
+        lines = [line for line in path.read_text().splitlines() if "xonnc" in line and "import" in line]
+        assert lines, path
+        assert all(line.startswith("from xonnc.plugin import") for line in lines), path
+
+
+def test_a_new_plugin_passes_its_checks(tmp_path: Path):
+    done = tool("xonnc", "plugins", "new", "mine.py", cwd=tmp_path)
+    assert done.stdout == "wrote mine.py; next: xonnc plugins check mine.py\n", done.stderr
+    assert tool("xonnc", "plugins", "check", "mine.py", "-q", cwd=tmp_path).returncode == 0
+    again = tool("xonnc", "plugins", "new", "mine.py", cwd=tmp_path)
+    assert again.returncode == 1
+    assert "there is such a file" in again.stderr
+
+
+WRONG = """
+import numpy as np
+from xonnc.plugin import Plugin, one, operator
+plugin = Plugin("wrong")
+@operator(plugin, domain="org.wrong", name="Twice")
+class Twice:
+    inputs = one("T", name="x")
+    outputs = one("T")
+    def infer(op): return op.x.with_dtype(np.float64)
+    def reference(op, x): return x + x
+    def decompose(op, b): return b.Mul(op.x, 3.0)
+@operator(plugin, domain="org.wrong", name="Odd")
+class Odd:
+    inputs = one("T", name="x")
+    outputs = one("T")
+    def reference(op, x): raise ValueError("never")
+@operator(plugin, domain="org.wrong", name="Bare")
+class Bare:
+    inputs = one("T", name="x")
+    outputs = one("T")
+    def decompose(op): return op.x
+"""
+
+
+def test_checks_find_what_contradicts_the_reference(tmp_path: Path):
+    (tmp_path / "wrong.py").write_text(WRONG)
+    done = tool("xonnc", "plugins", "check", "wrong.py", "--json", cwd=tmp_path)
+    assert done.returncode == 1
+    found = {(each["operator"], each["check"]): each["outcome"] for each in json.loads(done.stdout)}
+    assert "infer gives tensor<2x3xf64>, reference an array of float32" in found["Twice-1", "infer"]
+    assert "of decompose and reference differ" in found["Twice-1", "decompose"]
+    assert "never" in found["Odd-1", "reference"]
+    assert "decompose takes 1 parameters" in found["Bare-1", "signature"]
+    table = tool("xonnc", "plugins", "check", "wrong.py", cwd=tmp_path).stdout
+    assert "FAILED" in table
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("x = 1\n", "no plug-in in it; it needs a Plugin('name')"),
+        ("import nowhere_to_be_found\n", "broken.py:1: ModuleNotFoundError"),
+        ("def f(:\n", "broken.py:1: SyntaxError"),
+        (
+            "from xonnc.plugin import Plugin, rewrite, ops, value\nplugin = Plugin('p')\n"
+            "@rewrite(plugin, into='fuse-onyx', pattern=ops.Relu(value.x))\ndef f(b, x): return x\n",
+            "plug-in p: 'fuse-onyx' is no pass",
+        ),
+        (
+            "from xonnc.plugin import Plugin, rewrite, ops, value\nplugin = Plugin('p')\n"
+            "@rewrite(plugin, into='canonicalize-onnx', pattern=ops.Rellu(value.x))\ndef f(b, x): return x\n",
+            "no op is called Rellu",
+        ),
+        (
+            "from xonnc.plugin import Plugin, module_pass\nplugin = Plugin('p')\n"
+            "@module_pass(plugin, name='simplify-onnx')\ndef f(module, context): pass\n",
+            "there is a pass 'simplify-onnx' already",
+        ),
+    ],
+)
+def test_broken_files_are_one_line(text: str, problem: str, tmp_path: Path):
+    (tmp_path / "broken.py").write_text(text)
+    done = tool("xonnc", "plugins", "list", "--plugin", "broken.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert problem in done.stderr
+
+
+def test_missing_files(tmp_path: Path):
+    done = tool("xonnc", "ops", "--plugin", "none.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "xonnc: none.py: no such file; --plugin takes a Python file\n",
+    )
+    done = tool("xonnc", "ops", "--plugin", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--plugin needs a Python file" in done.stderr
+
+
+def test_unknown_names(capsys: pytest.CaptureFixture[str]):
+    assert main(["plugins", "check", "acmee"]) == 1
+    assert "no plug-in is called 'acmee'" in capsys.readouterr().err
+    assert main(["plugins", "check"]) == 1
+    assert "name a file or plug-in" in capsys.readouterr().err
+
+
+def test_a_package_is_found_by_its_entry_point(tmp_path: Path):
+    """A package as pip lays it down: a module and the metadata with its entry point."""
+    (tmp_path / "acme_ops.py").write_text((EXAMPLES / "add_n.py").read_text())
+    metadata = tmp_path / "acme_ops-2.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-ops\nVersion: 2.0\n")
+    (metadata / "entry_points.txt").write_text("[xonnc.plugins]\nacme = acme_ops:plugin\n")
+    done = tool("xonnc", "plugins", "list", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert "acme 1.0  acme-ops 2.0" in done.stdout, done.stderr
+
+
+def test_a_package_that_fails_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyPatch):
+    entry = EntryPoint("bad", "nowhere_to_be_found:plugin", loading.GROUP)
+    monkeypatch.setattr(loading, "installed", lambda: [entry])
+    monkeypatch.setattr(loading, "_state", {"installed": False, "disabled": False})
+    with pytest.warns(UserWarning, match="plug-in 'bad' of .* is left out: No module named"):
+        loading.load_installed()
+
+
+def test_an_entry_point_that_is_no_plugin():
+    with pytest.raises(PluginError, match="neither a Plugin nor a module"):
+        loading.plugins_of(EntryPoint("os", "os:sep", loading.GROUP))

@@ -1,0 +1,32 @@
+"""The code of docs/plugins.md works as it stands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+BLOCKS = re.findall(
+    r"^```python\n(.*?)^```", (ROOT / "docs/plugins.md").read_text(), re.MULTILINE | re.DOTALL
+)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_blocks_are_plugins(block: str, tmp_path: Path):
+    (tmp_path / "block.py").write_text(block)
+    done = subprocess.run(
+        [Path(sys.executable).parent / "xonnc", "plugins", "list", "--plugin", "block.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "block.py" in done.stdout
+
+
+def test_there_are_blocks():
+    assert len(BLOCKS) >= 3
