@@ -112,18 +112,18 @@ class LoweringBuilder:
         self._to_row_major = to_row_major
         self.dynamic_shapes = dynamic_shapes
         self.threads = threads
-        """How many share out the iterations of kernels."""
+        """How many threads iterations of kernels are divided among."""
         self.target = tiles.target
         self.tiles = tiles
         self.has_runtime_checks = is_checked
-        """Whether a run ends where a number that only it knows is out of bounds (`checks.py`)."""
+        """Whether a run fails where an index or count is out of range (`checks.py`)."""
         self.pool = pool
         self._packings = packings
         self.kernels: dict[str, FuncOp] = {}
         self.fused: set[Operation] = set()
         """Ops that another op's kernel computes."""
         self.scope = scope
-        """What may share a kernel."""
+        """Which ops may share a kernel."""
         self.layouts = LayoutPlan(self.target.vector_bytes // 4, self.known_sizes, scope)
         self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
         """The Add fused into a MatMul, and the row that it adds."""

@@ -1,4 +1,7 @@
-"""Products of matrices."""
+"""
+Gemm and MatMul in register tiles (`krnl.gemm`), with packed B panels as in GotoBLAS (Goto and van de Geijn,
+2008).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ from xonnc.lowering.onnx_to_krnl.tile_keys import gemm_key
 from xonnc.rewriting.patterns import Array
 
 MAX_IRREGULAR_MATRICES = 64
-"""Products of one op whose matrices lie at no regular distance: each is code of its own."""
+"""Products of one op whose matrices are not equally spaced: each is code of its own."""
 
 
 supports_dynamic_shapes(onnx.GemmOp, onnx.MatMulOp)
@@ -45,7 +48,7 @@ supports_dynamic_shapes(onnx.GemmOp, onnx.MatMulOp)
 
 @lowers(onnx.GemmOp)
 def gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
-    """`alpha A B + beta C`: the factors go into a constant B."""
+    """`alpha A B + beta C`; alpha and beta are folded into a constant B and C."""
     b, c = builder.constant(op.B), None if op.C.type == NONE else builder.constant(op.C)
     (m, n), k = builder.sizes(op.Y), builder.sizes(op.A)[op.transA.value.data == 0]
     is_row = c is not None and (c.size == 1 or c.size == c.shape[-1] == n)
@@ -63,7 +66,7 @@ def gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(onnx.MatMulOp)
 def matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
-    """Products of the last two axes, for each place on the others, which are broadcast."""
+    """Products of the last two axes, the others broadcast."""
     a, b = builder.sizes(op.A), builder.sizes(op.B)
     if builder.element(op.A) not in (f32, f64):
         return generic_matmul(op, builder) if are_static((*a, *b)) else NO_DYNAMIC_KERNEL
@@ -94,7 +97,7 @@ def matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
 def _dynamic_matmul(
     op: onnx.MatMulOp, rows: Sequence[Size], columns: Sequence[Size], builder: LoweringBuilder
 ) -> str | None:
-    """Products of matrices that a run makes, of sizes or in a number that only a run tells."""
+    """Products of run-time matrices with dynamic sizes or a dynamic batch."""
     if op in builder.biases:
         return NO_DYNAMIC_KERNEL
     count, m = volume(rows[:-2]), rows[-2]
@@ -105,7 +108,7 @@ def _dynamic_matmul(
     if volume(rows[:-2]) == 1 and not has_both:
         count = volume(columns[:-2])
     elif volume(columns[:-2]) != 1 and not has_both:
-        return "matrices that are broadcast, in a number that only a run tells"
+        return "broadcast matrices with a dynamic batch"
     has = volume(rows[:-2]) != 1 and count != 1, volume(columns[:-2]) != 1
     dynamic_matmul(op.Y, [builder.buffer(op.A), builder.buffer(op.B)], (m, n, k), (count, has), builder)
     return None
@@ -120,9 +123,9 @@ def dynamic_matmul(
     properties: Mapping[str, Attribute] | None = None,
 ) -> None:
     """
-    Products of matrices of sizes, or in a number, that only a run tells; a third buffer is a bias.
+    Emit products of run-time matrices with dynamic sizes or batch; a third buffer is a bias.
 
-    `batch` is how many there are, and whether A, and B, has a matrix for each.
+    `batch` is the number of products, and whether A, and B, has a matrix for each.
     """
     count, has = batch
     _, n, k = sizes
@@ -134,7 +137,7 @@ def dynamic_matmul(
 
 
 def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Where the matrices of A and of B of each product begin."""
+    """Return the offsets of the matrices of A and of B in each product."""
     numbers = [np.arange(prod(shape[:-2])).reshape(shape[:-2]) for shape in (a, b)]
     a_places, b_places = np.broadcast_arrays(*numbers)
     return (
@@ -152,7 +155,7 @@ def constant_matmul(
     builder: LoweringBuilder,
     factor: float = 1.0,
 ) -> None:
-    """`factor A B + bias` with a constant B, packed in panels as wide as a tile."""
+    """Emit `factor A B + bias` with a constant B, prepacked in panels as wide as a tile."""
     tile = gemm_tile(builder, builder.element(result), sizes)
     buffers = [a, prepacked_panels(matrix, tile[1], builder, factor)]
     if bias is not None:
@@ -161,15 +164,15 @@ def constant_matmul(
 
 
 def prepacked_panels(matrix: Array, width: int, builder: LoweringBuilder, factor: float = 1.0) -> SSAValue:
-    """A buffer of `packed_columns`."""
+    """Return a buffer of `pack_panels`, cached."""
     return builder.prepacked(matrix, ("columns", width, factor), lambda: pack_panels(matrix, width, factor))
 
 
 def pack_panels(matrix: Array, width: int, factor: float = 1.0) -> Array:
-    """`factor` times a matrix in panels of `width` columns, zeros behind the last."""
+    """Return `factor` times a matrix in panels of `width` columns, `[N/width][K][width]`, zero-padded."""
     k, n = matrix.shape
     packed = np.empty((-(-n // width), k, width), matrix.dtype)
-    # Panel by panel, since matrices may be as large as memory allows once.
+    # Panel by panel, without a temporary copy of the whole matrix, which may be large.
     for number, panel in enumerate(packed):
         columns = matrix[:, number * width : (number + 1) * width]
         panel[:, : columns.shape[1]] = columns
@@ -189,9 +192,9 @@ def call_gemm(
     count: Size = 1,
 ) -> None:
     """
-    One `krnl.gemm` in a kernel; `buffers` are A, B, packed unless `properties` are given, and a bias.
+    Emit a kernel of one `krnl.gemm`; `buffers` are A, B (packed unless `properties` are given) and a bias.
 
-    `count` is how many products an `open_batch` is of.
+    `count` is the number of products of an `open_batch`.
     """
     types = [buffer.type for buffer in (output, *buffers)]
     kernel = KernelBuilder([each for each in types if is_buffer(each)])
@@ -214,7 +217,7 @@ def add_gemm(
     open_sizes: Sequence[SSAValue],
     iterations: Sequence[SSAValue] = (),
 ) -> GemmOp:
-    """A `krnl.gemm` of C, A, B and perhaps a bias: all of it, or a range of iterations."""
+    """Add a `krnl.gemm` of C, A, B and perhaps a bias to a kernel: all of it, or a range of iterations."""
     held = dict(properties)
     for name, size in zip("mnk", sizes, strict=True):
         held[name] = IntegerAttr(size if is_static(size) else DYNAMIC_INDEX, i64)
@@ -234,10 +237,10 @@ def batched_matmul(
     properties: dict[str, Attribute] | None = None,
 ) -> None:
     """
-    Products of matrices that a run makes, with a bias if there is a third buffer.
+    Emit products of run-time matrices; a third buffer is a bias.
 
-    B is packed before where enough rows of A read it: rows of B that lie far apart fall on few lines of the
-    cache.
+    B is packed first if more than one tile of rows of A reads it: rows of B far apart map to few cache sets,
+    so unpacked reads would conflict.
     """
     tile = gemm_tile(builder, builder.element(result), sizes)
     a, b, *bias = buffers
@@ -254,7 +257,7 @@ def batched_matmul(
 def _packed(
     b: SSAValue, sizes: tuple[int, int, int], starts: Sequence[int], width: int, builder: LoweringBuilder
 ) -> tuple[SSAValue, list[int]]:
-    """Matrices in panels, and where each product's begins."""
+    """Pack matrices into panels; return the buffer and the offset of each product's panels."""
     _, n, k = sizes
     count = max(starts) // (n * k) + 1
     panels = -(-n // width)
@@ -264,7 +267,7 @@ def _packed(
 
 
 def _pack(b: SSAValue, sizes: tuple[Size, Size, Size], width: int, builder: LoweringBuilder) -> SSAValue:
-    """Matrices in panels of `width` columns, of which the last may be in part unset."""
+    """Pack matrices into panels of `width` columns; columns beyond the last stay unset."""
     count, k, n = sizes
     panels = n // width
     rest = n - panels * width
@@ -295,14 +298,14 @@ def _pack(b: SSAValue, sizes: tuple[Size, Size, Size], width: int, builder: Lowe
 def gemm_tile(
     builder: LoweringBuilder, element: Attribute, sizes: tuple[Size, Size, Size]
 ) -> tuple[int, int]:
-    """Rows and columns of the tile of a product."""
+    """Return rows and columns of the register tile."""
     return builder.tiles.gemm(gemm_key(sizes, element), size_of(element), sizes)
 
 
 def prefetched(
     builder: LoweringBuilder, element: Attribute, sizes: tuple[Size, Size, Size], tile: tuple[int, int]
 ) -> dict[str, Attribute]:
-    """The property of a product with a packed B that says how far ahead that is prefetched, if it is."""
+    """Return the prefetch distance as a property, if a packed B should be prefetched."""
     distance = builder.tiles.prefetch(size_of(element), sizes, tile)
     return {"prefetch": IntegerAttr(distance, i64)} if distance else {}
 
@@ -316,7 +319,7 @@ def emit_gemm(
     builder: LoweringBuilder,
     count: Size = 1,
 ) -> None:
-    """One `krnl.gemm` in a kernel, with the activation behind it."""
+    """Emit a kernel of one `krnl.gemm`, with a following Relu fused."""
     activation = following_relu(result, builder)
     held = dict(properties)
     if activation is not None:
@@ -327,7 +330,7 @@ def emit_gemm(
 
 
 def following_relu(result: SSAValue, builder: LoweringBuilder) -> Operation | None:
-    """The Relu that alone reads a result."""
+    """Return the Relu that is the only reader of a result, or None."""
     reader, made = builder.scope.only_user(result), result.owner
     if not isinstance(reader, onnx.ReluOp) or not isinstance(made, Operation):
         return None

@@ -1,4 +1,4 @@
-"""Sums of products for matrices of any type, transposed or broadcast, that no tiles are made for."""
+"""Matrix products of any type, transposed or broadcast, as loops without register tiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 STEP = 4
-"""Terms that are added to a sum each time it is read and written."""
+"""Terms that are added per load and store of an accumulator."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class MatrixOperand:
     """
     Matrices in a buffer.
 
-    `shape` has as many axes as the loops around, 1 where it is the same for all; the last two are the other
-    way round in the buffer if `is_transposed`.
+    `shape` has the rank of the loops, with 1 on axes that are broadcast; the last two are swapped in the
+    buffer if `is_transposed`.
     """
 
     buffer: SSAValue
@@ -39,7 +39,7 @@ class MatrixOperand:
     def read(
         self, kernel: KernelBuilder, held: SSAValue, indices: Sequence[SSAValue], kind: Attribute
     ) -> Scalar:
-        """One number as the type `kind`."""
+        """Load one element as the type `kind`."""
         places = [
             kernel.index(0) if size == 1 else index for index, size in zip(indices, self.shape, strict=True)
         ]
@@ -56,7 +56,9 @@ def accumulate_matmul(
     kind: Attribute,
     builder: LoweringBuilder,
 ) -> None:
-    """Adds `A B` to sums of the type `kind`, for each place of a batch; `sizes` are rows, columns, terms."""
+    """
+    Add `A B` to accumulators of the type `kind`, for each index of a batch; `sizes` are rows, columns, terms.
+    """
     m, n, k = sizes
     a, b = factors
     for first, count, step in ((0, k // STEP, STEP), (k // STEP * STEP, k % STEP, 1)):
@@ -85,7 +87,7 @@ def accumulate_matmul(
 def round_result(
     result: SSAValue, sums: SSAValue, sizes: Sequence[int], kind: Attribute, builder: LoweringBuilder
 ) -> None:
-    """Rounds sums to the element type of a result."""
+    """Round accumulators to the element type of a result."""
     element = builder.element(result)
     kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(sizes, kind)])
     with kernel.loops(sizes) as indices:

@@ -1,4 +1,7 @@
-"""Boxes that overlap no better one too much: NonMaxSuppression."""
+"""
+NonMaxSuppression: greedy selection of boxes by score, dropping boxes whose IoU with a selected one is too
+large.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ DATA_DEPENDENT.add(NonMaxSuppressionOp)
 
 @lowers(NonMaxSuppressionOp)
 def non_max_suppression(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> str | None:
-    """The best boxes of each class in order, but for those that overlap one of them too much."""
+    """Selected boxes per batch and class, by descending score."""
     batches, boxes, _ = builder.shape(op.boxes)
     classes = builder.shape(op.scores)[1]
     limit = 0 if op.max_output_boxes_per_class.type == NONE else boxes
@@ -72,7 +75,7 @@ def non_max_suppression(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> st
     with kernel.loops(rows) as (batch, kind):
         selection.select(batch, kind)
     scores = builder.buffer(op.scores)
-    # Of equal scores the box that comes first is better.
+    # The sort is stable: of equal scores, the first box is selected first.
     keys = keys_of_rows(scores, AxisSplit(batches * classes, boxes, 1), f32, True, builder)
     buffers = [chosen, counts, *(builder.allocate(sizes, element) for sizes, element in made[2:])]
     inputs = [_corners(op, builder), keys, scores, *(builder.buffer(value) for value in given)]
@@ -82,11 +85,11 @@ def non_max_suppression(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> st
 
 
 LANES = 16
-"""Boxes that are compared at a time at least: as many as fill a vector of any processor."""
+"""Boxes that are compared at a time: a full vector on any processor."""
 
 
 class _Box(NamedTuple):
-    """Where a box begins and ends on both axes, and how much it covers."""
+    """Corners and area of a box."""
 
     top: Scalar
     left: Scalar
@@ -94,8 +97,8 @@ class _Box(NamedTuple):
     right: Scalar
     area: Scalar
 
-    def is_too_near(self, other: _Box, most: Scalar | float) -> Scalar:
-        """Whether two boxes share more of what they cover together than they may."""
+    def exceeds_iou(self, other: _Box, most: Scalar | float) -> Scalar:
+        """Whether the intersection over union (IoU) with another box exceeds the threshold."""
         height = self.bottom.minimum(other.bottom) - self.top.maximum(other.top)
         width = self.right.minimum(other.right) - self.left.maximum(other.left)
         overlap = height * width
@@ -106,7 +109,7 @@ class _Box(NamedTuple):
 
 
 def _corners(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> SSAValue:
-    """The numbers of boxes, those of one kind side by side: `f32[batches, 5, boxes]`."""
+    """Return corners and area of all boxes as a structure of arrays: `f32[batches, 5, boxes]`."""
     batches, boxes, _ = builder.shape(op.boxes)
     sizes = [batches, len(_Box._fields), boxes]
     made = builder.allocate(sizes, f32)
@@ -141,7 +144,7 @@ def _list(
     sizes: tuple[int, int, int],
     builder: LoweringBuilder,
 ) -> None:
-    """Writes batch, class and box of all that is chosen, as far as there is room."""
+    """Write batch, class and box of each selection, up to the capacity of the result."""
     kernel = KernelBuilder(
         [
             buffer_type([found.size, 3], i64),
@@ -170,7 +173,7 @@ def _list(
 
 @dataclass(frozen=True)
 class _Selection:
-    """A kernel that chooses boxes: what it is given, and in which buffers."""
+    """The kernel that selects boxes, its buffers and its limits."""
 
     kernel: KernelBuilder
     buffers: Sequence[SSAValue]
@@ -181,7 +184,7 @@ class _Selection:
     most: int
 
     def select(self, batch: SSAValue, kind: SSAValue) -> None:
-        """The boxes of one class, and how many."""
+        """Select the boxes of one class; store them and their number."""
         kernel = self.kernel
         chosen, counts, held, digits, kept, corners, keys = self.buffers[:7]
         candidates = self._candidates(batch, kind)
@@ -202,17 +205,17 @@ class _Selection:
         room = zero.like(self.most)
         if self.limit is not None:
             room = room.minimum(Scalar(kernel, kernel.load(self.limit, [kernel.index(0)])))
-        # Once there is no room, none of the rest is looked at.
+        # With a limit of 0, no candidate is visited.
         iterations = (room > 0).select(candidates.to(i64), zero).to(INDEX)
         with kernel.reducing([iterations.value], [zero.value]) as ((turn,), carried, results):
             count = Scalar(kernel, carried[0])
             has_room = count < room
             number = kernel.load(held, [half, *outer, turn])
             box = self._box(corners, [batch], Scalar(kernel, number).to(INDEX).value)
-            # Whole vectors: what is behind the last covers nothing, so nothing is too near to it.
+            # Compare whole vectors: unused boxes have area 0, so their IoU with any box is 0.
             compared = has_room.select((count + (LANES - 1)) // LANES * LANES, zero).to(INDEX)
             with kernel.reducing([compared.value], [kernel.constant(0, i32)]) as ((other,), near, ends):
-                is_near = box.is_too_near(self._box(kept, outer, other), self._most_overlap())
+                is_near = box.exceeds_iou(self._box(kept, outer, other), self._most_overlap())
                 ends.append(kernel.add(arith.MaxSIOp(near[0], is_near.to(i32).value)))
             is_kept = has_room & Scalar(kernel, ends[0]).equals(0)
             with kernel.when(is_kept.value):
@@ -224,7 +227,7 @@ class _Selection:
         kernel.store(results[0], counts, outer)
 
     def _clear(self, kept: SSAValue, outer: Sequence[SSAValue]) -> None:
-        """Has all boxes that are kept cover nothing, for which there is room and more."""
+        """Set all selected boxes to area 0."""
         kernel = self.kernel
         with kernel.loops([len(_Box._fields), -(-max(self.most, 1) // LANES) * LANES]) as (place, slot):
             kernel.store(kernel.constant(0.0, f32), kept, [*outer, place, slot])
@@ -244,7 +247,7 @@ class _Selection:
         return Scalar(self.kernel, self.kernel.load(self.overlap, [self.kernel.index(0)]))
 
     def _candidates(self, batch: SSAValue, kind: SSAValue) -> Scalar:
-        """Lists the boxes with a score above the least; how many there are, an index."""
+        """List the boxes with a score above the threshold; return their number."""
         kernel = self.kernel
         held, scores = self.buffers[2], self.buffers[7]
         if self.least is None:
@@ -255,7 +258,7 @@ class _Selection:
         least = Scalar(kernel, kernel.load(self.least, [kernel.index(0)]))
         with kernel.reducing([self.size], [kernel.constant(0, i64)]) as ((box,), carried, results):
             count = Scalar(kernel, carried[0])
-            # What is not listed is overwritten by the next that is.
+            # Branch-free compaction: a box below the threshold is overwritten by the next one above it.
             place = [kernel.index(0), batch, kind, count.to(INDEX).value]
             kernel.store(Scalar(kernel, box).to(i64).value, held, place)
             score = Scalar(kernel, kernel.load(scores, [batch, kind, box]))

@@ -1,4 +1,4 @@
-"""One step of training: Adagrad, Adam, Momentum."""
+"""One training step of Adagrad, Adam and Momentum."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 Optimizer = training.AdagradOp | training.AdamOp | training.MomentumOp
 
 Rate = tuple[Scalar, Scalar]
-"""The learning rate, and the count of updates before."""
+"""The learning rate, and the number of updates before."""
 
 Update = Callable[[Rate, Sequence[Scalar]], Sequence[Scalar]]
-"""From a number of each of a group's tensors to those that take their places, the gradient left out."""
+"""Maps the elements of a parameter, its gradient and its state to their new values, without the gradient."""
 
 
 @lowers(training.AdagradOp)
 def adagrad(op: training.AdagradOp, builder: LoweringBuilder) -> str | None:
-    """The rate by the root of the sum of all squared gradients."""
+    """Adagrad: `x - rate gradient / (sqrt(Σ gradient²) + epsilon)`."""
 
     def update(rate: Rate, numbers: Sequence[Scalar]) -> Sequence[Scalar]:
         x, gradient, squares = numbers
@@ -39,7 +39,7 @@ def adagrad(op: training.AdagradOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(training.AdamOp)
 def adam(op: training.AdamOp, builder: LoweringBuilder) -> str | None:
-    """Means of gradients by the root of means of their squares, both fading."""
+    """Adam: exponential moving averages of gradients and their squares, bias-corrected."""
     alpha, beta = op.alpha.value.data, op.beta.value.data
 
     def update(rate: Rate, numbers: Sequence[Scalar]) -> Sequence[Scalar]:
@@ -58,7 +58,7 @@ def adam(op: training.AdamOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(training.MomentumOp)
 def momentum(op: training.MomentumOp, builder: LoweringBuilder) -> str | None:
-    """Gradients that go on for a while; of Nesterov, seen a step ahead."""
+    """Momentum: a decaying sum of gradients, or Nesterov's variant."""
     alpha, beta = op.alpha.value.data, op.beta.value.data
 
     def update(rate: Rate, numbers: Sequence[Scalar]) -> Sequence[Scalar]:
@@ -73,7 +73,7 @@ def momentum(op: training.MomentumOp, builder: LoweringBuilder) -> str | None:
 
 
 def _optimize(name: str, op: Optimizer, update: Update, group: int, builder: LoweringBuilder) -> str | None:
-    """A kernel for each tensor that is trained; those of a kind lie side by side among the operands."""
+    """Emit a kernel for each trained tensor; operands are grouped by kind."""
     count = len(op.inputs) // group
     if any(builder.element(value) not in (f32, f64) for value in op.inputs):
         return "not of f32 or f64"

@@ -1,14 +1,14 @@
 """
-`outline-data-dependent-onnx`: what follows from sizes that a run finds becomes functions of its own.
+`outline-data-dependent-onnx`: move ops that depend on data-dependent shapes to functions.
 
 ```mlir
 %0 = "onnx.NonZero"(%x) : (tensor<2x3xf32>) -> tensor<2x?xi64>
 %1 = "onnx.Cast"(%0) <{to = f32}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
 ```
 
-The Cast moves to a function `@found_0` with the attribute `krnl.later`, and `krnl.later` calls it once the
-size is there: its kernels are for any sizes. Operators that have none for any sizes stay where they are, and
-so does what follows from them.
+The Cast moves to a function `@found_0` with the attribute `krnl.later`, called by a `krnl.later` op once the
+shape is known; its kernels are dynamic. Operators without dynamic kernels stay, and so do all that depend on
+them.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 
 @dataclass(frozen=True)
 class OutlineDataDependent(ModulePass):
-    """Moves what follows from sizes that a run finds to functions whose kernels are for any sizes."""
+    """Move ops that depend on data-dependent shapes to functions with dynamic kernels."""
 
     name = "outline-data-dependent-onnx"
 
     processor: str = "avx512"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Outlines as much as has kernels."""
+        """
+        Outline as many ops as have dynamic kernels: lower a clone, keep ops without a kernel, and retry.
+        """
         prepare = FuseOnnx(self.processor), AssignLayout(self.processor)
         convert = ConvertOnnxToKrnl(self.processor)
         left: set[int] = set()
@@ -66,7 +68,7 @@ class OutlineDataDependent(ModulePass):
 def _without_kernels(
     functions: Sequence[FuncOp], prepare: Sequence[ModulePass], convert: ConvertOnnxToKrnl, ctx: Context
 ) -> list[Operation]:
-    """The ops of functions that have no kernel for any sizes; the functions are used up by that."""
+    """Lower the functions, and return the ops without dynamic kernels. The functions are consumed."""
     for function in functions:
         function.detach()
     trial = ModuleOp(list(functions))

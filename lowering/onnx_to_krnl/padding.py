@@ -1,4 +1,4 @@
-"""Tensors with more around them, or less."""
+"""Pad in all modes and versions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, fill, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
 
-FedPad = tensor.PadOp | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
-Pad = FedPad | tensor.PadV2Op
+PadByInput = tensor.PadOp | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
+Pad = PadByInput | tensor.PadV2Op
 
 
 supports_dynamic_shapes(
@@ -33,14 +33,14 @@ supports_dynamic_shapes(
 
 
 @lowers_data_movement(tensor.PadOp, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
-def pad(op: FedPad, builder: LoweringBuilder) -> str | None:
-    """Elements around the input, or (pads below 0) fewer: a constant, the edge, or the input again."""
+def pad(op: PadByInput, builder: LoweringBuilder) -> str | None:
+    """Pad, or crop where pads are negative: with a constant, the edge, a reflection, or the wrapped input."""
     shape = builder.sizes(op.data)
     pads = _pads(op, len(shape), builder)
     if pads is None:
-        return "pads or axes that are no constants"
+        return "pads or axes are not constants"
     if any(not is_static(size) and pad != (0, 0) for size, pad in zip(shape, pads, strict=True)):
-        return "pads of an axis whose size only a run tells"
+        return "pads of a dynamic dimension"
     if op.mode.data != "constant":
         if not are_static(shape):
             return NO_DYNAMIC_KERNEL
@@ -60,12 +60,12 @@ def pad(op: FedPad, builder: LoweringBuilder) -> str | None:
 
 @lowers_data_movement(tensor.PadV2Op)
 def pad_by_attributes(op: tensor.PadV2Op, builder: LoweringBuilder) -> str | None:
-    """The same with pads and the constant as attributes."""
+    """Pad with the pads and the constant as attributes (opset 2)."""
     given, shape = int_values(op.pads), builder.sizes(op.data)
     assert given is not None
     pads = list(zip(given[: len(shape)], given[len(shape) :], strict=True))
     if any(not is_static(size) and pad != (0, 0) for size, pad in zip(shape, pads, strict=True)):
-        return "pads of an axis whose size only a run tells"
+        return "pads of a dynamic dimension"
     if op.mode.data != "constant":
         if not are_static(shape):
             return NO_DYNAMIC_KERNEL
@@ -77,8 +77,8 @@ def pad_by_attributes(op: tensor.PadV2Op, builder: LoweringBuilder) -> str | Non
     return None
 
 
-def _pads(op: FedPad, rank: int, builder: LoweringBuilder) -> list[tuple[int, int]] | None:
-    """How many elements come before and behind each axis."""
+def _pads(op: PadByInput, rank: int, builder: LoweringBuilder) -> list[tuple[int, int]] | None:
+    """Return (begin, end) for each axis."""
     given = integers_of(op.pads, builder)
     axes: Sequence[int] | None = range(rank)
     if not isinstance(op, tensor.PadV11Op | tensor.PadV13Op) and op.axes.type != NONE:
@@ -100,7 +100,7 @@ def padded(
     value: float,
     builder: LoweringBuilder,
 ) -> None:
-    """Writes the source into the middle of a buffer that holds `value` elsewhere."""
+    """Fill a buffer with `value` and copy the source into it."""
     fill(target, volume(sizes), value, builder)
     _middle(target, sizes, source, shape, begins, builder)
 
@@ -113,7 +113,9 @@ def _middle(
     begins: Sequence[int],
     builder: LoweringBuilder,
 ) -> None:
-    """Copies what both have; the source begins at `begins` in the target, which may be before it."""
+    """
+    Copy the overlap of source and target; the source begins at `begins` in the target, perhaps before it.
+    """
     kept = [_kept(*each) for each in zip(shape, sizes, begins, strict=True)]
     if min(static_sizes(kept), default=1) <= 0:
         return
@@ -123,7 +125,7 @@ def _middle(
 
 
 def _kept(size: Size, whole: Size, begin: int) -> Size:
-    """How much of an axis both have; one whose size only a run tells is the same for both."""
+    """Return the size of the overlap on one axis; a dynamic dimension is not padded."""
     if is_static(size) and is_static(whole):
         return min(size + min(begin, 0), whole - max(begin, 0))
     assert size == whole
@@ -132,7 +134,7 @@ def _kept(size: Size, whole: Size, begin: int) -> Size:
 
 
 def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuilder) -> str | None:
-    """Each element of the result from one of the input; a table for each padded axis tells from where."""
+    """Pad with elements of the input, by a table of source indices for each padded axis."""
     shape, sizes, element = builder.shape(op.data), builder.shape(op.output), builder.element(op.data)
     if 0 in shape:
         return "an operand is empty"
@@ -155,7 +157,7 @@ def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuild
 
 
 def _places(size: int, begin: int, end: int, mode: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Where along an axis each element comes from: the nearest, or the axis there and back or again."""
+    """Return the source index of each element along an axis, for modes edge, wrap and reflect."""
     places = np.arange(-begin, size + end, dtype=np.int64)
     if mode == "edge":
         return np.clip(places, 0, size - 1)

@@ -1,4 +1,4 @@
-"""Kernels that run in parts: a range of iterations of the outermost loop as arguments."""
+"""Parallelization: kernels that run a range of iterations of their outermost loop, given as arguments."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from xonnc.dialects.krnl.memory import LoadOp, StoreOp, TransposeOp
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size
 
-SETTING = (arith.ConstantOp, arith.IndexCastOp, arith.SIToFPOp, DefineLoopsOp, ShapedOp)
+PRELUDE = (arith.ConstantOp, arith.IndexCastOp, arith.SIToFPOp, DefineLoopsOp, ShapedOp)
 """Ops before a kernel's loops that compute no elements."""
 
 
 MIN_CHUNK = 16
-"""Elements that fill a vector of most types and processors."""
+"""Elements of a chunk at least: a full vector of most types and processors."""
 
 
 def split_into_chunks(size: int, most: int) -> tuple[int, int]:
     """
-    A loop as two: how many shares there are, of how many elements; one share if there is no good size.
+    Split a loop into (chunks, elements per chunk); one chunk if no divisor fits.
 
-    An innermost loop runs in vectors, so that only a loop around it can be shared out.
+    The innermost loop is vectorized, so that only a loop around it can be parallel.
     """
     widths = [width for width in range(MIN_CHUNK, min(size, most) + 1) if size % width == 0]
     width = max([width for width in widths if width % MIN_CHUNK == 0] or widths or [size])
@@ -36,18 +36,17 @@ def split_into_chunks(size: int, most: int) -> tuple[int, int]:
 
 def parallelize(kernel: KernelBuilder) -> Size:
     """
-    Gives a kernel a range of iterations if these touch different elements; how many there are, or 0.
+    Make a kernel take a range of iterations, if these are independent; return their number, or 0.
 
-    Iterations are those of the outermost loop that has more than one; of loops whose number of iterations
-    only a run tells, if there is no other.
+    It is the outermost loop with more than one iteration; a loop of dynamic length only if there is no other.
     """
-    loops = [op for op in kernel.entry.ops if not isinstance(op, SETTING)]
+    loops = [op for op in kernel.entry.ops if not isinstance(op, PRELUDE)]
     nest = loops[0] if len(loops) == 1 else None
     if not isinstance(nest, IterateOp) or nest.returned:
         return 0
     bounds = [(lower, upper) for _, lower, upper in nest.input_loops()]
-    place = _shared(nest, bounds)
-    # A number that the kernel computes itself is no number of iterations.
+    place = _parallel_loop(nest, bounds)
+    # The caller must know the number of iterations: a constant, or a size that is an argument.
     if place is None or not (
         isinstance(bounds[place][1], int) or bounds[place][1] in kernel.extents.values()
     ):
@@ -69,17 +68,17 @@ def parallelize(kernel: KernelBuilder) -> Size:
     return next(extent for extent, argument in kernel.extents.items() if argument is iterations)
 
 
-def _shared(nest: IterateOp, bounds: Sequence[tuple[int | SSAValue, int | SSAValue]]) -> int | None:
-    """Which loop is shared out, if one is."""
+def _parallel_loop(nest: IterateOp, bounds: Sequence[tuple[int | SSAValue, int | SSAValue]]) -> int | None:
+    """Return the index of the loop to parallelize, or None."""
     places = [place for place, (_, upper) in enumerate(bounds) if upper != 1]
     fixed = [place for place in places if isinstance(bounds[place][1], int)]
     if len(fixed) < len(places):
-        # An innermost loop runs in vectors, for which it is best known.
+        # The innermost loop is vectorized, which is best with a static length.
         last = len(bounds) - 1
         places = [place for place in fixed if place != last or _has_loops(nest)] or [
             place for place in places if place not in fixed
         ]
-    if not places or not _is_apart(nest, nest.body.block.args[places[0]]):
+    if not places or not _is_independent(nest, nest.body.block.args[places[0]]):
         return None
     lower, iterations = bounds[places[0]]
     is_known = isinstance(iterations, int)
@@ -91,12 +90,12 @@ def _shared(nest: IterateOp, bounds: Sequence[tuple[int | SSAValue, int | SSAVal
 
 
 def _has_loops(nest: IterateOp) -> bool:
-    """Whether there are loops inside; an innermost one runs in vectors, and must be known for that."""
+    """Whether there are inner loops; an innermost loop is vectorized and must stay whole."""
     return any(isinstance(op, IterateOp) for op in nest.body.block.ops)
 
 
 class _Access(NamedTuple):
-    """Where a buffer is read or written."""
+    """A read or write of a buffer."""
 
     buffer: SSAValue
     indices: Sequence[SSAValue]
@@ -115,11 +114,12 @@ def _accesses(region: Region) -> Iterator[_Access]:
                 pass
 
 
-def _is_apart(nest: IterateOp, index: SSAValue) -> bool:
+def _is_independent(nest: IterateOp, index: SSAValue) -> bool:
     """
-    Whether iterations of a loop touch different elements of every buffer that is written.
+    Whether iterations of a loop access different elements of every written buffer.
 
-    They do where, on one axis, each access lies at the same multiple of the index, no other added.
+    Conservative dependence test: on some axis, all accesses of the buffer have the same affine index `factor
+    · i + offset`, with a nonzero factor and no other index added.
     """
     accesses = list(_accesses(nest.body))
     for buffer in {access.buffer for access in accesses if access.is_write}:
@@ -127,7 +127,7 @@ def _is_apart(nest: IterateOp, index: SSAValue) -> bool:
         factors: set[tuple[int, int]] = set()
         for access in accesses:
             if access.buffer is buffer:
-                found = {axis: _multiple(place, index) for axis, place in enumerate(access.indices)}
+                found = {axis: _affine_index(place, index) for axis, place in enumerate(access.indices)}
                 own = {axis for axis, multiple in found.items() if multiple is not None}
                 axes = own if axes is None else axes & own
                 factors |= {multiple for multiple in found.values() if multiple is not None}
@@ -136,15 +136,15 @@ def _is_apart(nest: IterateOp, index: SSAValue) -> bool:
     return True
 
 
-def _multiple(place: SSAValue, index: SSAValue) -> tuple[int, int] | None:
-    """Factor and offset, if a place is a multiple of an index and an offset."""
+def _affine_index(place: SSAValue, index: SSAValue) -> tuple[int, int] | None:
+    """Return (factor, offset) if an index is `factor · i + offset`, or None."""
     if place is index:
         return 1, 0
     owner = place.owner
     if not isinstance(owner, arith.AddiOp | arith.MuliOp):
         return None
     number = _number(owner.rhs)
-    inner = _multiple(owner.lhs, index)
+    inner = _affine_index(owner.lhs, index)
     if number is None or inner is None:
         return None
     factor, offset = inner

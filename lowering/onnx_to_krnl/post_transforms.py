@@ -1,4 +1,4 @@
-"""What models of ai.onnx.ml make of their scores behind: shares of classes, and the class of the highest."""
+"""`post_transform` of ai.onnx.ml models (softmax, logistic, probit), and the class of the highest score."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from xdsl.ir import SSAValue
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
-NEARLY_NONE = 1e-7
-"""Scores of less are none for SOFTMAX_ZERO."""
+ZERO_SCORE = 1e-7
+"""SOFTMAX_ZERO: scores below this count as 0."""
 
 WINITZKI = 0.147
-"""Of the inverse error function as the reference approximates it."""
+"""Constant of Winitzki's approximation of the inverse error function, as in the reference evaluator."""
 
 
 def apply_post_transform(
     kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int, how: str
 ) -> None:
-    """Puts what `post_transform` makes of a row of scores, floats, in their place."""
+    """Apply `post_transform` to a row of scores, in place."""
     match how:
         case "LOGISTIC":
             _each(kernel, scores, row, count, _logistic)
@@ -47,7 +47,7 @@ def _logistic(x: Scalar) -> Scalar:
 
 
 def _probit(x: Scalar) -> Scalar:
-    """`√2 erf⁻¹(2 x - 1)`, by Winitzki's formula, which loses half of the digits near 0."""
+    """`√2 erf⁻¹(2 x - 1)`, by Winitzki's approximation, which loses half of the digits near 0."""
     kind = x.type
     x = x.to(f64) * 2.0 - 1.0
     rest = (1.0 - x) * (1.0 + x)
@@ -59,7 +59,10 @@ def _probit(x: Scalar) -> Scalar:
 
 
 def _softmax(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int, keeps_none: bool) -> None:
-    """Shares; with `keeps_none`, of scores of 0 a part as small as `e^-max` of it."""
+    """
+    Softmax; with `keeps_none` (SOFTMAX_ZERO), a score `x` near 0 contributes `x e^-max` instead of `e^(x -
+    max)`.
+    """
     with kernel.reducing([count], [kernel.load(scores, [row, kernel.index(0)])]) as ((column,), held, tops):
         tops.append(Scalar(kernel, held[0]).maximum(Scalar(kernel, kernel.load(scores, [row, column]))).value)
     top = Scalar(kernel, tops[0])
@@ -67,7 +70,7 @@ def _softmax(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int,
         x = Scalar(kernel, kernel.load(scores, [row, column]))
         share = (x - top).exp()
         if keeps_none:
-            share = (x.abs() > NEARLY_NONE).select(share, x * (-top).exp())
+            share = (x.abs() > ZERO_SCORE).select(share, x * (-top).exp())
         kernel.store(share.value, scores, [row, column])
         totals.append((Scalar(kernel, held[0]) + share).value)
     total = Scalar(kernel, totals[0])
@@ -79,7 +82,7 @@ def _softmax(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int,
 
 
 def argmax_score(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int) -> SSAValue:
-    """The place of the highest score of a row, of equal ones the first."""
+    """Return the index of the highest score of a row, the first of equal ones."""
     first = kernel.load(scores, [row, kernel.index(0)])
     with kernel.reducing([count], [first, kernel.constant(0, i64)]) as ((column,), held, results):
         best, place = (Scalar(kernel, each) for each in held)

@@ -1,4 +1,4 @@
-"""Operators that move bytes or pick the largest, where a model has them do so with real numbers."""
+"""Removal of QDQ pairs around operators that only move elements or take maxima."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLin
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.int8_patterns import dequantized_source, quantization_params
 
-FIRST: tuple[type[Operation], ...] = (
+MOVES_FIRST_OPERAND: tuple[type[Operation], ...] = (
     MaxPoolSingleOutOp,
     nn.MaxPoolOp,
     tensor.DepthToSpaceOp,
@@ -22,22 +22,22 @@ FIRST: tuple[type[Operation], ...] = (
     tensor.TransposeOp,
     tensor.UnsqueezeOp,
 )
-"""Operators whose first operand is what they move."""
+"""Operators that move their first operand."""
 
 
 def eliminate_qdq(block: Block) -> None:
     """
-    `QuantizeLinear(move(DequantizeLinear(x)))` of one scale and zero point as `move(x)`, which gives the
-    same bytes.
+    Rewrite `QuantizeLinear(move(DequantizeLinear(x)))` with equal parameters as `move(x)`, bit for bit the
+    same.
 
-    So do the largest of windows, since an order of numbers is one of their bytes.
+    This holds for MaxPool too, since quantization is monotonic.
     """
     for op in list(block.ops):
         if isinstance(op, QuantizeLinearOp):
-            _leave(op)
+            _eliminate(op)
 
 
-def _leave(quantize: QuantizeLinearOp) -> None:
+def _eliminate(quantize: QuantizeLinearOp) -> None:
     quantization, move = quantization_params(quantize), quantize.x.owner
     if quantization is None or not isinstance(move, Operation):
         return
@@ -45,7 +45,7 @@ def _leave(quantize: QuantizeLinearOp) -> None:
         operands: list[SSAValue] = [quantize.x]
     elif isinstance(move, tensor.ConcatOp):
         operands = list(move.inputs)
-    elif isinstance(move, FIRST) and not _has_places(move):
+    elif isinstance(move, MOVES_FIRST_OPERAND) and not _has_places(move):
         operands = [move.operands[0]]
     else:
         return
@@ -76,7 +76,7 @@ def _has_places(move: Operation) -> bool:
 
 
 def _drop(op: Operation) -> None:
-    """Erases an op that nothing reads, and those before it that only it read."""
+    """Erase an op without readers, and its DequantizeLinear operands without other readers."""
     if any(result.uses.get_length() for result in op.results):
         return
     owners = [operand.owner for operand in op.operands]

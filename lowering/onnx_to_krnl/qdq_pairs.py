@@ -1,4 +1,4 @@
-"""Models with QuantizeLinear and DequantizeLinear in f32: known tensors as reals, pairs as roundings."""
+"""QDQ pairs in f32: dequantized constants become float constants, pairs become fake quantization."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from xonnc.rewriting.patterns import Array
 
 def expand_qdq_pairs(block: Block, pool: DisposablePool, kept: set[Operation]) -> None:
     """
-    DequantizeLinear of a known tensor as that tensor in f32, and of QuantizeLinear as
-    `clip(round(x / scale), low - zero, high - zero) scale`, which give the same numbers bit by bit.
+    Fold DequantizeLinear of constants, and expand `DequantizeLinear(QuantizeLinear(x))` to float arithmetic.
 
-    So convolutions have known weights, and roundings join functions of numbers. What is `kept`, and what
-    reads it, stays.
+    The pair is `clip(round(x / scale), low - zero, high - zero) scale`, bit for bit the same. So convolutions
+    have constant weights, and the pairs join elementwise groups. Ops that are `kept`, and their readers,
+    stay.
     """
     for op in list(block.ops):
         if (
@@ -34,10 +34,10 @@ def expand_qdq_pairs(block: Block, pool: DisposablePool, kept: set[Operation]) -
             and element_type(op.y.type) == f32
             and not op.block_size.value.data
         ):
-            _write_out(op, pool)
+            _expand(op, pool)
 
 
-def _write_out(op: DequantizeLinearOp, pool: DisposablePool) -> None:
+def _expand(op: DequantizeLinearOp, pool: DisposablePool) -> None:
     scale = constant_elements(op.x_scale)
     zero = None if op.x_zero_point.type == NONE else constant_elements(op.x_zero_point)
     element = element_type(op.x.type)
@@ -70,7 +70,7 @@ def _write_out(op: DequantizeLinearOp, pool: DisposablePool) -> None:
 
 
 def _reals(integers: Array, scale: Array, zero: Array | None, axis: int) -> Array:
-    """`(x - zero) scale` in f32, where scale and zero are one number or one for each place on an axis."""
+    """Return `(x - zero) scale` in f32, with parameters per tensor or per axis."""
     shape = [1] * integers.ndim
     if scale.size > 1:
         shape[axis] = scale.size
@@ -82,7 +82,7 @@ def _reals(integers: Array, scale: Array, zero: Array | None, axis: int) -> Arra
 
 
 def _same(op: DequantizeLinearOp, quantize: QuantizeLinearOp) -> bool:
-    """Whether a pair rounds f32 by one scale and zero point."""
+    """Whether a pair quantizes f32 and dequantizes with the same parameters."""
     if element_type(quantize.x.type) != f32 or quantize.precision.value.data:
         return False
     pairs = ((op.x_scale, quantize.y_scale), (op.x_zero_point, quantize.y_zero_point))
@@ -101,7 +101,7 @@ def _constants(op: Operation, arrays: Sequence[Array], pool: DisposablePool) -> 
 
 
 def _replace(op: DequantizeLinearOp, constants: Sequence[ConstantOp], made: Sequence[Operation]) -> None:
-    """Puts ops in the place of one; the last gives its result."""
+    """Replace an op; the last new op computes its result."""
     for each in made:
         each.location = derived(op.location)
     added: list[Operation] = [*constants, *made]

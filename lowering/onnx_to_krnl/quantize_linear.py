@@ -1,4 +1,4 @@
-"""Integers for real numbers and back: one scale for all, for each place of an axis, or for blocks."""
+"""QuantizeLinear and DequantizeLinear: per tensor, per axis, or blocked."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class _ScaleBlocks:
 
 def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int) -> _ScaleBlocks | None:
     """
-    The loops for a tensor; `None` where blocks do not divide the axis, or scales may be fewer than it has.
+    Return the loops for a tensor; None if blocks do not divide the axis, or scales may not match it.
 
-    Where only a run knows one of both sizes, code for any sizes would read past the scales.
+    With dynamic dimensions, a mismatch at run time would read past the scales.
     """
     if volume(scale) == 1:
         return _ScaleBlocks([volume(shape)], [False])
@@ -67,28 +67,31 @@ def read_as(
     element: Attribute,
     wanted: Attribute,
 ) -> Scalar:
-    """An element of a buffer as a number of the type `wanted`."""
+    """Load an element of a buffer and convert it to the type `wanted`."""
     number = Scalar(kernel, kernel.read(buffer, indices, element))
     return number.to(wanted, is_unsigned_element(element))
 
 
 def saturated(number: Scalar, element: Attribute) -> SSAValue:
-    """A whole number, a float, as the nearest integer of a type; NaN as the least."""
+    """Convert an integral float to the nearest integer of a type; NaN to the least."""
     low, high = integer_range(element)
     kept = (number > low).select(number, low)
     return (kept < high).select(kept, high).to(i32).to(storage_type(element)).value
 
 
 ROUND_MAGIC = 12582912.0
-"""1.5 · 2²³: the last bits of a small f32 added to it are the nearest integer, of two the even one."""
+"""
+1.5 · 2²³: adding it to an f32 below 2²² rounds to the nearest integer, ties to even, in the low mantissa
+bits.
+"""
 ROUND_MAGIC_BITS = 0x4B400000
 
 
 def round_to_int8(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Scalar]:
     """
-    An f32 as the nearest integer from `low` to `high`, halves to the even one; NaN is `low`.
+    Round an f32 to the nearest integer in [low, high], ties to even; NaN becomes `low`.
 
-    Both bounds are integers, not beyond ±2²². Gives the integer as f32 and in 32 bits.
+    Bounds are integers within ±2²². Returns the integer as f32 and as i32.
     """
     kept = (steps > low).select(steps, low)
     kept = (kept < high).select(kept, high)
@@ -100,7 +103,7 @@ def round_to_int8(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Sca
 supports_dynamic_shapes(QuantizeLinearOp, DequantizeLinearOp)
 
 
-MISFIT = "blocks that do not divide the axis, or scales of which only a run knows that they fit it"
+MISFIT = "blocks that do not divide the axis, or scales that may not match a dynamic dimension"
 
 
 def _fits(zero: SSAValue, scale: SSAValue, builder: LoweringBuilder) -> bool:
@@ -110,7 +113,7 @@ def _fits(zero: SSAValue, scale: SSAValue, builder: LoweringBuilder) -> bool:
 
 @lowers(QuantizeLinearOp)
 def quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> str | None:
-    """`round(x / scale) + zero point`, halves to the even one, saturated."""
+    """`saturate(round(x / scale) + zero)`, ties to even."""
     shape, scales = builder.sizes(op.x), builder.sizes(op.y_scale)
     blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
     if blocks is None or not _fits(op.y_zero_point, op.y_scale, builder):
@@ -118,7 +121,7 @@ def quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> str | None:
     elements = [builder.element(value) for value in (op.y, op.x, op.y_scale)]
     out_element, element, scale_element = elements
     precision = ELEMENT_TYPES_BY_CODE.get(op.precision.value.data)
-    # As in numpy: halves are divided as halves, integers as doubles.
+    # As in numpy: float16 is divided in float16, integers in float64.
     if precision is None:
         precision = element if element == scale_element else f32
     number = f64 if is_integer(element) or precision == f64 else f32
@@ -165,7 +168,7 @@ def quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(DequantizeLinearOp)
 def dequantize(op: DequantizeLinearOp, builder: LoweringBuilder) -> str | None:
-    """`(x - zero point) scale`"""
+    """`(x - zero) scale`."""
     shape, scales = builder.sizes(op.x), builder.sizes(op.x_scale)
     blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
     if blocks is None or not _fits(op.x_zero_point, op.x_scale, builder):

@@ -1,8 +1,9 @@
 """
-Operators that draw random numbers: uniform, normal, of classes, for dropouts.
+Random operators: RandomUniform, RandomNormal, Bernoulli, Multinomial, Dropout.
 
-All draw from a Mersenne Twister (MT19937) as numpy's `RandomState` does, so that a seed gives the uniform
-numbers of the reference evaluator. Without a seed the session gives another for each run.
+The generator is the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), seeded as numpy's
+`RandomState`, so that a seed gives the uniform numbers of the reference evaluator. Without a seed the runtime
+supplies a new one for each run.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 Dropouts: TypeAlias = DropoutOp | DropoutV10Op | DropoutV7Op | DropoutV6Op | DropoutV1Op
 
 WORDS, APART = 624, 397
-"""Numbers of 32 bits of the state, and how far apart those are that a new one is made of."""
+"""MT19937: words of state, and the distance between the two that a new word is made of."""
 
 Use: TypeAlias = Callable[[list[Scalar], Scalar], None]
-"""Writes what becomes of uniform numbers, f64 from 0 to below 1, for one place, an index."""
+"""Consumes uniform numbers (f64 in [0, 1)) for the element at an index."""
 
 
 def _seed_of(seed: Attribute | None, builder: LoweringBuilder) -> SSAValue:
-    """A buffer of one number of 64 bits, of which the lower 32 count."""
+    """Return a buffer of one i64 seed, of which the lower 32 bits are used."""
     match seed:
         case FloatAttr() | IntegerAttr():
             number = int(seed.value.data) & 0xFFFFFFFF
@@ -58,7 +59,7 @@ def _signed(number: int) -> int:
 
 
 class _MersenneTwister:
-    """A Mersenne Twister in a kernel, its state in a buffer of 624 numbers of 32 bits."""
+    """MT19937 in a kernel, its state in a buffer of 624 i32."""
 
     def __init__(self, kernel: KernelBuilder, state: SSAValue, seed: SSAValue) -> None:
         self.kernel, self.state = kernel, state
@@ -70,7 +71,7 @@ class _MersenneTwister:
             results.append((grown + Scalar(kernel, place).to(i32) + 1).value)
 
     def draw(self, count: int, each: int, use: Use) -> None:
-        """Has `each` uniform numbers used for `count` places."""
+        """Draw `each` uniform numbers for each of `count` elements, a block of state at a time."""
         kernel = self.kernel
         room = WORDS // (2 * each)
         with kernel.loops([-(-count // room)]) as (block,):
@@ -83,7 +84,7 @@ class _MersenneTwister:
                 use(numbers, begin + Scalar(kernel, turn))
 
     def _twist(self) -> None:
-        """Makes the next 624 words of the last."""
+        """Generate the next 624 words of state."""
         for first, count, runtime_zero_point in (
             (0, WORDS - APART, APART),
             (WORDS - APART, APART - 1, APART - WORDS),
@@ -110,7 +111,7 @@ class _MersenneTwister:
         return self._xor(word, self._right(word, 18))
 
     def _uniform(self, high: Scalar, low: Scalar) -> Scalar:
-        """27 bits of one word and 26 of another, as a number below 1."""
+        """Combine 27 bits of one word and 26 of another to an f64 in [0, 1)."""
         upper, lower = self._right(high, 5).to(f64), self._right(low, 6).to(f64)
         return (upper * float(1 << 26) + lower) / float(1 << 53)
 
@@ -126,7 +127,7 @@ class _MersenneTwister:
 
 @lowers(RandomUniformOp, RandomUniformLikeOp)
 def random_uniform(op: RandomUniformOp | RandomUniformLikeOp, builder: LoweringBuilder) -> str | None:
-    """Numbers from `low` to below `high`; those of the reference if there is a seed."""
+    """Uniform numbers in [low, high); with a seed, those of the reference evaluator."""
     low, high = op.low.value.data, op.high.value.data
 
     def made(numbers: list[Scalar], kind: Attribute) -> Scalar:
@@ -137,7 +138,7 @@ def random_uniform(op: RandomUniformOp | RandomUniformLikeOp, builder: LoweringB
 
 @lowers(RandomNormalOp, RandomNormalLikeOp)
 def random_normal(op: RandomNormalOp | RandomNormalLikeOp, builder: LoweringBuilder) -> str | None:
-    """`mean + scale sqrt(-2 log(1 - u)) cos(2π v)` of uniform numbers u and v."""
+    """Box-Muller transform: `mean + scale sqrt(-2 log(1 - u)) cos(2π v)` of uniform u and v."""
     mean, scale = op.mean.value.data, op.scale.value.data
 
     def made(numbers: list[Scalar], kind: Attribute) -> Scalar:
@@ -155,7 +156,7 @@ def _filled(
     made: Callable[[list[Scalar], Attribute], Scalar],
     builder: LoweringBuilder,
 ) -> None:
-    """Fills the result of an op with what is made of so many uniform numbers each."""
+    """Fill the result of an op from `each` uniform numbers per element."""
     (result,) = op.results
     count, element = prod(builder.shape(result)), builder.element(result)
     kernel = KernelBuilder([buffer_type([count], element), buffer_type([WORDS], i32), buffer_type([1], i64)])
@@ -172,7 +173,7 @@ def _filled(
 
 @lowers(BernoulliOp)
 def bernoulli(op: BernoulliOp, builder: LoweringBuilder) -> str | None:
-    """1 as often as the input says, else 0; the reference's draws if there is a seed."""
+    """1 with the probability given by the input; with a seed, the draws of the reference evaluator."""
     count, element, held = (
         prod(builder.shape(op.input)),
         builder.element(op.output),
@@ -184,7 +185,7 @@ def bernoulli(op: BernoulliOp, builder: LoweringBuilder) -> str | None:
 
     def use(numbers: list[Scalar], place: Scalar) -> None:
         share = read_as(kernel, probabilities, [place.value], held, f64)
-        # As numpy draws from binomial distributions: by the less likely of both.
+        # numpy's binomial(1, p) draws by inversion of the less likely outcome.
         is_one = (share > 0.5).select(numbers[0] <= share, numbers[0] > 1.0 - share)
         kernel.write(is_one.to(compute_type(element)).value, out, [place.value], element)
 
@@ -196,7 +197,7 @@ def bernoulli(op: BernoulliOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(MultinomialOp)
 def multinomial(op: MultinomialOp, builder: LoweringBuilder) -> str | None:
-    """Classes, each as likely as `e^input` of it beside the others."""
+    """Classes drawn with probabilities `softmax(input)`, by the inverse cumulative distribution."""
     (batch, classes), (_, count) = builder.shape(op.input), builder.shape(op.output)
     element, kind = builder.element(op.input), builder.element(op.output)
     kernel = KernelBuilder(
@@ -242,7 +243,9 @@ def multinomial(op: MultinomialOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(DropoutOp)
 def dropout(op: DropoutOp, builder: LoweringBuilder) -> str | None:
-    """In training, 0 in place of a share of the elements and the others over the rest of it; else `data`."""
+    """
+    In training, zero a fraction `ratio` of the elements and divide the others by `1 - ratio`; else copy.
+    """
     training = None if op.training_mode.type == NONE else builder.buffer(op.training_mode)
     if op.ratio.type == NONE:
         ratio = _Ratio(builder.constant_buffer(np.array(0.5, np.float32)), f32)
@@ -256,7 +259,7 @@ def dropout(op: DropoutOp, builder: LoweringBuilder) -> str | None:
 def older_dropout(
     op: DropoutV10Op | DropoutV7Op | DropoutV6Op | DropoutV1Op, builder: LoweringBuilder
 ) -> str | None:
-    """As the newer one; until opset 6 in training unless `is_test`, later never."""
+    """Dropout before opset 12: before opset 7 in training unless `is_test`, later never."""
     is_training = isinstance(op, DropoutV6Op | DropoutV1Op) and not op.is_test.value.data
     ratio = _Ratio(builder.constant_buffer(np.array(op.ratio.value.data, np.float32)), f32)
     _drop(op, ratio, builder.constant_buffer(np.array(True)) if is_training else None, None, builder)
@@ -265,7 +268,7 @@ def older_dropout(
 
 @dataclass(frozen=True)
 class _Ratio:
-    """The share of elements that are dropped: a buffer of one number."""
+    """The fraction of elements that are dropped: a buffer of one scalar."""
 
     buffer: SSAValue
     element: Attribute
@@ -274,7 +277,7 @@ class _Ratio:
 def _drop(
     op: Dropouts, ratio: _Ratio, training: SSAValue | None, seed: Attribute | None, builder: LoweringBuilder
 ) -> None:
-    """A copy of the data or, where `training` holds, of what is not dropped, and which that is."""
+    """Copy the data or, if `training` holds, apply dropout; and write the mask."""
     count, element = prod(builder.shape(op.data)), builder.element(op.data)
     kind = compute_type(element)
     buffers = [builder.buffer(op.data)]

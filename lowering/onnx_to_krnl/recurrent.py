@@ -1,8 +1,8 @@
 """
-LSTM, GRU and RNN as loops over time.
+LSTM, GRU and RNN in general form, as loops over time.
 
-The products of all steps' inputs with the weights are one product before; what is left of a step are products
-of the state, and functions of numbers. Gates lie in rows of the weights: of LSTM i o f c, of GRU z r h.
+The inputs of all steps are multiplied with the weights first; each step then has a product of the state and
+elementwise functions. Gates are rows of the weights in ONNX's order: i o f c of LSTM, z r h of GRU.
 """
 
 from __future__ import annotations
@@ -41,14 +41,16 @@ DEFAULT_ALPHA = {
     "Elu": 1.0,
     "Affine": 1.0,
 }
-"""What `activation_alpha` is where it is not given, by the description of RNN in ONNX."""
+"""Defaults of `activation_alpha`, from the ONNX operator RNN."""
 
 DEFAULT_BETA = {"ScaledTanh": 1.0, "HardSigmoid": 0.5, "Affine": 0.0}
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """Steps, batch, inputs, hidden numbers, gates; and whether the batch comes first in what is given."""
+    """
+    Steps, batch, input size, hidden size, gates; and whether the batch is the first axis (`layout = 1`).
+    """
 
     steps: int
     batch: int
@@ -60,7 +62,7 @@ class _Sizes:
 
 @dataclass(frozen=True)
 class _Direction:
-    """One direction: its number, whether it goes back, and its activations."""
+    """One direction: whether it is reversed, its activations and its clip threshold."""
 
     number: int
     is_back: bool
@@ -73,12 +75,12 @@ supports_dynamic_shapes(rnn.LSTMOp)
 
 @lowers(rnn.LSTMOp, rnn.GRUOp, rnn.RNNOp)
 def recurrent(op: Recurrent, builder: LoweringBuilder) -> str | None:
-    """A kernel for each direction."""
+    """Recurrent network: one kernel per direction."""
     element = builder.element(op.X)
     if element not in (f32, f64):
         return "not of f32 or f64"
     if builder.threads > 1 and not are_static(builder.sizes(op.X)[:2]):
-        return "steps in a number that only a run tells, which threads cannot share out"
+        return "a dynamic number of steps, which cannot be divided among threads"
     if isinstance(op, rnn.LSTMOp) and is_tiled(op, builder):
         tiled_lstm(op, builder)
         return None
@@ -94,7 +96,7 @@ def recurrent(op: Recurrent, builder: LoweringBuilder) -> str | None:
     chosen = [_direction(op, number, directions) for number in range(directions)]
     known = [each for each in chosen if each is not None]
     if len(known) != len(chosen):
-        return "an activation that ONNX does not name"
+        return "an activation that ONNX does not define"
     cell = isinstance(op, rnn.LSTMOp)
     states = 2 if cell else 1
     every = builder.allocate([directions, steps, batch, hidden], element)
@@ -116,7 +118,7 @@ def _direction(op: Recurrent, number: int, directions: int) -> _Direction | None
         default = ["Sigmoid", "Tanh"] if isinstance(op, rnn.GRUOp) else ["Tanh"]
     count = len(default)
     names = [] if op.activations is None else [name.data for name in op.activations]
-    # Of RNN two are the default whatever the directions.
+    # RNN's declared default lists two activations for any direction: use the default per direction.
     if len(names) < count * directions:
         names = default * directions
     alphas = iter([] if op.activation_alpha is None else [each.value.data for each in op.activation_alpha])
@@ -181,7 +183,7 @@ def _activation(name: str, alpha: float, beta: float) -> Activation:
 def _begin(
     state: SSAValue, start: SSAValue, sizes: tuple[int, _Sizes], element: Attribute, builder: LoweringBuilder
 ) -> None:
-    """The first state: as given, or 0."""
+    """Initialize a state: as given, or 0."""
     directions, size = sizes
     shape = [directions, size.batch, size.hidden]
     if start.type == NONE:
@@ -197,14 +199,14 @@ def _begin(
 def _project(
     op: Recurrent, sizes: _Sizes, directions: int, element: Attribute, builder: LoweringBuilder
 ) -> SSAValue:
-    """The inputs of all steps times the weights: by direction, step or batch as given, batch or step, row."""
+    """Multiply the inputs of all steps with W: [directions, steps · batch, gates · hidden]."""
     rows, places = sizes.gates * sizes.hidden, sizes.steps * sizes.batch
     made = builder.allocate([directions, places, rows], element)
     fill(made, directions * places * rows, 0, builder)
     a = MatrixOperand(builder.buffer(op.X), [1, places, sizes.inputs], element)
     b = MatrixOperand(builder.buffer(op.W), [directions, sizes.inputs, rows], element, is_transposed=True)
     turned = builder.allocate([directions, sizes.inputs, rows], element)
-    # Rows side by side, so that sums go in vectors.
+    # Transpose W so that gates are contiguous and the accumulation vectorizes.
     source = AffineAccess(b.buffer, b.stored_shape, [dim(0), dim(2), dim(1)])
     copy("weights", b.shape, AffineAccess(turned, b.shape, identity_map(3)), source, builder)
     accumulate_matmul(
@@ -226,7 +228,7 @@ def _run(
     element: Attribute,
     builder: LoweringBuilder,
 ) -> None:
-    """All steps of one direction."""
+    """Emit the kernel of one direction."""
     projected, every, states = buffers
     directions, rows, _ = builder.shape(op.R)
     hidden, batch = sizes.hidden, sizes.batch
@@ -267,7 +269,7 @@ def _minus(kernel: KernelBuilder, index: SSAValue) -> SSAValue:
 
 
 class _RecurrentStep:
-    """One step of one sequence; where it is beyond the sequence's end the state stays and the output is 0."""
+    """One step of one sequence; past the end of the sequence the state is kept and the output is 0."""
 
     def __init__(
         self,
@@ -290,11 +292,11 @@ class _RecurrentStep:
         self.number = kernel.index(way.number)
 
     def load(self, buffer: SSAValue, *place: SSAValue) -> Scalar:
-        """A number of a buffer."""
+        """Load a scalar."""
         return Scalar(self.kernel, self.kernel.load(buffer, place))
 
     def emit(self, image: SSAValue, time: SSAValue, is_inside: Scalar | None) -> None:
-        """Sums of all gates, then what becomes of them."""
+        """Emit the sums of all gates, then the update of the state."""
         at = [image, time] if self.sizes.is_batch_first else [time, image]
         rows = self.sizes.gates * self.sizes.hidden
         self._sum(at, image, 0, rows)
@@ -312,7 +314,7 @@ class _RecurrentStep:
                 self._keep_cell(image, place, is_inside)
 
     def _sum(self, at: Sequence[SSAValue], image: SSAValue, first: int, count: int) -> None:
-        """Row 0: inputs with their bias; row 1: the state's part with its bias."""
+        """Compute gate sums: row 0 of the inputs with their bias, row 1 of the state with its bias."""
         kernel, index = self.kernel, self.kernel.index
         with kernel.loops([count]) as (gate,):
             row = kernel.affine(gate, 1, first)
@@ -329,7 +331,7 @@ class _RecurrentStep:
             kernel.store(part.value, self.gates, [index(1), row])
 
     def _reset(self, at: Sequence[SSAValue], image: SSAValue) -> None:
-        """The state's part of the hidden gate of GRU, of the state times the reset gate."""
+        """GRU with `linear_before_reset = 0`: recompute the hidden gate's product of `r ⊙ h`."""
         kernel, index, hidden = self.kernel, self.kernel.index, self.sizes.hidden
         with kernel.loops([hidden]) as (gate,):
             row = kernel.affine(gate, 1, hidden)
@@ -349,11 +351,11 @@ class _RecurrentStep:
             kernel.store(part.value, self.gates, [index(1), row])
 
     def gate(self, part: int, row: SSAValue) -> Scalar:
-        """A sum."""
+        """Load a gate sum of the inputs (0) or the state (1)."""
         return self.load(self.gates, self.kernel.index(part), row)
 
     def clipped(self, x: Scalar) -> Scalar:
-        """Between the bounds that `clip` says."""
+        """Clamp to ±`clip`."""
         return x if self.way.clip is None else x.clamp(-self.way.clip, self.way.clip)
 
     def _both(self, number: int, place: SSAValue) -> Scalar:
@@ -371,7 +373,7 @@ class _RecurrentStep:
         if self.peephole is not None:
             out = out + self.load(self.peephole, self.number, self.kernel.index(1), place) * cell
         row = self.kernel.affine(place, 1, 3 * self.sizes.hidden)
-        # The new cell waits where its gate was, until the state is written.
+        # Keep the new cell in the row of its gate until `_keep_cell` stores it.
         self.kernel.store(cell.value, self.gates, [self.kernel.index(0), row])
         return functions[0](self.clipped(out)) * functions[2](cell)
 
@@ -417,7 +419,7 @@ def _give(
     directions: int,
     builder: LoweringBuilder,
 ) -> None:
-    """The results, their axes as the layout says."""
+    """Write the results, with axes as `layout` says."""
     shape = [directions, sizes.steps, sizes.batch, sizes.hidden]
     if op.Y.type != NONE:
         order = [2, 1, 0, 3] if sizes.is_batch_first else [1, 0, 2, 3]

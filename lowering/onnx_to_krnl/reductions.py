@@ -1,4 +1,4 @@
-"""Sums, means and extremes along axes, and what is made of them: softmax, layer normalisation."""
+"""Reductions along axes, softmax and layer normalization."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ Map = Callable[[KernelBuilder, SSAValue], SSAValue]
 
 
 NO_NANS = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS])
-"""Says that both are numbers, or that it does not matter which is taken."""
+"""The result for NaN operands does not matter, or there are none."""
 
 APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
-"""Of powers that are summed up with 1, so that those below the least normal number do not matter."""
+"""Of exponentials added to 1, so that flushing subnormals does not matter."""
 
 NO_INFS = arith.FastMathFlagsAttr([FastMathFlag.NO_INFS])
-"""Of powers of what is not above 0."""
+"""Of exponentials of arguments that are not above 0."""
 
 Softmax = onnx.SoftmaxOp | onnx.LogSoftmaxOp | onnx.SoftmaxV11Op | onnx.LogSoftmaxV11Op
 
@@ -52,7 +52,7 @@ def _same(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
 
 
 def _absolute(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
-    """Of integers with a sign; others have `_same`."""
+    """Absolute value of floats and signed integers."""
     if not is_integer(x.type):
         return kernel.add(math.AbsFOp(x))
     return kernel.add(arith.MaxSIOp(x, kernel.add(arith.SubiOp(kernel.constant(0, x.type), x))))
@@ -72,14 +72,14 @@ def _log(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
 
 @dataclass(frozen=True)
 class Combiner:
-    """How two numbers are brought together, by their kind, and what changes nothing."""
+    """An associative binary operator by type, with its neutral element."""
 
     floats: type[Operation]
     signed: type[Operation]
     unsigned: type[Operation]
     truths: type[Operation]
     start: Callable[[IntegerType | None, bool], float]
-    """For floats (`None`), or integers of a type that has no sign or has one."""
+    """Of floats (None), or of integers that are unsigned or signed."""
 
 
 SUM = Combiner(arith.AddfOp, arith.AddiOp, arith.AddiOp, arith.OrIOp, lambda kind, unsigned: 0)
@@ -106,7 +106,7 @@ MINIMUM = Combiner(
 
 @dataclass(frozen=True)
 class Reduction:
-    """What is done to each element, how two are brought together, and what is done to the whole."""
+    """A reduction: map each element, combine, then map the total."""
 
     name: str
     combine: Combiner = SUM
@@ -116,17 +116,17 @@ class Reduction:
 
     @property
     def is_of_floats(self) -> bool:
-        """Whether the whole is no integer for integers."""
+        """Whether the final map is defined for floats only."""
         return self.whole is not _same
 
     def start(self, kernel: KernelBuilder, element: Attribute) -> SSAValue:
-        """What the first element is brought together with."""
+        """Return the neutral element."""
         kind = compute_type(element)
         unsigned = is_unsigned_element(element)
         return kernel.constant(self.combine.start(kind if is_integer(kind) else None, unsigned), kind)
 
     def both(self, kernel: KernelBuilder, element: Attribute, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Two numbers brought together."""
+        """Combine two scalars."""
         made = self.combine.floats
         if a.type == i1:
             made = self.combine.truths
@@ -137,7 +137,7 @@ class Reduction:
     def mean(
         self, kernel: KernelBuilder, element: Attribute, total: SSAValue, sizes: Sequence[Size]
     ) -> SSAValue:
-        """A share of the whole of elements in these sizes if it is a mean; of integers towards 0."""
+        """Divide the total by the number of elements, if this is a mean; integers are truncated."""
         if not self.is_mean:
             return total
         count = kernel.count(sizes, total.type)
@@ -179,40 +179,40 @@ supports_dynamic_shapes(onnx.SoftmaxOp, onnx.LogSoftmaxOp, onnx.SoftmaxV11Op, on
 
 
 MIN_COLUMNS, MAX_COLUMNS = 16, 256
-"""Results that are computed at once where elements side by side belong to different ones."""
+"""Results that are accumulated side by side where the contiguous axis is not reduced."""
 
 
 @dataclass(frozen=True)
 class ReductionAxes:
-    """A tensor with neighbouring axes taken together, those that are reduced and those that are kept."""
+    """A shape with neighboring axes merged that are all reduced or all kept."""
 
     groups: Sequence[tuple[list[int], bool]]
     sizes: Sequence[Size]
 
     @property
     def kept(self) -> list[Size]:
-        """Sizes of what is kept."""
+        """Sizes of the axes that are kept."""
         return [size for size, (_, is_reduced) in zip(self.sizes, self.groups, strict=True) if not is_reduced]
 
     @property
     def reduced(self) -> list[Size]:
-        """Sizes of what is reduced."""
+        """Sizes of the axes that are reduced."""
         return [size for size, (_, is_reduced) in zip(self.sizes, self.groups, strict=True) if is_reduced]
 
     @property
     def is_in_columns(self) -> bool:
-        """Whether elements side by side belong to different results."""
+        """Whether contiguous elements belong to different results, enough of them to vectorize."""
         columns = self.columns
         return columns is not None and columns >= MIN_COLUMNS and volume(self.reduced) != 1
 
     @property
     def columns(self) -> int | None:
-        """How many elements side by side belong to different results, if that is known."""
+        """Static size of the contiguous axis if it is kept."""
         last = self.sizes[-1] if self.groups and not self.groups[-1][1] else None
         return last if last is not None and is_static(last) else None
 
     def with_column_chunks(self) -> ReductionAxes:
-        """The columns as two axes, of which the last stays in the cache."""
+        """Split the columns in chunks whose accumulators stay in the cache."""
         columns = self.columns
         assert columns is not None
         last = self.groups[-1]
@@ -221,19 +221,19 @@ class ReductionAxes:
         )
 
     def places(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
-        """Indices into the tensor."""
+        """Return indices into the tensor."""
         kept, reduced = iter(outer), iter(inner)
         return [next(reduced) if is_reduced else next(kept) for _, is_reduced in self.groups]
 
 
 def reduced_along(shape: Sequence[Size], axes: Sequence[int]) -> ReductionAxes:
-    """A shape whose `axes` are reduced."""
+    """Return a shape whose `axes` are reduced."""
     groups = _groups(shape, axes)
     return ReductionAxes(groups, [volume(shape[axis] for axis in group) for group, _ in groups])
 
 
 def keeps_blocks(op: Operation, layouts: LayoutPlan) -> bool:
-    """Whether an op is a reduction that reads images in blocks of channels as they lie."""
+    """Whether an op is a reduction that reads NCHWc images directly."""
     if type(op) not in REDUCTIONS:
         return False
     shape = layouts.sizes_of(op.operands[0])
@@ -242,14 +242,14 @@ def keeps_blocks(op: Operation, layouts: LayoutPlan) -> bool:
 
 
 def _is_of_planes(shape: Sequence[Size], axes: Sequence[int], layouts: LayoutPlan) -> bool:
-    """Whether all pixels of each channel are brought together, of channels that fill their blocks."""
+    """Whether the spatial axes are reduced, of channels that fill their blocks."""
     channels = shape[1] if len(shape) == 4 else 0
     return tuple(axes) == (2, 3) and is_static(channels) and channels % layouts.lanes == 0
 
 
 @lowers(*REDUCTIONS)
 def reduce_(op: Operation, builder: LoweringBuilder) -> str | None:
-    """All elements along some axes brought together."""
+    """Reduce along some axes."""
     value = op.operands[0]
     element, kind = builder.element(value), REDUCTIONS[type(op)]
     if is_integer(element) and kind.is_of_floats:
@@ -259,9 +259,9 @@ def reduce_(op: Operation, builder: LoweringBuilder) -> str | None:
     shape = builder.sizes(value)
     axes = _axes(op, len(shape))
     if axes is None:
-        return "axes that are no constants"
+        return "axes are not constants"
     if not axes and shape and kind.each is _same and kind.whole is _same:
-        # Nothing is reduced (`noop_with_empty_axes`), so that -0 stays too.
+        # `noop_with_empty_axes`: a copy; adding 0 would lose the sign of -0.
         builder.alias(op.results[0], value)
         return None
     if value in builder.written and _is_of_planes(shape, axes, builder.layouts):
@@ -273,7 +273,7 @@ def reduce_(op: Operation, builder: LoweringBuilder) -> str | None:
     kept, made = whole.kept or [1], [builder.result(op.results[0])]
     types = [buffer_type(kept, element)]
     if is_in_columns and compute_type(element) != storage_type(element):
-        # What is added up lies there as numbers meanwhile.
+        # Accumulate in the compute type, in a scratch buffer beside the narrow result.
         types.append(buffer_type(kept, compute_type(element)))
         made.append(builder.allocate(kept, compute_type(element)))
     kernel = KernelBuilder([*types, buffer_type(whole.sizes, element)])
@@ -288,7 +288,7 @@ def reduce_(op: Operation, builder: LoweringBuilder) -> str | None:
 
 
 def _reduce_rows(kernel: KernelBuilder, kind: Reduction, whole: ReductionAxes, element: Attribute) -> None:
-    """For each element of the result, all that it is made of."""
+    """Reduce contiguous rows: one result at a time."""
     out, source = kernel.buffers
     with kernel.loops(whole.kept) as outer:
         with kernel.reducing(whole.reduced, [kind.start(kernel, element)]) as (inner, held, results):
@@ -302,9 +302,10 @@ def _reduce_extremes(
     kernel: KernelBuilder, kind: Reduction, whole: ReductionAxes, element: Attribute
 ) -> None:
     """
-    As rows, the largest or smallest of floats; whether one was no number is told apart from it, by its bits.
+    Maximum or minimum of floats by rows; NaN is tracked apart, by its bits.
 
-    An extreme that passes on NaN takes six instructions a vector, both of these three.
+    A NaN-propagating maximum takes six instructions per vector; a plain one and the integer maximum of the
+    magnitude's bits take three.
     """
     out, source = kernel.buffers
     number = compute_type(element)
@@ -316,7 +317,7 @@ def _reduce_extremes(
         starts = [kind.start(kernel, element), kernel.constant(0, bits)]
         with kernel.reducing(whole.reduced, starts) as (inner, held, results):
             x = kernel.read(source, whole.places(outer, inner), element)
-            # In this order NaN is not taken.
+            # x86 maxps returns the second operand if one is NaN: with this order the accumulator is kept.
             properties = {"fastmath": NO_NANS}
             results.append(
                 kernel.add(
@@ -332,13 +333,9 @@ def _reduce_extremes(
 
 
 def _reduce_columns(kernel: KernelBuilder, kind: Reduction, whole: ReductionAxes, element: Attribute) -> None:
-    """
-    Row after row brought together with the result, some columns at a time, which stay in the cache.
-
-    So elements that lie side by side are read, in vectors.
-    """
+    """Reduce columns: accumulate row by row, a chunk of columns at a time that stays in the cache."""
     result, source = kernel.buffers[0], kernel.buffers[-1]
-    # Where numbers lie otherwise than they are computed with, they are added up beside the result.
+    # If the stored type is narrower than the compute type, accumulate in the scratch buffer.
     out = kernel.buffers[-2]
     *before, width = whole.kept
     with kernel.loops(before) as outer:
@@ -359,11 +356,11 @@ def _reduce_columns(kernel: KernelBuilder, kind: Reduction, whole: ReductionAxes
 def reduce_log_sum_exp(
     op: reduction.ReduceLogSumExpOp | reduction.ReduceLogSumExpV13Op, builder: LoweringBuilder
 ) -> str | None:
-    """`log sum e^x`, of numbers less the largest, to which that is added again."""
+    """`log Σ e^(x - max) + max`, which does not overflow."""
     value, shape = op.operands[0], builder.sizes(op.operands[0])
     element, axes = builder.element(value), _axes(op, len(shape))
     if is_integer(element) or axes is None:
-        return "of integers, or axes that are no constants"
+        return "integers, or axes that are not constants"
     whole = reduced_along(shape, axes)
     kernel = KernelBuilder([buffer_type(whole.kept or [1], element), buffer_type(whole.sizes, element)])
     out, source = kernel.buffers
@@ -372,7 +369,7 @@ def reduce_log_sum_exp(
         with kernel.reducing(whole.reduced, [most.start(kernel, element)]) as (inner, held, results):
             number = kernel.read(source, whole.places(outer, inner), element)
             results.append(most.both(kernel, element, held[0], number))
-        # What is infinite is taken from nothing: that would be no number.
+        # An infinite maximum is not subtracted: inf - inf would be NaN.
         size, zero = kernel.add(math.AbsFOp(results[0])), kernel.constant(0, results[0].type)
         is_infinite = kernel.add(arith.CmpfOp(size, kernel.constant(inf, size.type), "oeq"))
         shift = kernel.add(arith.SelectOp(is_infinite, zero, results[0]))
@@ -389,7 +386,7 @@ SUPPORTS_EMPTY.update((reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13
 
 
 def _reduce_blocks(op: Operation, kind: Reduction, builder: LoweringBuilder) -> None:
-    """All pixels of each channel of images in blocks brought together."""
+    """Reduce the pixels of each channel of NCHWc images."""
     image = blocked(op.operands[0], builder)
     images, blocks, _, _, lanes = image.blocks
     kernel = KernelBuilder([buffer_type([images * blocks, lanes], f32), _flat(image)])
@@ -405,13 +402,13 @@ def _reduce_blocks(op: Operation, kind: Reduction, builder: LoweringBuilder) -> 
 
 
 def _flat(image: BlockedBuffer) -> BufferType:
-    """Images in blocks with the blocks of all images in a row."""
+    """Return the type of an NCHWc buffer with images and blocks merged."""
     images, blocks, *sizes = image.blocks
     return buffer_type([images * blocks, *sizes], f32)
 
 
 def _axes(op: Operation, rank: int) -> list[int] | None:
-    """The axes that an op reduces."""
+    """Return the axes that an op reduces, or None if they are not constants."""
     if isinstance(op, nn.GlobalAveragePoolOp | nn.GlobalMaxPoolOp):
         return list(range(2, rank))
     if len(op.operands) == 1:
@@ -430,7 +427,7 @@ def _axes(op: Operation, rank: int) -> list[int] | None:
 
 
 def _groups(shape: Sequence[Size], axes: Sequence[int]) -> list[tuple[list[int], bool]]:
-    """Neighbouring axes that are all reduced or all kept, with which; axes of size 1 left out."""
+    """Merge neighboring axes that are all reduced or all kept; axes of size 1 are dropped."""
     groups: list[tuple[list[int], bool]] = []
     for axis, size in enumerate(shape):
         if size == 1:
@@ -445,12 +442,15 @@ def _groups(shape: Sequence[Size], axes: Sequence[int]) -> list[tuple[list[int],
 
 @lowers(onnx.SoftmaxOp, onnx.LogSoftmaxOp, onnx.SoftmaxV11Op, onnx.LogSoftmaxV11Op)
 def softmax(op: Softmax, builder: LoweringBuilder) -> str | None:
-    """`e^(x - max) / sum` along `axis`; of its logarithm, `x - max - log sum`."""
+    """
+    `e^(x - max) / Σ e^(x - max)` along `axis`, or its logarithm. Before opset 13, all axes from `axis` on are
+    one.
+    """
     element = builder.element(op.input)
     number = compute_type(element)
     shape = builder.sizes(op.input)
     if not shape:
-        return "of a number"
+        return "the input is a scalar"
     axis = op.axis.value.data % len(shape)
     is_flat = isinstance(op, onnx.SoftmaxV11Op | onnx.LogSoftmaxV11Op)
     # Before opset 13 all axes from `axis` on are one.
@@ -466,10 +466,10 @@ def softmax(op: Softmax, builder: LoweringBuilder) -> str | None:
     with kernel.loops([sizes[0], sizes[2]]) as (before, after):
         with kernel.reducing([sizes[1]], [kernel.constant(-inf, number)]) as (inner, held, results):
             x = kernel.read(source, [before, inner[0], after], element)
-            # A row with NaN is all NaN behind the sum, whatever is its largest.
+            # `nnan` is safe: the sum is NaN if an element is, whatever the maximum, and so is the whole row.
             results.append(kernel.add(arith.MaximumfOp(held[0], x, NO_NANS)))
         largest = results[0]
-        # What lies in the result meanwhile must not be rounded to less than is computed with.
+        # The result buffer holds exponentials between passes, unless storing would round them.
         is_kept = number == element
         with kernel.reducing([sizes[1]], [kernel.constant(0.0, number)]) as (inner, held, results):
             place = [before, inner[0], after]
@@ -500,7 +500,7 @@ def softmax(op: Softmax, builder: LoweringBuilder) -> str | None:
 def _softmax_of_columns(
     op: Softmax, sizes: tuple[Size, Size, int], is_log: bool, builder: LoweringBuilder
 ) -> None:
-    """Row after row, some columns at a time, so that elements side by side are read, in vectors."""
+    """Softmax along an axis that is not contiguous: row by row, a chunk of columns at a time, vectorized."""
     element = builder.element(op.input)
     count, rows, columns = sizes
     blocks, width = split_into_chunks(columns, MAX_COLUMNS)

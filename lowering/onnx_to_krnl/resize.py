@@ -1,8 +1,8 @@
 """
-Tensors of other sizes: Resize and Upsample, an axis at a time.
+Resize and Upsample, separably: one axis at a time.
 
-A kernel makes tables for each axis, which tell for each place of the result the elements that it is made of
-and how much of each. Scales need not be known before a run; the sizes are.
+A kernel computes tables for each axis: the source elements of each output element, and their weights. So
+scales may be run-time values; the shapes are static.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
 MAX_UNROLLED_TAPS = 4
-"""Elements of one axis that are written out one by one."""
+"""Interpolation taps that are unrolled at most."""
 
 COORDINATES = (
     "align_corners",
@@ -42,7 +42,7 @@ Resize = tensor.ResizeOp | tensor.ResizeV18Op | tensor.ResizeV13Op | tensor.Resi
 
 @dataclass(frozen=True)
 class _Sampling:
-    """How elements are found between others: attributes of Resize, and its inputs (`None` if absent)."""
+    """Attributes and inputs of Resize (None if absent)."""
 
     mode: str
     coordinates: str
@@ -62,7 +62,7 @@ class _Sampling:
 
 @dataclass(frozen=True)
 class _Axis:
-    """One axis, and how it is numbered among those that scales are given for."""
+    """One axis, its index among the axes that scales are given for, and its sizes before and after."""
 
     axis: int
     number: int
@@ -70,7 +70,10 @@ class _Axis:
     after: int
 
     def taps(self, how: _Sampling) -> range:
-        """Elements from that left of a place on; more of them where many fall on one place."""
+        """
+        Return the offsets of the taps from the element left of a coordinate; with antialias, more when
+        shrinking.
+        """
         if how.mode == "nearest":
             return range(1)
         reach = 1 if how.mode == "linear" else 2
@@ -81,7 +84,7 @@ class _Axis:
 
 @lowers(tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op)
 def resize(op: Resize, builder: LoweringBuilder) -> str | None:
-    """Sampled at the places that `coordinate_transformation_mode` tells."""
+    """Interpolate at the coordinates given by `coordinate_transformation_mode`."""
     rank = len(builder.shape(op.X))
     is_new = isinstance(op, tensor.ResizeOp | tensor.ResizeV18Op)
     axes = (int_values(op.axes) if is_new else None) or tuple(range(rank))
@@ -101,19 +104,19 @@ def resize(op: Resize, builder: LoweringBuilder) -> str | None:
         sizes=_given(op.sizes, builder),
     )
     if how.coordinates not in COORDINATES:
-        return f"coordinates {how.coordinates}"
+        return f"coordinate_transformation_mode {how.coordinates}"
     if (how.coordinates == "tf_crop_and_resize") and how.roi is None:
-        return "a crop without a region"
+        return "tf_crop_and_resize without roi"
     return _resample(op.X, op.Y, how, builder)
 
 
 @lowers(tensor.UpsampleOp, tensor.ResizeV10Op)
 def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, builder: LoweringBuilder) -> str | None:
     """
-    Sampled at `place / scale`.
+    Interpolate at `index / scale`.
 
-    The nearest element is that at or before the place, or (onnxruntime; ONNX does not say) that at or behind
-    it on an axis that becomes shorter; a tensor that keeps its shape stays as it is.
+    The nearest element is at floor(coordinate) or, on an axis that shrinks, ceil (as in onnxruntime; ONNX
+    does not say). A tensor that keeps its shape is copied.
     """
     if builder.shape(op.X) == builder.shape(op.Y):
         builder.alias(op.Y, op.X)
@@ -138,7 +141,7 @@ def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, builder: LoweringBuilde
 
 
 SUPPORTS_EMPTY.update((tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op))
-# A region or scales of no elements are as if they were left out.
+# Empty roi, scales and sizes count as absent.
 
 
 def _given(value: SSAValue, builder: LoweringBuilder) -> SSAValue | None:
@@ -148,7 +151,7 @@ def _given(value: SSAValue, builder: LoweringBuilder) -> SSAValue | None:
 def _resample(source: SSAValue, result: SSAValue, how: _Sampling, builder: LoweringBuilder) -> str | None:
     element = builder.element(source)
     if how.mode != "nearest" and compute_type(element) not in (f32, f64):
-        return "integers between others"
+        return "interpolation of integers"
     axes: list[_Axis] = []
     for number, axis in enumerate(how.axes):
         each = _Axis(axis, number, builder.shape(source)[axis], builder.shape(result)[axis])
@@ -187,7 +190,7 @@ def _with(shape: Sequence[int], each: _Axis) -> list[int]:
 
 
 def _is_kept(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> bool:
-    """Whether an axis of the same size is surely the same."""
+    """Whether an axis of unchanged size is certainly an identity."""
     if how.coordinates == "tf_crop_and_resize":
         return False
     if how.scales is None:
@@ -198,10 +201,10 @@ def _is_kept(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> bool:
 
 def _repeats(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> int | None:
     """
-    How often each element of an axis comes one after the other in the nearest mode; `None` if not equally.
+    Return the integer factor by which nearest-neighbor resizing repeats each element, or None.
 
-    With r < n, place q n + r of a scale of n lies at q + r / n, or from the middles of elements at
-    q + (r + 1/2) / n - 1/2: less than a half from q.
+    With scale n and 0 <= r < n, output q n + r maps to q + r / n (asymmetric) or q + (r + 1/2) / n - 1/2
+    (half pixel), which rounds to q.
     """
     count, rest = divmod(each.after, each.before)
     if rest or how.policy != "stretch":
@@ -224,9 +227,9 @@ def _repeats(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> int | Non
 
 def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAValue, SSAValue]:
     """
-    For each place of the result, the elements' places and their shares.
+    Emit tables of source indices and weights for each output index of an axis.
 
-    What is beyond the ends is the element at the end; of a crop all shares are 0, and the place is -1.
+    Coordinates beyond the ends are clamped; those outside a crop have weights 0, and index -1.
     """
     taps = each.taps(how)
     sizes = [each.after, len(taps)]
@@ -235,7 +238,7 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
     types += [buffer_type([prod(builder.shape(value))], builder.element(value)) for value in inputs]
     kernel = KernelBuilder(types)
     places, tap_weights, *held = kernel.buffers
-    # Coordinates of old operators, of which ONNX says nothing, are f32 as in onnxruntime: 7 / 0.7f is 10.
+    # Upsample computes coordinates in f32, as onnxruntime does (ONNX does not say): 7 / 0.7f is 10.
     kind = f32 if (how.mode, how.nearest) == ("nearest", "simple") else f64
     scale = _scale(kernel, held, each, how).to(kind)
     roi: list[Scalar] = []
@@ -272,7 +275,7 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
 
 
 def _scale(kernel: KernelBuilder, held: Sequence[SSAValue], each: _Axis, how: _Sampling) -> Scalar:
-    """The scale of an axis, as given or as the sizes make it."""
+    """Return the scale of an axis: given, or from the sizes and the aspect-ratio policy."""
     if how.scales is not None:
         return read_as(kernel, held[0], [kernel.index(each.number)], f32, f64)
     one = Scalar(kernel, kernel.constant(1.0, f64))
@@ -289,7 +292,7 @@ def _scale(kernel: KernelBuilder, held: Sequence[SSAValue], each: _Axis, how: _S
 
 
 def _coordinate(place: Scalar, scale: Scalar, roi: Sequence[Scalar], each: _Axis, how: _Sampling) -> Scalar:
-    """Where a place of the result lies in the source."""
+    """Return the source coordinate of an output index."""
     length = scale * each.before
     last = each.before - 1.0
     match how.coordinates:
@@ -327,7 +330,7 @@ def _nearest(x: Scalar, mode: str, each: _Axis) -> Scalar:
 
 
 def _weights(ratio: Scalar, scale: Scalar, taps: range, how: _Sampling) -> list[Scalar]:
-    """How much each element counts, by its distance; `ratio` is that from the first on the left."""
+    """Return the weights of the taps; `ratio` is the distance from the element on the left."""
     factor = scale.minimum(1.0) if how.antialias else None
     found: list[Scalar] = []
     for step in taps:
@@ -341,7 +344,7 @@ def _weights(ratio: Scalar, scale: Scalar, taps: range, how: _Sampling) -> list[
 
 
 def cubic_weight(distance: Scalar, a: float) -> Scalar:
-    """Keys' convolution: a cubic within 1, another within 2, 0 beyond."""
+    """Keys' cubic convolution kernel (R. Keys, 1981) with parameter `a`."""
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1.0
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
     return (distance <= 1.0).select(near, (distance < 2.0).select(far, 0.0))
@@ -357,9 +360,9 @@ def _excluded(weights: Sequence[Scalar], first: Scalar, taps: range, size: int) 
 
 def _alone(places: Sequence[Scalar], weights: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
     """
-    Places and weights where an element of weight 1 is taken in equal parts, and no other is read.
+    Where one weight is 1, read that element for all taps, in equal parts.
 
-    Infinities and NaN beside it would make NaN of a weight of 0.
+    Otherwise an infinite or NaN neighbor times its weight of 0 would give NaN.
     """
     for only, weight in zip(list(places), list(weights), strict=True):
         is_whole = weight.equals(1.0)
@@ -384,7 +387,7 @@ def _pick(
     builder: LoweringBuilder,
 ) -> None:
     """
-    Each element of the result is one of the source, or the value around a crop.
+    Nearest-neighbor: copy elements by tables, or the extrapolation value outside a crop.
 
     Axes without a table repeat their elements.
     """
@@ -423,7 +426,7 @@ def _mix(
     how: _Sampling,
     builder: LoweringBuilder,
 ) -> None:
-    """Each element along one axis is a sum of shares of others."""
+    """Interpolate along one axis: a weighted sum of elements."""
     count = len(each.taps(how))
     before, after = prod(shape[: each.axis]), prod(shape[each.axis + 1 :])
     kind = compute_type(elements[0])

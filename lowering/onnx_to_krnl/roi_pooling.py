@@ -1,4 +1,4 @@
-"""Regions of interest of images brought to one size: RoiAlign, MaxRoiPool."""
+"""Pooling of regions of interest: RoiAlign (He et al., 2017) and MaxRoiPool (Girshick, 2015)."""
 
 from __future__ import annotations
 
@@ -28,19 +28,23 @@ from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim, 
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, static_sizes
 
 MAX_SAMPLES_PER_PIXEL, MIN_SAMPLE_LIMIT = 4, 64
-"""Samples that a cell may have along an axis: so many images of them, and for small ones so many."""
+"""
+Limit of samples per bin and axis: a multiple of the image size, but at least a constant.
+
+It bounds the time that a huge region can take.
+"""
 
 
 @dataclass(frozen=True)
 class _AxisBins:
-    """A region along one axis: where it begins, how large its cells are, and how many samples each has."""
+    """A region along one axis: its start, the size of a bin, and samples per bin."""
 
     start: Scalar
     size: Scalar
     samples: Scalar
 
     def place(self, cell: SSAValue, sample: SSAValue) -> Scalar:
-        """Where a sample of a cell is."""
+        """Return the coordinate of a sample in a bin."""
         kind = self.size.type
         number, part, share = (
             Scalar(self.size.kernel, each).to(kind) for each in (cell, sample, self.samples.value)
@@ -50,7 +54,7 @@ class _AxisBins:
 
 @dataclass(frozen=True)
 class _RoiSampling:
-    """How regions lie in images; a row of them holds x1, y1, x2, y2."""
+    """How regions (x1, y1, x2, y2) are sampled."""
 
     count: Size
     element: Attribute
@@ -58,13 +62,15 @@ class _RoiSampling:
     scale: float
     cells: tuple[int, int]
     samples: int
-    """Of each cell along an axis; 0 is one a pixel."""
+    """Per bin and axis; 0 is one per pixel."""
     is_half_pixel: bool
     most: int
-    """Samples of a cell along an axis."""
+    """Limit of samples per bin and axis."""
 
     def along(self, kernel: KernelBuilder, held: SSAValue, roi: SSAValue, axis: int) -> _AxisBins:
-        """The cells of a region along y (0) or x (1); of too many samples one more than the most is told."""
+        """
+        Return the bins of a region along y (0) or x (1); samples beyond the limit give the limit plus one.
+        """
         start, end = (
             read_as(kernel, held, [roi, kernel.index(place)], self.element, self.number) * self.scale
             - (0.5 if self.is_half_pixel else 0.0)
@@ -85,7 +91,7 @@ supports_dynamic_shapes(RoiAlignOp, RoiAlignV10Op)
 
 @lowers(RoiAlignOp, RoiAlignV10Op)
 def roi_align(op: RoiAlignOp | RoiAlignV10Op, builder: LoweringBuilder) -> str | None:
-    """The mean, or the largest, of samples between the pixels of each cell of a region."""
+    """Mean or maximum of bilinearly interpolated samples in each bin of a region."""
     shape, element = builder.sizes(op.X), builder.element(op.X)
     count, *out = builder.sizes(op.Y)
     if not are_static(shape[1:]) or not are_static(out):
@@ -116,7 +122,7 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, builder: LoweringBuilder) -> str |
     with kernel.loops([iterations_if_nonempty(count, shape[0])]) as (roi,):
         image = index_in(kernel, kernel.load(images, [roi]), shape[0])
         cells = [regions.along(kernel, held, roi, axis) for axis in range(2)]
-        # The run fails then; until it does, nothing is done for so many.
+        # Beyond the limit the run fails; take no samples until it does.
         fits = (cells[0].samples <= regions.most) & (cells[1].samples <= regions.most)
         cells = [replace(each, samples=fits.select(each.samples, 0)) for each in cells]
         with kernel.loops([rows, columns]) as (row, column):
@@ -130,12 +136,12 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, builder: LoweringBuilder) -> str |
 
 
 def _last_of(shape: Sequence[Size]) -> list[Size]:
-    """A shape of images with the channels last."""
+    """Return an NCHW shape as NHWC."""
     return [shape[0], *shape[2:], shape[1]]
 
 
 def _channels_last(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
-    """Images with all channels of a pixel side by side, which are computed with in vectors."""
+    """Convert to NHWC, so that channels vectorize."""
     shape = builder.sizes(value)
     sizes = _last_of(shape)
     made = builder.allocate(sizes, builder.element(value))
@@ -145,7 +151,7 @@ def _channels_last(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
 
 
 def _channels_first(result: SSAValue, made: SSAValue, builder: LoweringBuilder) -> None:
-    """Writes a result from numbers with the channels last."""
+    """Write a result from NHWC, rounded to its type."""
     shape, element = builder.sizes(result), builder.element(result)
     sizes = _last_of(shape)
     if element != compute_type(element):
@@ -162,8 +168,8 @@ def _channels_first(result: SSAValue, made: SSAValue, builder: LoweringBuilder) 
 def _check_samples(
     op: RoiAlignOp | RoiAlignV10Op, regions: _RoiSampling, rois: SSAValue, builder: LoweringBuilder
 ) -> None:
-    """Has a run fail if a region is so large that its cells have too many samples."""
-    message = f"a region has {{}} samples a cell along an axis; at most {regions.most} are taken"
+    """Check at run time that no bin has too many samples."""
+    message = f"a region has {{}} samples per bin and axis; at most {regions.most} are supported"
     cell = bounds_check(op, 0, regions.most, message, builder)
     kernel = KernelBuilder([buffer_type([2], i64), buffer_type([regions.count, 4], regions.element)])
     out, held = kernel.buffers
@@ -178,7 +184,7 @@ def _check_samples(
 
 @dataclass(frozen=True)
 class _Tap:
-    """The pixels on both sides of a place on an axis, how much of each there is, and whether it is inside."""
+    """The two pixels around a coordinate on one axis, their weights, and whether it is inside the image."""
 
     pixels: tuple[Scalar, Scalar]
     weights: tuple[Scalar, Scalar]
@@ -195,43 +201,43 @@ def _tap(place: Scalar, size: int) -> _Tap:
 
 @dataclass(frozen=True)
 class _RoiBin:
-    """All channels of one cell of a region: where they are written, and the image that they are of."""
+    """All channels of one bin of a region."""
 
     kernel: KernelBuilder
     target: tuple[SSAValue, Sequence[SSAValue]]
-    """A buffer with the channels last, and the indices but the last."""
+    """An NHWC buffer, and all indices but the last."""
     source: tuple[SSAValue, Attribute, SSAValue]
-    """A buffer of images with the channels last, their elements, and the number of the image."""
+    """An NHWC buffer, its element type, and the index of the image."""
     shape: Sequence[int]
-    """Of images, the channels second."""
+    """NCHW."""
 
     @property
     def channels(self) -> int:
-        """How many channels there are."""
+        """The number of channels."""
         return self.shape[-3]
 
     def fill(self, number: Scalar) -> None:
-        """Sets all channels to a number."""
+        """Set all channels to a scalar."""
         buffer, at = self.target
         with self.kernel.loops([self.channels]) as (channel,):
             self.kernel.store(number.value, buffer, [*at, channel])
 
     def change(self, change: Callable[[Scalar, SSAValue], Scalar]) -> None:
-        """Makes of each channel what `change` does, given what it is and its number."""
+        """Update each channel by a function of its value and its index."""
         buffer, at = self.target
         with self.kernel.loops([self.channels]) as (channel,):
             total = Scalar(self.kernel, self.kernel.load(buffer, [*at, channel]))
             self.kernel.store(change(total, channel).value, buffer, [*at, channel])
 
     def pixel(self, row: SSAValue, column: SSAValue, channel: SSAValue) -> Scalar:
-        """A pixel of the image."""
+        """Load a pixel of the image."""
         buffer, element, image = self.source
         return Scalar(self.kernel, self.kernel.read(buffer, [image, row, column, channel], element))
 
     def pool(
         self, rows: _AxisBins, columns: _AxisBins, cell: tuple[SSAValue, SSAValue], is_max: bool
     ) -> None:
-        """Writes what the samples of a cell are together."""
+        """Pool the samples of a bin."""
         kernel, number = self.kernel, rows.size.type
         self.fill(Scalar(kernel, kernel.constant(-inf if is_max else 0.0, number)))
         with kernel.loops([rows.samples.value]) as (y,):
@@ -263,7 +269,7 @@ class _RoiBin:
 
 @lowers(MaxRoiPoolOp)
 def max_roi_pool(op: MaxRoiPoolOp, builder: LoweringBuilder) -> str | None:
-    """The largest pixel of each cell of a region, its corners rounded to pixels; 0 where there is none."""
+    """Maximum pixel of each bin of a region with corners rounded to pixels; 0 for empty bins."""
     shape, out = builder.shape(op.X), builder.shape(op.Y)
     element, kind = builder.element(op.X), builder.element(op.rois)
     number = compute_type(element)
@@ -316,15 +322,15 @@ def max_roi_pool(op: MaxRoiPoolOp, builder: LoweringBuilder) -> str | None:
 
 
 def _rounded(number: Scalar) -> Scalar:
-    """The nearest integer, of two the one farther from 0."""
+    """Round to the nearest integer, ties away from 0."""
     is_below = number < 0.0
     return is_below.select((number - 0.5).ceil(), (number + 0.5).floor()).to(i64)
 
 
 def _check_images(op: MaxRoiPoolOp, images: SSAValue, count: int, builder: LoweringBuilder) -> None:
-    """The images that regions are of, their first numbers; a run fails if there is no such image."""
+    """Extract the image index of each region, and check at run time that it is in range."""
     (rows, _), kind = builder.shape(op.rois), builder.element(op.rois)
-    cell = bounds_check(op, 0, count - 1, f"a region is of image {{}}, of {count} images", builder)
+    cell = bounds_check(op, 0, count - 1, f"a region has batch index {{}}; there are {count} images", builder)
     kernel = KernelBuilder([buffer_type([rows], i64), buffer_type([2], i64), buffer_type([rows, 5], kind)])
     out, ends, rois = kernel.buffers
     zero = kernel.constant(0, i64)

@@ -1,4 +1,4 @@
-"""Numbers in a kernel with Python's operators, for operators that are longer formulas."""
+"""Expressions on scalars in a kernel, with Python's operators."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Number: TypeAlias = "Scalar | float"
 
 class Scalar:
     """
-    A float, an integer with sign, an index or a truth value of a kernel.
+    A float, signed integer, index or boolean SSA value of a kernel.
 
-    Both sides of an operator are of one type; Python's numbers become constants of it. Division of integers
-    is exact for numbers that are not below 0.
+    Operands are of one type; Python numbers become constants of it. Integer division truncates, so it is
+    floor division only for operands that are not negative.
     """
 
     def __init__(self, kernel: KernelBuilder, value: SSAValue) -> None:
@@ -31,16 +31,16 @@ class Scalar:
 
     @property
     def type(self) -> Attribute:
-        """The type of the number."""
+        """The type of the value."""
         return self.value.type
 
     @property
     def is_float(self) -> bool:
-        """Whether it is a float."""
+        """Whether it is f32 or f64."""
         return self.type in (f32, f64)
 
     def like(self, number: Number) -> Scalar:
-        """A number of this one's type."""
+        """Return a number as a scalar of this one's type."""
         if isinstance(number, Scalar):
             return number
         if self.type == INDEX:
@@ -120,15 +120,15 @@ class Scalar:
         return self._compared(other, "ge")
 
     def equals(self, other: Number) -> Scalar:
-        """Whether both are the same."""
+        """Whether both are equal."""
         return self._compared(other, "eq")
 
     def differs(self, other: Number) -> Scalar:
-        """Whether they are not the same; NaN always."""
+        """Whether they are not equal; true for NaN."""
         return self._compared(other, "ne")
 
     def select(self, then: Number, otherwise: Number) -> Scalar:
-        """One of two numbers, by this truth value; at least one is no Python number."""
+        """Select by this boolean; at least one operand is a Scalar."""
         if isinstance(then, Scalar):
             first, second = then, then.like(otherwise)
         else:
@@ -137,15 +137,15 @@ class Scalar:
         return self._made(arith.SelectOp(self.value, first.value, second.value))
 
     def maximum(self, bound: Number) -> Scalar:
-        """The larger of both; NaN if one is."""
+        """The larger of both; NaN if one is NaN."""
         return self._with(bound, arith.MaximumfOp, arith.MaxSIOp)
 
     def minimum(self, bound: Number) -> Scalar:
-        """The smaller of both; NaN if one is."""
+        """The smaller of both; NaN if one is NaN."""
         return self._with(bound, arith.MinimumfOp, arith.MinSIOp)
 
     def clamp(self, low: Number, high: Number) -> Scalar:
-        """The nearest within both bounds."""
+        """Clamp to [low, high]."""
         return self.maximum(low).minimum(high)
 
     def power(self, exponent: Number) -> Scalar:
@@ -156,11 +156,11 @@ class Scalar:
         return self._made(kind.create(operands=[self.value], result_types=[self.type]))
 
     def abs(self) -> Scalar:
-        """Without sign."""
+        """Absolute value."""
         return self._function(math.AbsFOp) if self.is_float else self.maximum(-self)
 
     def ceil(self) -> Scalar:
-        """The next whole number above."""
+        """Round up to an integer."""
         return self._function(math.CeilOp)
 
     def cos(self) -> Scalar:
@@ -176,7 +176,7 @@ class Scalar:
         return self._function(math.ExpOp)
 
     def floor(self) -> Scalar:
-        """The next whole number below."""
+        """Round down to an integer."""
         return self._function(math.FloorOp)
 
     def log(self) -> Scalar:
@@ -184,7 +184,7 @@ class Scalar:
         return self._function(math.LogOp)
 
     def round(self) -> Scalar:
-        """The nearest whole number, of two the even one."""
+        """Round to the nearest integer, ties to even."""
         return self._function(math.RoundEvenOp)
 
     def sin(self) -> Scalar:
@@ -201,10 +201,9 @@ class Scalar:
 
     def to(self, type_: Attribute, unsigned: bool = False) -> Scalar:
         """
-        The number in another type.
+        Convert to another type.
 
-        Floats become integers towards 0, the nearest where out of range. `unsigned` is for integers that
-        have no sign.
+        Floats are truncated to integers, saturating. `unsigned` is for signless integers that are unsigned.
         """
         if self.type == type_:
             return self
