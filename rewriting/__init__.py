@@ -1,1 +1,1 @@
-"""The declarative rule dialect and its driver."""
+"""Declarative rewrite rules and the drivers that apply them."""

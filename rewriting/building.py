@@ -1,9 +1,9 @@
 """
-Turns the result of a rule into ops.
+Build the ops of a rule's replacement.
 
-First everything is computed (`Builder.plan`): native functions run, arrays are at hand, and a refusal
-leaves the IR as it was. Only then are ops made, depth first and left to right, each child before its
-parent (docs/internals/onnx-rules.md §1.1).
+`Builder.plan` first computes the whole replacement: native functions run and may report a match failure while
+the IR is still unchanged. Only then are ops created, depth first and left to right, operands before their
+user (docs/internals/onnx-rules.md §1.1).
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ Getter = Callable[[Match], object]
 
 @dataclass
 class Builder:
-    """Makes the results of one rule."""
+    """Builds the replacements of one rule."""
 
     matcher: Matcher
     pool: DisposablePool
     natives: dict[int, tuple[Getter, ...]] = field(default_factory=dict[int, tuple[Getter, ...]])
     planned: dict[int, NewOp] = field(default_factory=dict[int, "NewOp"])
-    """The nodes planned for the match at hand: a node that occurs twice becomes one op."""
+    """Ops planned for the current match by pattern node: a node that occurs twice becomes one op."""
 
     @property
     def dialect(self) -> DialectInterface:
         return self.matcher.rule.root.template.dialect
 
     def plan(self, match: Match) -> RewritePlan | MatchFailure:
-        """Computes the result for a match without touching the IR."""
+        """Compute the replacement for a match without changing the IR."""
         plan = self.computed(match)
         if type(plan) is tuple:
             for check in self.matcher.rule.checks:
@@ -72,7 +72,7 @@ class Builder:
         return plan
 
     def computed(self, match: Match) -> RewritePlan | MatchFailure:
-        """The plan before the checks of the pass."""
+        """Compute the plan before the checks of the pass."""
         self.planned.clear()
         result = self.matcher.rule.result
         parts: list[PlannedValue] = []
@@ -86,7 +86,7 @@ class Builder:
         return tuple(parts)
 
     def whole(self, outcome: RewriteResult, match: Match) -> RewritePlan | MatchFailure:
-        """The result of a native function that stands for all results of the root."""
+        """Plan the outcome of a native function that computes all results of the root."""
         if isinstance(outcome, MatchFailure | ImperativeRewrite):
             return outcome
         parts: list[PlannedValue] = []
@@ -165,7 +165,7 @@ class Builder:
         return made
 
     def build(self, planned: Sequence[PlannedValue], match: Match) -> BuiltOps:
-        """Makes the ops of a plan; they stand before the root, which is still there."""
+        """Create the ops of a plan, to be inserted before the root, which still exists."""
         root, *inner = self.matcher.ops(match)
         maker = _OpBuilder(self, match, root, fused_location(root, inner))
         parts = [maker.top(part, len(planned) == 1) for part in planned]
@@ -179,7 +179,7 @@ def _is_part(outcome: RewriteResult) -> TypeIs[OperandSpec]:
 
 @dataclass(frozen=True)
 class BuiltOps:
-    """The new ops, and the values that take the place of the root's results."""
+    """The new ops, and the values that replace the results of the root."""
 
     ops: list[Operation]
     results: list[SSAValue]
@@ -187,7 +187,7 @@ class BuiltOps:
 
 @dataclass
 class _OpBuilder:
-    """Makes the ops for one match."""
+    """Creates the ops of one match."""
 
     builder: Builder
     match: Match
@@ -197,7 +197,7 @@ class _OpBuilder:
     made: dict[int, Operation] = field(default_factory=dict[int, Operation])
 
     def top(self, planned: PlannedValue, alone: bool) -> Sequence[SSAValue]:
-        """The values for the root's results that a part of the result stands for."""
+        """Return the values that replace results of the root."""
         match planned:
             case NewOp():
                 types = self.types(planned.node) or (tuple(self.root.result_types) if alone else ())

@@ -1,7 +1,4 @@
-"""
-Hoists the constants of a function to its top and merges equal ones, as MLIR does
-(docs/internals/onnx-rules.md §1.3).
-"""
+"""Hoist constants to the entry block of their function and merge equal ones, as MLIR's greedy driver does."""
 
 from __future__ import annotations
 
@@ -16,10 +13,10 @@ from xonnc.rewriting.patterns import DialectInterface
 
 def hoist_constants(root: Operation, dialect: DialectInterface, drop: Callable[[Operation], None]) -> None:
     """
-    Moves the constants inside `root` to the front of the entry block of the nearest isolated op.
+    Move the constants inside `root` to the start of the entry block of the nearest isolated op.
 
-    A constant in the leading run of that block stays; every other moves in front of all. Constants with the
-    same attribute and type become one, the first in textual order.
+    A constant in the leading run of constants of that block stays; others are inserted before the first op.
+    Constants of equal attribute and type are merged into the first in textual order.
     """
     homes: dict[Block, Block | None] = {}
     seen: dict[tuple[Block, Attribute, Attribute], Operation] = {}
@@ -45,7 +42,7 @@ def hoist_constants(root: Operation, dialect: DialectInterface, drop: Callable[[
 
 
 def _home(block: Block) -> Block | None:
-    """The entry block of the nearest enclosing op that is isolated from above; a module is none."""
+    """Return the entry block of the nearest op that is isolated from above, or `None` at module level."""
     region = block.parent
     while region is not None and region.parent is not None:
         owner = region.parent

@@ -1,8 +1,9 @@
 """
-Applies rules to every op that one fits, and existing_values everything else as it stands.
+Partial conversion: apply rules to every op that matches and leave other ops unchanged.
 
-As MLIR's partial dialect conversion: in textual order, new ops are tried in their turn, but no constant moves
-and no op goes away that was not replaced. For a fixed point with tidying see `rewriting.driver`.
+As in MLIR's partial dialect conversion, ops are visited in textual order and new ops are visited in turn.
+Constants are not hoisted and unused ops are not erased. `rewriting.driver` is the greedy driver with folding
+and dead-code elimination.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from xonnc.rewriting.rules import RuleSet
 from xonnc.rewriting.statistics import current_trace, record
 
 MAX_GENERATIONS = 16
-"""An op that is still replaced after this many generations is part of a circle of rules."""
+"""An op that is still replaced after this many generations belongs to a cycle of rules."""
 
 
 def convert(root: Operation, context: Context, rules: RuleSet, *, pass_name: str) -> Counter[str]:
     """
-    Applies `rules` to everything inside `root`, and to what they make; how often each fired.
+    Apply `rules` inside `root`, also to new ops; return how often each rule fired.
 
-    What fired is told to `statistics`. Rules that go in a circle are an error that names the op.
+    Counts are recorded in `statistics`. A cycle of rules raises `XonncError` with the op.
     """
     conversion = _Conversion(DisposablePool.of(context), MatcherTable(rules, rules_joining(pass_name)))
     conversion.run(root)
@@ -65,7 +66,7 @@ class _Conversion:
             pending.extendleft((new, step + 1) for new in reversed(made))
 
     def rewrite(self, op: Operation) -> Sequence[Operation]:
-        """Applies the first rule that fits; the ops it made."""
+        """Apply the first rule that matches; return the ops that it created."""
         kind, seen = type(op), current_trace()
         matchers = self.rules.matchers
         for matcher in matchers[kind] if kind in matchers else self.rules.find(kind):
@@ -109,7 +110,7 @@ class _Conversion:
 
 
 def _made(before: Operation | None, op: Operation) -> list[Operation]:
-    """The ops that an edit put before `op`; none if it took away the one before them."""
+    """Return the ops that an imperative rewrite inserted before `op`."""
     found: list[Operation] = []
     block = op.parent
     each = before.next_op if before is not None else (block.first_op if block is not None else None)

@@ -1,9 +1,9 @@
 """
-Applies rules until none fits any more.
+Greedy rewrite driver: apply rules to a fixed point.
 
-A worklist of ops; rules are found by the class of the op, best first; ops without readers go at once and
-take their attributes with them. Each sweep begins with hoisting and merging the constants, as MLIR's
-greedy driver does (docs/internals/onnx-rules.md §1.3), and another follows while something changed.
+The worklist holds ops; rules are found by op class, highest benefit first. Dead ops are erased at once, with
+their attributes. Each sweep starts by hoisting and merging constants as MLIR's greedy driver does
+(docs/internals/onnx-rules.md §1.3); sweeps repeat while something changes.
 """
 
 from __future__ import annotations
@@ -34,15 +34,19 @@ from xonnc.rewriting.rules import RuleSet
 from xonnc.rewriting.statistics import current_trace, record
 
 REWRITES_PER_OP = 100
-"""More rewrites than this for every op of the module mean that rules undo each other."""
+"""Rewrites allowed per op of the module. More mean that rules undo each other."""
 MIN_REWRITE_LIMIT = 2_000
+"""Rewrites allowed at least, however small the module is."""
 
 WIDE_OPERAND_COUNT = 64
-"""An op with more operands has them replaced together: xDSL rebuilds all of them for every one replaced."""
+"""
+Ops with more operands get them replaced in one batch, since xDSL rebuilds the operand tuple at each
+replacement (quadratic cost).
+"""
 
 
 class MatcherTable:
-    """The matchers of rules by the class of their root, highest benefit first."""
+    """Matchers by class of their root op, highest benefit first."""
 
     def __init__(self, rules: RuleSet, joined: RuleSet | None = None) -> None:
         """`joined` are rules from outside of the pass, tried after its own."""
@@ -51,7 +55,7 @@ class MatcherTable:
         self.matchers: dict[type[Operation], tuple[Matcher, ...]] = {}
 
     def find(self, kind: type[Operation]) -> tuple[Matcher, ...]:
-        """The matchers for ops of this class, in the order in which they are tried."""
+        """Return the matchers for an op class in the order in which they are tried."""
         rules = [*self.rules.by_root.get(kind, ())]
         if self.joined is not None:
             rules += self.joined.by_root.get(kind, ())
@@ -61,20 +65,20 @@ class MatcherTable:
 
 @dataclass
 class RewriteReport:
-    """What a run of the driver did."""
+    """Statistics of a run of the driver."""
 
     fired: Counter[str] = field(default_factory=Counter[str])
     attempts: int = 0
-    """How often a rule was tried on an op."""
+    """Number of rules tried on an op."""
     visits: int = 0
-    """How often an op was looked at."""
+    """Number of ops visited."""
     sweeps: int = 0
     unfinished: tuple[str, ...] = ()
-    """The rules that fired last, if the run stopped because it was allowed no more rewrites."""
+    """Names of the last rules that fired, if the run stopped at the rewrite limit."""
 
     @property
     def changed(self) -> bool:
-        """Whether any rule fired."""
+        """Whether a rule fired."""
         return bool(self.fired)
 
 
@@ -87,11 +91,11 @@ def apply_rules(
     max_rewrites: int | None = None,
 ) -> RewriteReport:
     """
-    Applies `rules` to everything inside `root` to a fixed point.
+    Apply `rules` inside `root` to a fixed point.
 
-    Ops are tried in textual order, so that constants fold in the order in which the model computes. More than
-    `max_rewrites` rewrites (by default a multiple of the number of ops) are an error that names the rules at
-    work. What fired is told to `statistics`.
+    Ops are visited in textual order, so that constants fold in the order of computation. More than
+    `max_rewrites` rewrites (default: a multiple of the number of ops) raise `XonncError` with the names of
+    the rules at work. Counts are recorded in `statistics`.
     """
     driver = _Driver(root, DisposablePool.of(context), MatcherTable(rules, rules_joining(pass_name)))
     driver.run(max_rewrites)
@@ -100,7 +104,7 @@ def apply_rules(
 
 
 VisitCallback = Callable[[Operation], Sequence[Operation]]
-"""Looks at an op before the rules do; gives the ops whose results have another type now."""
+"""Called with an op before its rules are tried; returns the ops whose result types changed."""
 
 
 def apply_rules_within(
@@ -113,9 +117,9 @@ def apply_rules_within(
     visit: VisitCallback,
 ) -> RewriteReport:
     """
-    Applies `rules` to everything inside `root` until nothing changes, or `max_rewrites` times.
+    Apply `rules` inside `root` to a fixed point, or for `max_rewrites` rewrites.
 
-    `visit` sees each op before the rules do. That rewrites were left over is no error: the report names the
+    `visit` is called with each op before its rules. Reaching the limit is no error: the report names the
     rules at work (`unfinished`).
     """
     driver = _Driver(
@@ -141,22 +145,27 @@ class _Driver:
     postponed: dict[Operation, dict[Operation, None]] = field(
         default_factory=dict[Operation, "dict[Operation, None]"]
     )
-    """Ops to be replaced by values that are there already, by the wide op that reads them."""
+    """Ops that are to be replaced by existing values, by the wide op that reads them."""
     joining: dict[SSAValue, SSAValue] | None = None
-    """While the operands of a wide op are replaced together: the new value for each old one."""
+    """Replacement of each value while the operands of a wide op are replaced in one batch, else `None`."""
     sure_pure: dict[type[Operation], bool] = field(default_factory=dict[type[Operation], bool])
     visit: VisitCallback | None = None
-    """Looks at ops first; with it the limit of rewrites is where the run stops, else it is an error."""
+    """
+    Called before the rules of an op. If set, the rewrite limit ends the run; else exceeding it is an error.
+    """
 
     def run(self, max_rewrites: int | None) -> None:
-        # What overflows in a model does so in its constants too: nothing that numpy should warn of.
+        # Folding an overflow that the model itself computes is correct: suppress numpy's warnings.
         with np.errstate(all="ignore"):
             self.run_to_end(max_rewrites)
         if self.report.changed:
             self.retype_functions()
 
     def retype_functions(self) -> None:
-        """Makes functions give what they return: unlike an onnx op, `func.return` takes no other type."""
+        """
+        Update function types to the returned types: `func.return` requires them to be equal, `onnx.Return`
+        does not.
+        """
         inside = (op for region in self.root.regions for block in region.blocks for op in block.ops)
         for function in (self.root, *inside):
             if isinstance(function, func.FuncOp) and isinstance(_end(function), func.ReturnOp):
@@ -181,7 +190,7 @@ class _Driver:
             self.report.sweeps += 1
 
     def fill(self) -> int:
-        """Fills the worklist; ops are popped from its end."""
+        """Push all ops in reverse order, since ops are popped from the end; return their number."""
         self.postponed.clear()
         ops = [op for op in self.root.walk() if op is not self.root]
         for op in reversed(ops):
@@ -222,7 +231,7 @@ class _Driver:
                 return
 
     def rewrite(self, op: Operation, matchers: Sequence[Matcher]) -> bool:
-        """Applies the first rule that fits."""
+        """Apply the first rule that matches; return whether one did."""
         seen = current_trace()
         for matcher in matchers:
             self.report.attempts += 1
@@ -240,7 +249,7 @@ class _Driver:
         return False
 
     def apply(self, op: Operation, matcher: Matcher, match: Match) -> str:
-        """Replaces the op; the reason if the rule declines."""
+        """Replace the op; return the reason of a match failure, or an empty string."""
         builder = self.builders.get(id(matcher))
         if builder is None:
             builder = self.builders[id(matcher)] = Builder(matcher, self.pool)
@@ -287,9 +296,9 @@ class _Driver:
 
     def absent_results(self, op: Operation, results: list[SSAValue], builder: Builder) -> list[Operation]:
         """
-        Puts values of type `none` in `results` for the absent results of `op`; the ops that make them.
+        Replace entries of `results` by `none` values where `op` has an absent result; return the ops created.
 
-        Who reads such a result says with it that something is left out, or gives it out as such.
+        A user of such a result relies on its type to tell an absent operand.
         """
         made: list[Operation] = []
         for place, old in enumerate(op.results):
@@ -300,14 +309,16 @@ class _Driver:
         return made
 
     def redirect(self, old: SSAValue, new: SSAValue) -> None:
-        """Makes the readers of `old` read `new`, now or together with the other operands of a wide op."""
+        """Replace the uses of `old` by `new`, at once or with the batch of a wide op."""
         if self.joining is None:
             replace_uses(old, new)
         else:
             self.joining[old] = new
 
     def postpone(self, op: Operation, plan: RewritePlan) -> bool:
-        """Whether replacing an op by values that are there waits until its wide reader is visited."""
+        """
+        Return whether the replacement of `op` by existing values is deferred to the visit of its wide user.
+        """
         if self.joining is not None or isinstance(plan, ImperativeRewrite):
             return False
         if not all(isinstance(part, SSAValue) for part in plan):
@@ -321,7 +332,7 @@ class _Driver:
         return True
 
     def join(self, wide: Operation) -> None:
-        """Replaces what was postponed for a wide op: its operands are rebuilt once."""
+        """Apply the replacements deferred for a wide op: its operands are rebuilt once."""
         self.joining = {}
         waiting = [op for op in self.postponed.pop(wide) if op.parent is not None]
         for op in waiting:
@@ -345,7 +356,7 @@ class _Driver:
         return sure or is_trivially_dead(op)
 
     def drop(self, op: Operation) -> None:
-        """Erases an op, and at once every op that nobody reads because of it."""
+        """Erase an op and all ops that become dead."""
         doomed = [op]
         while doomed:
             dead = doomed.pop()
@@ -379,21 +390,21 @@ def _end(function: func.FuncOp) -> Operation | None:
 
 
 def _final(value: SSAValue, redirected: Mapping[SSAValue, SSAValue]) -> SSAValue:
-    """What a value becomes after all redirections."""
+    """Follow the replacements of a value to the last one."""
     while value in redirected:
         value = redirected[value]
     return value
 
 
 def _operands(op: Operation) -> list[SSAValue]:
-    """All values that an op and the ops inside it read."""
+    """Return the operands of an op and of the ops nested in it."""
     if not op.regions:
         return list(op.operands)
     return [operand for inner in op.walk() for operand in inner.operands]
 
 
 def _between(before: Operation | None, op: Operation) -> list[Operation]:
-    """The ops of the block between two ops, or from its beginning to `op`."""
+    """Return the ops between two ops of a block, or from its start to `op`."""
     block: Block | None = op.parent
     found: list[Operation] = []
     each = before.next_op if before is not None else (block.first_op if block is not None else None)

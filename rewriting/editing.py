@@ -1,9 +1,8 @@
 """
-Edits of the IR that cost the same however often a value is read.
+IR edits in time linear in the number of uses.
 
-xDSL rebuilds a user's operand tuple for every operand replaced, which is quadratic for an op that reads
-many values, and keeps erased ops alive in reference cycles, their attributes with them
-(docs/internals/onnx-rules.md §10.3).
+xDSL rebuilds the operand tuple of a user at each replaced operand (quadratic for ops with many operands), and
+erased ops stay in reference cycles with their attributes until the cyclic garbage collector runs.
 """
 
 from __future__ import annotations
@@ -19,16 +18,18 @@ from xdsl.traits import IsTerminator
 from xonnc.dialects.onnx.types import element_type, is_ranked
 
 operands_of: Callable[[Operation], Sequence[SSAValue]] = attrgetter("_operands")
-"""The operands of an op as they are stored: the public property builds a view object for every access."""
+"""Stored operands of an op; the public property creates a view object at each access."""
 
 
 def retype(value: SSAValue, new_type: Attribute) -> None:
-    """Gives `value` another type in place; xDSL's own way makes a new value and rewrites every reader."""
+    """
+    Change the type of `value` in place. xDSL's `Rewriter` would create a new value and replace all uses.
+    """
     object.__setattr__(value, "_type", new_type)
 
 
 def retype_function(function: FuncOp) -> bool:
-    """Makes the type of a function what its arguments and its end say; whether it has changed."""
+    """Update the type of a function to its arguments and returned values; return whether it changed."""
     first, last = function.body.blocks.first, function.body.blocks.last
     end = None if last is None else last.last_op
     if first is None or end is None or not end.has_trait(IsTerminator):
@@ -44,9 +45,9 @@ def retype_function(function: FuncOp) -> bool:
 
 def transfer_results(op: Operation, new: Operation) -> None:
     """
-    Makes the results of `op` the results of `new`, type by type, so that no reader has to be touched.
+    Make the results of `op` the results of `new`, so that no user has to be updated.
 
-    `new` must have as many results as `op`, none of them read; `op` has none left afterwards.
+    `new` must have as many results as `op`, without uses; afterwards `op` has none.
     """
     results = op.results
     for result, fresh in zip(results, new.results, strict=True):
@@ -59,9 +60,9 @@ def transfer_results(op: Operation, new: Operation) -> None:
 
 def replace_uses(old: SSAValue, new: SSAValue) -> None:
     """
-    Replaces `old` by `new` everywhere; one rebuild of the operands for each reader.
+    Replace all uses of `old` by `new`, with one operand rebuild per user.
 
-    Where `new` is made by an op and of no known rank, the rank and sizes of `old` become its own.
+    If `new` is an op result of unknown rank, it takes the more refined type of `old`.
     """
     if old is new:
         return
@@ -75,13 +76,13 @@ def replace_uses(old: SSAValue, new: SSAValue) -> None:
 
 
 def _is_less_refined(this: Attribute, other: Attribute) -> bool:
-    """Whether one type is a tensor of no known rank where the other is one of a known rank."""
+    """Return whether `this` is an unranked tensor and `other` a ranked one of the same element type."""
     element = element_type(this)
     return element is not None and not is_ranked(this) and is_ranked(other) and element == element_type(other)
 
 
 def erase(op: Operation) -> None:
-    """Erases an op that nobody reads, and drops its attributes and those of all ops inside at once."""
+    """Erase an op without uses; release its attributes and those of nested ops at once."""
     inner = list(op.walk()) if op.regions else [op]
     op.detach()
     op.erase(safe_erase=not op.regions)
@@ -90,13 +91,13 @@ def erase(op: Operation) -> None:
 
 
 def drop_attributes(op: Operation) -> None:
-    """Lets go of all attributes of an erased op, which itself lives until the next cyclic collection."""
+    """Release all attributes of an erased op, which itself stays alive until the next cyclic collection."""
     op.properties.clear()
     op.attributes.clear()
 
 
 def insert_before(op: Operation, new: Sequence[Operation]) -> None:
-    """Puts ops into the block of `op`, just before it."""
+    """Insert ops into the block of `op`, just before it."""
     block = op.parent
     assert block is not None
     block.insert_ops_before(new, op)

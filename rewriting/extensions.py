@@ -1,4 +1,4 @@
-"""What joins the compiler from outside: rules of passes, passes, dialects."""
+"""Rules that plug-ins add to passes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _identities: list[str] = []
 
 
 def extend(pass_name: str, rules: RuleSet) -> None:
-    """Lets rules take part in a pass; raises `RuleError` for two rules of one name."""
+    """Add rules to a pass; raise `RuleError` if one name stands for two rules."""
     _rules[pass_name] = _rules[pass_name] | rules if pass_name in _rules else rules
 
 
 def rules_joining(pass_name: str) -> RuleSet | None:
-    """The rules that joined a pass, `None` if there are none."""
+    """Return the rules added to a pass, or `None`."""
     return _rules.get(pass_name)
 
 

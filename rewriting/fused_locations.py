@@ -1,4 +1,6 @@
-"""Locations of ops that rules make, so that ONNX node names survive (docs/internals/onnx-rules.md §1.1)."""
+"""
+Fused locations of new ops, so that ONNX node names survive rewrites (docs/internals/onnx-rules.md §1.1).
+"""
 
 from __future__ import annotations
 
@@ -11,18 +13,23 @@ from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.locations import NO_METADATA, derived, fused
 
 INHERITED_ATTRIBUTES = frozenset(("onnx.doc_string", "onnx.metadata_props"))
-"""What a model says of a node for people and their tools (`formats/onnx/import_nodes.py`)."""
+"""
+Documentation and metadata of a node, copied to the op that replaces it (`formats/onnx/import_nodes.py`).
+"""
 
 MAX_NAMES = 16
-"""A long chain of rewrites keeps this many names, so that its locations do not grow with its square."""
+"""Limit of the names in a location, so that a long chain of rewrites does not cost quadratic memory."""
 
 
 def fused_location(root: Operation, inner: Sequence[Operation]) -> LocationAttr:
-    """The location of what replaces `root`: its own, with the node names of the ops that merge into it."""
+    """
+    Return the location of the op that replaces `root`: its own, fused with the names of the other matched
+    ops.
+    """
     names = _parts(derived(root.location))
     known = len(names)
     if not names:
-        # The first name is the node's: not one of an op that others read, and that stays.
+        # The first name becomes the node's name: not that of an op that has other users and stays.
         inner = [op for op in inner if sum(1 for result in op.results for _ in result.uses) <= 1]
     for op in inner:
         for part in _parts(derived(op.location)):
@@ -37,7 +44,9 @@ def fused_location(root: Operation, inner: Sequence[Operation]) -> LocationAttr:
 
 
 def inherited_attributes(made: type[Operation], matched: Sequence[Operation]) -> dict[str, Attribute]:
-    """What a model says of the first matched op of the new one's kind, or of any kind."""
+    """
+    Return documentation and metadata of the first matched op of the new op's class, else of any matched op.
+    """
     told = [op for op in matched if not INHERITED_ATTRIBUTES.isdisjoint(op.attributes)]
     source = next((op for op in told if isinstance(op, made)), told[0] if told else None)
     if source is None:
@@ -46,7 +55,7 @@ def inherited_attributes(made: type[Operation], matched: Sequence[Operation]) ->
 
 
 def _parts(location: Attribute) -> list[Attribute]:
-    """The names inside a location, unknown ones left out."""
+    """Return the named locations in a location."""
     if isinstance(location, UnknownLoc):
         return []
     if isinstance(location, FusedLoc) and is_array(location.locations):

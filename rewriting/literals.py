@@ -1,4 +1,4 @@
-"""Python values as the attributes that ONNX properties hold, and back."""
+"""Conversion between Python values and ONNX attributes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Decoded: TypeAlias = "int | float | str | tuple[Decoded, ...] | Attribute | None
 def encode(
     given: float | str | Sequence[int] | Sequence[float] | Sequence[str] | Attribute,
 ) -> Attribute:
-    """The attribute for a Python value; attributes pass."""
+    """Return the attribute for a Python value; an attribute is returned unchanged."""
     match given:
         case Attribute():
             return given
@@ -35,7 +35,9 @@ def _element(item: float | str) -> Attribute:
 
 
 def decode(attribute: Attribute | None) -> Decoded:
-    """The Python value of a property: numbers, text, tuples of them; any other attribute as it is."""
+    """
+    Return the Python value of an attribute: int, float, str or a tuple of them; other attributes unchanged.
+    """
     match attribute:
         case IntegerAttr(value=IntAttr(data=number)):
             return number

@@ -1,9 +1,9 @@
 """
-Compiles the pattern of a rule into one flat Python function, when the first op comes that could fit.
+Compile the pattern of a rule to one flat Python function, on first use.
 
-The function takes the root op and returns the values bound, or at the first thing that does not fit its
-number (structure) or reason (condition). It reads `_operands` because the public property builds a view
-object for every access.
+The function takes the root op. It returns the bound values, the index of the structural check that failed, or
+the reason of a failed condition. It reads `_operands`, since the public property creates a view object at
+each access.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from xonnc.rewriting.rules import ROOT, Condition, Rule, definition_of
 
 Slot: TypeAlias = "SSAValue | tuple[SSAValue, ...] | Operation | Attribute | None"
 Match: TypeAlias = "tuple[Slot, ...]"
-"""What the names of a pattern are bound to, in the order of `Matcher.slots`, and last the ops matched."""
+"""Values bound to the names of a pattern, in the order of `Matcher.slots`, followed by the matched ops."""
 
 
 @dataclass(frozen=True)
@@ -53,25 +53,26 @@ class CompiledPattern:
     source: str
     steps: tuple[str, ...]
     slots: dict[str, int]
-    """The place of each name in a match."""
+    """Index of each name in a match."""
     nodes: tuple[Node, ...]
-    """The nodes matched, root first; their ops are the last entries of a match, in this order."""
+    """Matched nodes, root first; their ops are the last entries of a match in this order."""
     kinds: dict[str, Bound]
 
 
 NO_MATCH = -1
-"""What a matcher that is not compiled yet gives for an op that cannot fit."""
+"""Result of a matcher before compilation, for an op whose operands have other defining ops."""
 
 
 class Matcher:
     """
-    The pattern of one rule, compiled for the first op whose operands are made by the right ops.
+    The pattern of one rule, compiled at the first op whose operands are defined by the right op classes.
 
-    A process sees few of the ops that rules are about, and compiling costs as much as a hundred misfits.
+    A process sees few of the op classes that rules match, and compiling a pattern costs about as much as a
+    hundred failed matches.
     """
 
     run: Callable[[Operation], Match | int | str]
-    """The match at an op, or what does not fit."""
+    """The match at an op, or what failed (see the module)."""
 
     def __init__(self, rule: Rule):
         self.rule = rule
@@ -98,21 +99,21 @@ class Matcher:
 
     @property
     def slots(self) -> dict[str, int]:
-        """The place of each name in a match."""
+        """Index of each name in a match."""
         return self.compiled.slots
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes matched, root first; their ops are the last entries of a match, in this order."""
+        """Matched nodes, root first; their ops are the last entries of a match in this order."""
         return self.compiled.nodes
 
     @property
     def kinds(self) -> dict[str, Bound]:
-        """What each name is bound to."""
+        """Pattern variable of each name."""
         return self.compiled.kinds
 
     def failure_reason(self, op: Operation) -> str | None:
-        """The first thing about `op` that does not fit the pattern, `None` if it matches."""
+        """Return why the pattern does not match `op`, or `None` if it does."""
         if type(op) is not self.root:
             return f"{op.name} is no {self.root.name}"
         match self.compiled.match(op):
@@ -124,25 +125,28 @@ class Matcher:
                 return None
 
     def ops(self, match: Match) -> tuple[Operation, ...]:
-        """The ops of the nodes matched, root first."""
+        """Return the ops of the matched nodes, root first."""
         return cast("tuple[Operation, ...]", match[len(match) - len(self.nodes) :])
 
 
 @cache
 def compile_rule(rule: Rule) -> Matcher:
-    """The matcher of a checked rule."""
+    """Return the matcher of a checked rule."""
     return Matcher(rule)
 
 
 def class_of(node: Node) -> type[Operation]:
-    """The class of the op that a node matches."""
+    """Return the op class that a node matches."""
     op_class = node.template.dialect.op_class(node.template.name)
     assert op_class is not None
     return op_class
 
 
 def _producers(root: Node) -> Iterator[tuple[int, type[Operation]]]:
-    """The operands that ops of one class must make; those before a `Rest` are where they stand."""
+    """
+    Yield index and op class of the operands that need a defining op; those before a `Rest` have fixed
+    indices.
+    """
     for place, part in enumerate(root.operands):
         if isinstance(part, Rest):
             return
@@ -153,7 +157,7 @@ def _producers(root: Node) -> Iterator[tuple[int, type[Operation]]]:
 
 
 def property_name(definition: OpDef, name: str) -> str:
-    """The property that an accessor called `name` reads."""
+    """Return the property behind an accessor called `name`."""
     known = definition.accessor_names.get(name)
     return known[0] if known else name
 
@@ -161,7 +165,7 @@ def property_name(definition: OpDef, name: str) -> str:
 def constant_of(
     dialect: DialectInterface, value: SSAValue, pool: DisposablePool | None = None
 ) -> Constant | None:
-    """The constant that makes `value`, `None` if none does."""
+    """Return the constant that defines `value`, or `None`."""
     if isinstance(value, OpResult) and isinstance(value.op, dialect.constant):
         elements = value.op.properties.get("value")
         return None if elements is None else Constant(elements, pool)
@@ -170,7 +174,7 @@ def constant_of(
 
 @dataclass
 class _PatternCompiler:
-    """Writes the matcher of one rule line by line."""
+    """Generates the source of a matcher line by line."""
 
     rule: Rule
     lines: list[str] = field(default_factory=list[str])
@@ -207,7 +211,7 @@ class _PatternCompiler:
         return f"{prefix}{next(self.fresh)}"
 
     def known(self, prefix: str, thing: object) -> str:
-        """A global of the generated function."""
+        """Add a global of the generated function; return its name."""
         name = self.local(prefix)
         self.names[name] = thing
         return name
@@ -315,7 +319,7 @@ class _PatternCompiler:
         self.lines.append("if reason is not None: return reason")
 
     def argument(self, name: str) -> str:
-        """The expression for a parameter of a condition."""
+        """Return the expression for a parameter of a condition."""
         if name == ROOT:
             return "root"
         slot = self.slots.get(name)
@@ -329,7 +333,9 @@ class _PatternCompiler:
 def reader_of(
     dialect: DialectInterface, kind: Bound, arrays: bool, pool: DisposablePool | None = None
 ) -> Callable[[Slot], object] | None:
-    """What turns a slot into an argument of a native function, `None` if it is handed over as it is."""
+    """
+    Return the conversion of a slot to an argument of a native function, or `None` if it is passed unchanged.
+    """
 
     def constant(slot: Slot) -> object:
         found = constant_of(dialect, slot, pool) if isinstance(slot, SSAValue) else None

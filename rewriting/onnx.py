@@ -49,7 +49,7 @@ def op_class(name: str) -> type[Operation] | None:
 
 def broadcast_type(left: Attribute, right: Attribute, element: Attribute) -> AnyTensor:
     """
-    The type of an elementwise result as op builders know it: ranked only if fully static
+    Return the type of a broadcast elementwise result: ranked only if both shapes are static
     (docs/internals/onnx-rules.md §1.2).
     """
     if element_type(left) == element_type(right):
@@ -66,7 +66,8 @@ def result_types(
     op: type[Operation], operands: Sequence[SSAValue], properties: Mapping[str, Attribute]
 ) -> Sequence[Attribute]:
     """
-    The result types of an op inside a result (docs/internals/onnx-rules.md §1.2), refined by shape inference.
+    Return the initial result types of a new inner op (docs/internals/onnx-rules.md §1.2); shape inference
+    refines them.
     """
     name = op.name.removeprefix("onnx.")
     first = operands[0].type if operands else NONE
@@ -83,7 +84,7 @@ def result_types(
 
 
 ONNX = DialectInterface(op_class, ConstantOp, NoValueOp, result_types)
-"""The onnx dialect, for the rewriting engine."""
+"""The onnx dialect, as the rewrite engine sees it."""
 
 
 def __getattr__(name: str) -> Template:

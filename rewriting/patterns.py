@@ -1,12 +1,12 @@
 """
-The left and right hand sides of rules, as data.
+Patterns and replacements of rules, as data.
 
     x, c, d = variable.x, const.c, const.d
     Add(Add(x, c), d)
 
-A template (`Add`, `Conv`, …) called with arguments is a `Node`: one op. On the left hand side its arguments
-say what the operands must be, on the right hand side what they become. Keywords are properties: a Python
-value (`axis=1`), or `attr.axis` to bind whatever is there.
+A template (`Add`, `Conv`, …) called with arguments is a `Node`: one op. In a pattern the arguments match the
+operands, in a replacement they become the operands. Keywords are properties: a Python value (`axis=1`), or
+`attr.axis` to bind the value of the property.
 """
 
 from __future__ import annotations
@@ -31,70 +31,70 @@ from xonnc.dialects.onnx.elements import (
 Array: TypeAlias = npt.NDArray[Any]
 """An array of any element type."""
 Literal: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
-"""What may be written for a property: see `xonnc.rewriting.literals`."""
+"""Python value of a property: see `xonnc.rewriting.literals`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Something an operand may be, or be made of."""
+    """Pattern of an operand."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bound(Pattern):
-    """A pattern with a name; the same name twice must match the same value twice."""
+    """A named pattern variable; a repeated name must match the same value."""
 
     name: str
 
 
 @dataclass(frozen=True, eq=False)
 class AnyValue(Bound):
-    """Any value, absent ones too: `value.x`."""
+    """Matches any value, absent ones included: `value.x`."""
 
 
 @dataclass(frozen=True, eq=False)
 class NonConstant(Bound):
-    """A value that is not made by a constant op: `variable.x`."""
+    """Matches a value that no constant op defines: `variable.x`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Const(Bound):
-    """The result of a constant op that holds elements: `const.c`."""
+    """Matches the result of a constant op with elements: `const.c`."""
 
 
 @dataclass(frozen=True, eq=False)
 class MaybeConst(Bound):
-    """A constant, or an absent optional operand: `maybe.c`."""
+    """Matches a constant, or an absent optional operand: `maybe.c`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rest(Bound):
-    """All remaining operands, at least none: `rest.xs`."""
+    """Matches all remaining operands (variadic, possibly none): `rest.xs`."""
 
 
 @dataclass(frozen=True, eq=False)
 class ConstRest(Rest):
-    """All remaining operands, each a constant: `consts.xs`."""
+    """Matches all remaining operands, each a constant: `consts.xs`."""
 
 
 @dataclass(frozen=True, eq=False)
 class AttrName(Bound):
-    """The value of a property, `None` if the op has none: `attr.axis`."""
+    """Binds the value of a property, `None` if the op has none: `attr.axis`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Absent(Pattern):
-    """An optional operand that is not there, type `none`."""
+    """Matches an absent optional operand, of type `none`."""
 
 
 absent = Absent()
-"""An optional operand that is not there: `Conv(x, w, absent)`."""
+"""An absent optional operand: `Conv(x, w, absent)`."""
 
 _BoundT = TypeVar("_BoundT", bound=Bound)
 
 
 @dataclass(frozen=True)
 class BindingFactory(Generic[_BoundT]):
-    """Makes patterns by attribute access: `const.scale` is `Const("scale")`."""
+    """Creates pattern variables by attribute access: `const.scale` is `Const("scale")`."""
 
     kind: Callable[[str], _BoundT]
 
@@ -111,44 +111,46 @@ consts = BindingFactory(ConstRest)
 attr = BindingFactory(AttrName)
 
 root = AnyValue("root")
-"""The op matched, for the arguments of `compute`."""
+"""The matched root op, as an argument of `compute`."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant as rules see it: the elements attribute, and its array or a lazy view when asked."""
+    """A constant operand: its attribute, and its array or a lazy view on demand."""
 
     attribute: Attribute
     maker: DisposablePool | None = None
 
     @property
     def array(self) -> Array:
-        """The elements, read-only, in the shape of the type; evaluates pending work."""
+        """Return the elements, read-only, in the shape of the type; evaluates pending computations."""
         array = elements_array(self.attribute)
         assert array is not None
         return array
 
     @property
     def pool(self) -> DisposablePool:
-        """The pool for new constants; functions have one, conditions do not."""
+        """Return the pool for new constants; available to native functions, not to conditions."""
         assert self.maker is not None
         return self.maker
 
     @property
     def tensor(self) -> DisposableElementsAttr:
-        """The elements with lazy views and pending work; only for functions, as `pool`."""
+        """
+        Return the elements as a lazy attribute (views, pending computations); not available to conditions.
+        """
         tensor = self.pool.adopt(self.attribute)
         assert tensor is not None
         return tensor
 
     @property
     def type(self) -> TensorType[Attribute]:
-        """The type of the elements."""
+        """Return the tensor type."""
         return elements_type(self.attribute)
 
 
 def elements_type(elements: Attribute) -> TensorType[Attribute]:
-    """The tensor type of an elements attribute."""
+    """Return the tensor type of an elements attribute."""
     type_ = type_of_elements(elements)
     assert type_ is not None
     return type_
@@ -156,44 +158,46 @@ def elements_type(elements: Attribute) -> TensorType[Attribute]:
 
 @dataclass(frozen=True)
 class MatchFailure:
-    """Why a rule whose pattern matched does not apply after all."""
+    """Result of a native function that does not apply, with the reason (MLIR: `notifyMatchFailure`)."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class ImperativeRewrite:
-    """A result that no pattern can say: `apply` edits the IR before the root and returns the new values."""
+    """Imperative replacement: `apply` inserts ops before the root and returns the new values."""
 
     apply: Callable[[Operation], Sequence[SSAValue]]
 
 
 OperandSpec: TypeAlias = "Pattern | SSAValue | Attribute | Array | None"
-"""An operand of a result: a pattern, a value, elements that become a constant, or nothing."""
+"""
+Operand of a replacement: a pattern, a value, elements of a new constant, or `None` for an absent operand.
+"""
 
 RewriteResult: TypeAlias = "OperandSpec | MatchFailure | ImperativeRewrite | Sequence[OperandSpec]"
-"""What a native function may return; a sequence has one part for each result of the root."""
+"""Result of a native function; a sequence has one entry for each result of the root."""
 
 
 @dataclass(frozen=True)
 class DialectInterface:
-    """What the engine has to know about a dialect whose ops appear in rules."""
+    """What the rewrite engine needs to know about a dialect."""
 
     op_class: Callable[[str], type[Operation] | None]
-    """The op class that a template of this name stands for."""
+    """Return the op class of a template name."""
     constant: type[Operation]
     """The constant op; its `value` property holds the elements."""
     absent: type[Operation]
-    """The op whose result stands for an absent operand."""
+    """The op whose result is an absent operand."""
     result_types: Callable[
         [type[Operation], Sequence[SSAValue], Mapping[str, Attribute]], Sequence[Attribute]
     ]
-    """The types of the results of a new op that is not the root of a result."""
+    """Return the result types of a new op that is not the root of a replacement."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """An op by name; calling it makes a `Node`."""
+    """An op by name; a call creates a `Node`."""
 
     dialect: DialectInterface
     name: str
@@ -205,10 +209,9 @@ class Template:
         **properties: Literal | Attribute | AttrName,
     ) -> Node:
         """
-        A node with these operands and properties.
+        Create a node with these operands and properties.
 
-        `like` is a matched node (or op) whose other properties the new op takes over; it means nothing on the
-        left hand side.
+        `like` is a matched node (or an op) whose other properties are copied; it has no meaning in a pattern.
         """
         return Node(self, operands, properties, like)
 
@@ -230,11 +233,11 @@ class Node(Pattern):
     result: int = 0
 
     def named(self, name: str) -> Node:
-        """The same node; functions get its op as their parameter `name`."""
+        """Return the node with a name, by which functions receive its op."""
         return replace(self, name=name)
 
     def typed(self, *types: Attribute | SSAValue | Bound) -> Node:
-        """The same node with the types of its results; a value stands for that value's type."""
+        """Return the node with result types; a value stands for its own type."""
         return replace(self, types=types)
 
     def __str__(self) -> str:
@@ -245,25 +248,25 @@ class Node(Pattern):
 
 
 def one_use(node: Node) -> Node:
-    """Matches `node` only if its result is read once."""
+    """Match `node` only if its result has one use."""
     return replace(node, single=True)
 
 
 def all_uses(node: Node) -> tuple[Node, ...]:
-    """The node and the nodes below it, depth first, left to right."""
+    """Return the node and its operand nodes, depth first, left to right."""
     below = (all_uses(operand) for operand in node.operands if isinstance(operand, Node))
     return (node, *(inner for nodes in below for inner in nodes))
 
 
 @dataclass(frozen=True, eq=False)
 class Native(Pattern):
-    """A value computed while matching: `call` gets what `arguments` name, in their order."""
+    """A value computed by `call` from the values that `arguments` name, in their order."""
 
     call: Callable[..., RewriteResult]
     arguments: tuple[str, ...]
-    """BindingFactory of the pattern; none stands for all its constants from left to right."""
+    """Names of the pattern; empty means all constants of the pattern from left to right."""
     arrays: bool
-    """Whether constants are handed over as arrays (`fold`) or as `Constant` (`compute`)."""
+    """Whether constants are passed as arrays (`fold`) or as `Constant` (`compute`)."""
 
     def __str__(self) -> str:
         called: str = getattr(self.call, "__name__", "function")
@@ -271,12 +274,14 @@ class Native(Pattern):
 
 
 def fold(call: Callable[..., RewriteResult], *arguments: Bound) -> Native:
-    """`call` on arrays: of the constants named, else of all constants of the pattern from left to right."""
+    """
+    Apply `call` to arrays: of the named constants, or of all constants of the pattern from left to right.
+    """
     return Native(call, tuple(argument.name for argument in arguments), arrays=True)
 
 
 def elementwise(call: Callable[..., Array], *arguments: Bound) -> Native:
-    """`fold` for a function that goes element by element with broadcasting: large results stay pending."""
+    """Apply an elementwise, broadcasting function of arrays; large results are computed lazily."""
 
     @wraps(call)
     def pending(*constants: Constant) -> RewriteResult:
@@ -286,12 +291,12 @@ def elementwise(call: Callable[..., Array], *arguments: Bound) -> Native:
 
 
 def compute(call: Callable[..., RewriteResult], *arguments: Bound) -> Native:
-    """`call` on what its arguments are: constants as `Constant`, values as they are, properties decoded."""
+    """Apply `call` to constants as `Constant`, values unchanged, properties decoded."""
     return Native(call, tuple(argument.name for argument in arguments), arrays=False)
 
 
 def show(part: OperandSpec | Native) -> str:
-    """A part as it is written in a rule."""
+    """Return the notation of a pattern in a rule."""
     match part:
         case Rest(name=name):
             return f"*{name}"
@@ -306,5 +311,5 @@ def show(part: OperandSpec | Native) -> str:
 
 
 def show_literal(given: Literal | Attribute | AttrName) -> str:
-    """A property as it is written in a rule."""
+    """Return the notation of a property in a rule."""
     return given.name if isinstance(given, AttrName) else str(given)

@@ -1,4 +1,4 @@
-"""The result of a rule before any of it is made."""
+"""Plans of replacements: what a rule is about to create."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from xonnc.rewriting.patterns import ImperativeRewrite, Node
 
 @dataclass(frozen=True)
 class NewOp:
-    """An op to be made."""
+    """An op to be created."""
 
     node: Node
     operands: tuple[PlannedValue, ...]
 
     @property
     def op_class(self) -> type[Operation]:
-        """The class of the op."""
+        """Return the class of the op."""
         found = self.node.template.dialect.op_class(self.node.template.name)
         assert found is not None
         return found
@@ -31,25 +31,25 @@ class NewOp:
 
 @dataclass(frozen=True)
 class NewConstant:
-    """A constant to be made."""
+    """A constant to be created."""
 
     value: Attribute
 
 
 @dataclass(frozen=True)
 class NewNone:
-    """A value of type `none` to be made."""
+    """A `none` value to be created."""
 
 
 PlannedValue: TypeAlias = "SSAValue | NewOp | NewConstant | NewNone | tuple[SSAValue, ...]"
 RewritePlan: TypeAlias = "tuple[PlannedValue, ...] | ImperativeRewrite"
 
 PlanCheck = Callable[[Operation, "tuple[PlannedValue, ...]"], "str | None"]
-"""Says why the op matched is not to be replaced by what is planned, `None` if it is."""
+"""Check of a planned replacement of an op: return the reason of a match failure, or `None`."""
 
 
 def non_constant_ops(plan: tuple[PlannedValue, ...]) -> list[NewOp]:
-    """The ops to be made that stay: those on constants alone fold."""
+    """Return the planned ops that will not fold: those with an operand that is no constant."""
     found: dict[int, NewOp] = {}
     for part in plan:
         _collect(part, found)
@@ -57,10 +57,10 @@ def non_constant_ops(plan: tuple[PlannedValue, ...]) -> list[NewOp]:
 
 
 def _collect(part: PlannedValue, found: dict[int, NewOp]) -> bool:
-    """Whether a part will be a constant; ops that will not are added to `found`."""
+    """Return whether a value will be a constant; add ops that will not be to `found`."""
     match part:
         case NewOp():
-            # Every operand is looked at: each may have ops below it.
+            # A list, not a generator: every operand must be visited, since each may have ops below it.
             constant = all([_collect(operand, found) for operand in part.operands]) and bool(part.operands)
             if not constant:
                 found[id(part)] = part
@@ -74,7 +74,7 @@ def _collect(part: PlannedValue, found: dict[int, NewOp]) -> bool:
 
 
 def is_constant_or_none(value: SSAValue) -> bool:
-    """Whether a value is a constant, or stands for nothing."""
+    """Return whether a value is a constant, or of type `none`."""
     if type(value.type) is NoneType:
         return True
     return isinstance(value, OpResult) and _is_constant(type(value.op))
@@ -86,7 +86,7 @@ def _is_constant(kind: type[Operation]) -> bool:
 
 
 def existing_values(plan: tuple[PlannedValue, ...]) -> Iterator[SSAValue]:
-    """The values there are already that a plan reads, or that take the root's place."""
+    """Yield the values of the IR that a plan reads, or that replace the results of the root."""
     for part in plan:
         match part:
             case NewOp(operands=operands):
@@ -101,9 +101,9 @@ def existing_values(plan: tuple[PlannedValue, ...]) -> Iterator[SSAValue]:
 
 def no_more_ops(root: Operation, plan: tuple[PlannedValue, ...]) -> str | None:
     """
-    Why a plan makes the graph larger: more ops to be made than ops that nobody reads afterwards.
+    Check that a plan does not increase the number of ops: no more are created than become dead.
 
-    Constants do not count, nor ops on constants alone.
+    Constants and ops on constants alone do not count.
     """
     made = len(non_constant_ops(plan))
     if made <= 1:
@@ -113,7 +113,7 @@ def no_more_ops(root: Operation, plan: tuple[PlannedValue, ...]) -> str | None:
 
 
 def _freed(root: Operation, kept: frozenset[SSAValue], enough: int) -> int:
-    """How many ops go with `root`, counted up to `enough`."""
+    """Count the ops that become dead with `root`, up to `enough`."""
     gone = {root}
     waiting = list(root.operands)
     while waiting and len(gone) < enough:

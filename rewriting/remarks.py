@@ -1,10 +1,10 @@
 """
-What passes tell without stopping: warnings and remarks.
+Diagnostics of passes that do not stop the run: warnings and remarks.
 
     warn("the rules did not converge", function)
 
-A tool listens (`listening`) and prints them with their place in the text. Where nobody listens, as under
-`xdsl-opt`, a warning is one of Python's and a remark goes to the log `xonnc`.
+A tool installs a listener (`listening`) and prints them with their location. Without a listener, as under
+`xdsl-opt`, a warning becomes a Python warning and a remark a message of the logger `xonnc`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from xonnc.dialects.onnx.locations import describe, node_name
 
 @dataclass(frozen=True)
 class Remark:
-    """Something a user may want to know; nothing is wrong with the result."""
+    """A diagnostic; the result of the pass is valid."""
 
     severity: Literal["warning", "remark"]
     text: str
@@ -37,7 +37,7 @@ class Remark:
 
 
 class XonncWarning(UserWarning):
-    """A warning of a pass that no tool listens to."""
+    """A warning of a pass that no listener receives."""
 
 
 Listener = Callable[[Remark], None]
@@ -47,7 +47,7 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def listening(listener: Listener) -> Generator[None]:
-    """Tells `listener` of all warnings and remarks inside the block, and nobody else."""
+    """Send all warnings and remarks inside the block to `listener`."""
     token = _LISTENER.set(listener)
     try:
         yield
@@ -56,17 +56,17 @@ def listening(listener: Listener) -> Generator[None]:
 
 
 def warn(text: str, about: Operation | None = None) -> None:
-    """Tells of something that is probably not as the user wants it, about an op or the whole run."""
+    """Report an unexpected condition about an op, or about the whole run."""
     _tell(Remark("warning", text, about))
 
 
 def remark(text: str, about: Operation | None = None) -> None:
-    """Tells of something that the user may have asked for."""
+    """Report information that the user asked for."""
     _tell(Remark("remark", text, about))
 
 
 def _name(op: Operation) -> str:
-    """A node by its name, a function by its symbol; a module is the whole input."""
+    """Return the name of a node, the symbol of a function, or nothing for a module."""
     symbol = op.properties.get("sym_name")
     if isinstance(symbol, StringAttr):
         return f"@{symbol.data}"

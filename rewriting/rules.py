@@ -1,14 +1,15 @@
 """
-Rules: a pattern, what it becomes, and under which conditions.
+Rewrite rules: a pattern, its replacement, and constraints.
 
     RULES = rules(
         AddConstProp=rule(Add(c, d), fold(np.add)),                             # c + d
         AddAssociative=rule(Add(one_use(Add(x, c)), d), Add(x, Add(c, d))),     # (x + c) + d = x + (c + d)
     )
 
-A result too involved for a pattern is a function: `@rule(pattern)` hands it what its parameters name, and it
-returns a pattern with values and arrays in it, or `MatchFailure("why")`. Everything is checked when the table
-is made: a mistake is a `RuleError` that names the rule.
+A replacement that no pattern can express is a function: `@rule(pattern)` passes it the matched values named
+by its parameters. It returns a pattern of values and arrays, or `MatchFailure("reason")`. Each rule is
+checked against the op definitions when its table is built; an error raises `RuleError` with the name of the
+rule.
 """
 
 from __future__ import annotations
@@ -41,19 +42,24 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.plans import PlanCheck
 
 Condition = Callable[..., str | None]
-"""Says why a match does not count, `None` if it does; its parameters are names of the pattern."""
+"""
+Constraint on a match: return the reason for a match failure, or `None`. The parameters are names of the
+pattern.
+"""
 
 ROOT = "root"
-"""The name by which functions and conditions get the op matched."""
+"""Parameter name by which functions and conditions receive the matched root op."""
 
 
 class RuleError(Exception):
-    """A rule that contradicts the op definitions or itself; a bug of ours, found when its table is made."""
+    """
+    A rule contradicts the op definitions or itself: a bug of the rule table, raised when the table is built.
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """One rewrite rule; `name` is set by the table it stands in."""
+    """A rewrite rule. `rules` sets `name` to its key in the table."""
 
     root: Node
     result: OperandSpec | Native | tuple[OperandSpec | Native, ...]
@@ -63,9 +69,9 @@ class Rule:
     doc: str = ""
     name: str = ""
     guards: tuple[Condition, ...] = field(default=())
-    """Conditions from the settings of a pass, added by `RuleSet.guarded`."""
+    """Further conditions added by the options of a pass (`RuleSet.guarded`)."""
     checks: tuple[PlanCheck, ...] = field(default=())
-    """What the pass asks of results, added by `RuleSet.checked`."""
+    """Checks of the rewrite plan, added by the pass (`RuleSet.checked`)."""
 
     def __str__(self) -> str:
         results = self.result if isinstance(self.result, tuple) else (self.result,)
@@ -114,7 +120,7 @@ def rule(
 
 
 def _size(part: OperandSpec | Native) -> int:
-    """The ops of a pattern, constants included."""
+    """Return the number of ops in a pattern, constants included."""
     if isinstance(part, Node):
         return 1 + sum(_size(operand) for operand in part.operands)
     return 1 if isinstance(part, type(const.c) | MaybeConst) else 0
@@ -122,7 +128,7 @@ def _size(part: OperandSpec | Native) -> int:
 
 @dataclass(frozen=True)
 class RuleSet(Mapping[str, Rule]):
-    """Rules by name, in the order in which rules of equal benefit are tried."""
+    """Rules by name; rules of equal benefit are tried in this order."""
 
     rules: dict[str, Rule]
 
@@ -137,7 +143,7 @@ class RuleSet(Mapping[str, Rule]):
 
     @cached_property
     def by_root(self) -> Mapping[type[Operation], Sequence[Rule]]:
-        """The rules by the class of the op that they replace, highest benefit first."""
+        """Map each root op class to its rules, highest benefit first."""
         found: dict[type[Operation], list[Rule]] = {}
         for known in self.rules.values():
             op_class = known.root.template.dialect.op_class(known.root.template.name)
@@ -149,7 +155,7 @@ class RuleSet(Mapping[str, Rule]):
 
     @cached_property
     def dialects(self) -> Sequence[DialectInterface]:
-        """The dialects that the rules are about."""
+        """Return the dialects of the root ops, without duplicates."""
         return list(
             {
                 id(found): found for known in self.rules.values() for found in [known.root.template.dialect]
@@ -157,7 +163,7 @@ class RuleSet(Mapping[str, Rule]):
         )
 
     def __or__(self, other: Mapping[str, Rule]) -> RuleSet:
-        """Both sets, these rules first; they may share a rule, but not a name for two."""
+        """Return the union, these rules first; raise `RuleError` if one name stands for two rules."""
         for name in sorted(self.rules.keys() & other.keys()):
             if self.rules[name] is not other[name]:
                 raise RuleError(f"{name}: two rules have this name")
@@ -171,14 +177,14 @@ class RuleSet(Mapping[str, Rule]):
         return RuleSet(dict(sorted(self.rules.items())))
 
     def without(self, names: Sequence[str]) -> RuleSet:
-        """The rules not named; an unknown name is an error that suggests a suggest one."""
+        """Return the rules except those named; an unknown name raises `XonncError` with a suggestion."""
         for name in names:
             if name not in self.rules:
                 raise XonncError(f"no rule is called '{name}'{suggest(name, self.rules)}")
         return RuleSet({name: kept for name, kept in self.rules.items() if name not in names})
 
     def guarded(self, names: Collection[str], *guards: Condition) -> RuleSet:
-        """The same rules, those named under further conditions on the root op."""
+        """Return the same rules with further conditions on the root op of those named."""
         return RuleSet(
             {
                 name: replace(known, guards=(*known.guards, *guards)) if name in names else known
@@ -187,7 +193,7 @@ class RuleSet(Mapping[str, Rule]):
         )
 
     def checked(self, *checks: PlanCheck, except_for: Collection[str] = ()) -> RuleSet:
-        """The same rules, which decline where a check refuses what they would make."""
+        """Return the same rules with checks of the rewrite plan; a check that fails is a match failure."""
         return RuleSet(
             {
                 name: known if name in except_for else replace(known, checks=(*known.checks, *checks))
@@ -197,21 +203,21 @@ class RuleSet(Mapping[str, Rule]):
 
 
 def rules(**named: Rule) -> RuleSet:
-    """A table of rules; each is checked against the op definitions and gets its keyword as its name."""
+    """Build a rule table: check each rule against the op definitions and name it by its keyword."""
     for name, given in named.items():
         _RuleChecker(name).rule(given)
     return RuleSet({name: replace(given, name=name) for name, given in named.items()})
 
 
 def definition_of(template: Template) -> OpDef | None:
-    """The op definition behind a template, `None` if there is no such op."""
+    """Return the op definition of a template, or `None` if no such op exists."""
     op_class = template.dialect.op_class(template.name)
     return op_class.get_irdl_definition() if op_class and issubclass(op_class, IRDLOperation) else None
 
 
 @dataclass
 class _RuleChecker:
-    """Holds one rule against the op definitions."""
+    """Check one rule against the op definitions."""
 
     name: str
     bound: dict[str, Bound | Node] = field(default_factory=dict[str, "Bound | Node"])

@@ -1,5 +1,5 @@
 """
-What the rules of each pass have done, for whoever asks.
+Statistics and traces of rewrite rules by pass.
 
     with collecting() as ledger:
         pipeline.apply(…)
@@ -19,16 +19,16 @@ from xdsl.ir import Operation
 
 @dataclass
 class Ledger:
-    """How often each rule fired, by pass and rule name."""
+    """Number of rewrites by pass and rule."""
 
     counts: dict[str, Counter[str]] = field(default_factory=dict[str, "Counter[str]"])
 
     def add(self, pass_name: str, fired: Counter[str]) -> None:
-        """Adds the counts of one run of a pass."""
+        """Add the counts of one run of a pass."""
         self.counts.setdefault(pass_name, Counter()).update(fired)
 
     def rows(self) -> list[tuple[str, str, int]]:
-        """Pass, rule and count, the passes in the order of their first run, the busiest rules first."""
+        """Return pass, rule and count; passes in the order of their first run, rules by falling count."""
         return [
             (name, rule, count) for name, fired in self.counts.items() for rule, count in fired.most_common()
         ]
@@ -39,7 +39,7 @@ _LEDGER: ContextVar[Ledger | None] = ContextVar("ledger", default=None)
 
 @contextmanager
 def collecting() -> Generator[Ledger]:
-    """A ledger that hears of every rule fired inside the block."""
+    """Count the rewrites inside the block."""
     ledger = Ledger()
     token = _LEDGER.set(ledger)
     try:
@@ -49,18 +49,20 @@ def collecting() -> Generator[Ledger]:
 
 
 def record(pass_name: str, fired: Counter[str]) -> None:
-    """Tells the ledger in force, if any, what the rules of a pass have done."""
+    """Add the counts of a pass to the current ledger, if any."""
     if (ledger := _LEDGER.get()) is not None and fired:
         ledger.add(pass_name, fired)
 
 
 AttemptCallback = Callable[[str, Operation, str], None]
-"""Told the name of a rule, the op it was tried on, and why it did not apply (empty: it fired)."""
+"""
+Called with the name of a rule, the op it was tried on, and the reason of the match failure (empty: it fired).
+"""
 
 
 @dataclass(frozen=True)
 class RuleTrace:
-    """Which rules somebody watches, and who."""
+    """The traced rules and the callback for their attempts."""
 
     rules: Container[str]
     tell: AttemptCallback
@@ -71,7 +73,7 @@ _RULE_TRACE: ContextVar[RuleTrace | None] = ContextVar("current_trace", default=
 
 @contextmanager
 def tracing_rules(rules: Container[str], tell: AttemptCallback) -> Generator[None]:
-    """Tells `tell` of every attempt of the rules named, inside the block."""
+    """Call `tell` for each attempt of the rules named, inside the block."""
     token = _RULE_TRACE.set(RuleTrace(rules, tell))
     try:
         yield
@@ -80,5 +82,5 @@ def tracing_rules(rules: Container[str], tell: AttemptCallback) -> Generator[Non
 
 
 def current_trace() -> RuleTrace | None:
-    """The current_trace in force."""
+    """Return the active trace, or `None`."""
     return _RULE_TRACE.get()

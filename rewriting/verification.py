@@ -1,4 +1,4 @@
-"""Which ops break rules of their own: those of types and properties, and those that their class lists."""
+"""Verification of single ops: types, properties and the checks of the op class, without nested ops."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 
 _OP_PREFIX = re.compile(r"^'?onnx\.\w+'?(?: op |: )")
-"""How rules begin that say whom they are about, as MLIR's do."""
+"""Prefix of a verifier message that already names the op, as MLIR's do."""
 
 
 def verification_error(op: Operation) -> str | None:
-    """The rule an op breaks, its regions' ops apart."""
+    """Return the verifier's error for an op without its nested ops, or `None`."""
     try:
         op.verify_()
-        # Only the end of a block and what branches have rules about their place.
+        # Only terminators and branches have rules about their position.
         if op.successors or op.next_op is None:
             op.verify(verify_nested_ops=False)
     except VerifyException as error:
@@ -33,7 +33,7 @@ def verification_error(op: Operation) -> str | None:
 
 
 def unknown_attribute(op: OnnxOp) -> str | None:
-    """The attribute that the operator of an op does not have, whatever its operands are."""
+    """Return the error for an attribute that the operator does not have, or `None`."""
     try:
         OnnxOp.verify_(op)
     except VerifyException as error:
@@ -42,6 +42,6 @@ def unknown_attribute(op: OnnxOp) -> str | None:
 
 
 def node_message(op: Operation, reason: str) -> str:
-    """A broken rule as users of a model read it: the node, the operator, the rule."""
+    """Return a verifier's error for users of a model: node, operator, rule."""
     told = " ".join(_OP_PREFIX.sub("", reason).split())
     return f"{describe(op)}: {op.name.removeprefix('onnx.')}: {told}"
