@@ -93,7 +93,20 @@ def target_names() -> list[str]:
 
 
 def load_target(name: str) -> NvdlaTarget:
-    """The target called `name`, or described by the TOML file at that path."""
+    """
+    Load the description of an NVDLA configuration.
+
+    Parameters:
+        name: the name of a target such as `nv_full`, or the path of a TOML file.
+
+    Returns: the target.
+
+    Raises: `UnknownNameError` for an unknown name, `XonncError` for an invalid or missing file.
+
+    Example:
+        >>> xonnc.load_target("nv_small").precisions
+        ('int8',)
+    """
     if name.endswith(".toml"):
         path = Path(name)
         if not path.is_file():

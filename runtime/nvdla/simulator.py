@@ -227,7 +227,24 @@ def simulate(
     mode: Mode = "fast",
     observer: Observer | None = None,
 ) -> list[Output]:
-    """Loads and runs once; see `Simulator`."""
+    """
+    Run a loadable once on the functional simulator.
+
+    Parameters:
+        loadable: the loadable, from `read_loadable` or `read_checked`.
+        target: the configuration to simulate, from `load_target`.
+        inputs: one array, or the raw bytes of the surface, for each bound input.
+        mode: `fast` sums FP16 convolutions in float32, `exact` follows the hardware bit for bit.
+        observer: called after each hardware operation.
+
+    Returns: the outputs in binding order.
+
+    Raises: `XonncError` for a malformed loadable or inputs that do not fit.
+
+    Example:
+        >>> loadable, target = xonnc.read_loadable(Path("m.nvdla")), xonnc.load_target("nv_full")
+        >>> (output,) = xonnc.simulate(loadable, target, [array])
+    """
     return Simulator(loadable, target, mode=mode, observer=observer).run(inputs)
 
 

@@ -1,10 +1,10 @@
 """
-From a model to files that run it without Python: a shared library, an object file, LLVM IR or C source.
+Compile ONNX models to files that run without Python: shared library, object file, LLVM IR or C source.
 
     xonnc.compile_artifact("model.onnx", "model.so")
 
-Beside each comes a header, `model.h`, and, if constants are not inside, a file of them: `model.weight` of C
-source, `model.so.weight` and the like of the others.
+Each comes with a header, `model.h`. Constants that are not embedded are in a file beside it: `model.weight`
+for C source, `model.so.weight` and so on for the others.
 """
 
 from __future__ import annotations
@@ -54,34 +54,36 @@ SUFFIXES = (".so", ".o", ".ll", ".c")
 
 STAGES = ("simplified", "legalized", "outlined", "fused", "layout", "krnl", "planned", "llvm", "emitted")
 """
-The stages in order: the ONNX level, forms that have kernels, functions of what a run finds the sizes of,
-groups of operators that one kernel computes, how images lie in memory, kernels and calls of them, the same
-with the memory planned, functions of LLVM (not for C), files.
+Stages in order: simplified ONNX, legalised ONNX, outlined functions for data-dependent shapes, fusion groups,
+channel-blocked layouts, kernels and calls of them, planned memory, LLVM dialect (not for C), files.
 """
 
 PREFIX = r"[A-Za-z_][A-Za-z0-9_]*"
 
 RESERVED = ("cnd", "mtx", "pthread", "sem", "thrd", "timer", "tss")
-"""Prefixes of functions of the C library that are called as those of a model are."""
+"""Prefixes whose `_create` or `_destroy` function exists in the C library."""
 
 MAX_EMBEDDED_BYTES = 1 << 28
-"""Bytes of constants that objects hold; more are a file of their own, which processes share."""
+"""
+Constants up to this many bytes are embedded in objects; larger ones are a file that processes share by
+mapping.
+"""
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """The files of a compiled model, and what it needs."""
+    """The files of a compiled model, and what is in them."""
 
     files: Mapping[Path, int]
-    """With their bytes."""
+    """Sizes in bytes, by file."""
     program: Program
     target: str
     weight_bytes: int
     kernels: int
     calls: int
-    """How often kernels are called in a run."""
+    """Kernel calls of one run."""
     simplified: ModelSummary
-    """What the model is made of once it is simplified."""
+    """The operators of the simplified model."""
 
 
 def compile_artifact(
@@ -103,21 +105,36 @@ def compile_artifact(
     strict: bool = False,
 ) -> Artifact:
     """
-    Compiles a model to the file `output`, of the kind that its suffix says, and those beside it.
+    Compile a model to native code in files.
 
-    `target` is `cpu`, this processor, or a kind (`avx2`), which this one need not be; C source is for any.
-    What the files export begins with `prefix`, by default the file's name; nothing else of them is seen by a
-    program that they are linked into. C source made with `no_malloc` has its memory in static
-    arrays. `unsafe` leaves out the checks of indices and counts. `level`, `enable_pass`, `disable_pass` and
-    `layouts` are as `xonnc.compile` describes them. With `tuning`, code for `cpu` has the tiles that
-    `xonnc tune` measured.
-    Inputs with dynamic sizes take any, unless `input_shapes` say those of inputs by their names, or a
-    `signature` by their places; one of these is needed where an operator has no code for any sizes.
-    `on_stage` is called with the module after each stage of `STAGES` but the last, and may raise to stop
-    there. With
-    `strict`, declared shapes that contradict the operators are an error, not a warning. Raises
-    `RefusalError` with every operator that has no native code, `XonncError` for a name or suffix that does
-    not fit.
+    Parameters:
+        model: the path of the model, or the model in memory.
+        output: the file to write; its suffix (.so, .o, .ll, .c) selects the kind.
+        target: `cpu` for this processor, or a processor kind (`avx2`, …), which need not be this one's. C
+            source is portable.
+        prefix: the prefix of the exported symbols (default: the name of `output`). Nothing else is exported.
+        no_malloc: whether C source keeps its memory in static arrays; shapes must be static.
+        unsafe: whether run-time checks of indices and counts are left out.
+        level: the optimization level, 0 to 3, as in `xonnc.compile`.
+        enable_pass: passes to run in addition to those of the level.
+        disable_pass: passes of the level to leave out.
+        tuning: whether tile sizes measured by `xonnc tune` are used, for the target `cpu`.
+        layouts: layouts of inputs and outputs by name, as in `xonnc.compile`.
+        input_shapes: static shapes for dynamic inputs, by name.
+        signature: the same by position, with names of dimensions.
+        on_stage: called with each stage of `STAGES` but the last and the module after it. It may raise to
+            stop the compilation.
+        strict: whether declared shapes that contradict the operators are an error instead of a warning.
+
+    Returns: the files written, with figures on the code.
+
+    Raises:
+        RefusalError: with every operator that has no native code. An operator may need static shapes.
+        InvalidModelError: for an invalid model.
+        XonncError: for a file that is not a model, an unknown suffix or an invalid prefix.
+
+    Example:
+        >>> xonnc.compile_artifact("model.onnx", "model.so", input_shapes={"x": (1, 3, 224, 224)})
     """
     path = Path(output)
     if path.suffix not in SUFFIXES:
@@ -182,7 +199,9 @@ def compile_artifact(
 
 
 def _require_native(program: Program, name: str, options: CompileOptions) -> None:
-    """Refuses what has no native code; it may have some where more constants are known."""
+    """
+    Raise `RefusalError` for operators without native code, with a hint if constant folding was disabled.
+    """
     try:
         require_standalone(program, name)
     except RefusalError as refused:
@@ -197,7 +216,19 @@ def planned_module(
     target: str = "cpu",
     input_shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> ModuleOp:
-    """The IR of a model after `plan-memory`: its kernels, the calls in order, where everything lies."""
+    """
+    Return the IR of a model after memory planning: kernels, their calls in order, buffer offsets.
+
+    Parameters:
+        model: the path of the model, or the model in memory.
+        target: `cpu`, or a processor kind.
+        input_shapes: static shapes for dynamic inputs, by name.
+
+    Raises: as `compile_artifact`.
+
+    Example:
+        >>> module = planned_module("model.onnx", "avx2")
+    """
     options = CompileOptions(resolve_processor(target, needs_host=False))
     module, context = _simplified(model, options, input_shapes)
     lower_to_program(module, options, context)
@@ -211,7 +242,7 @@ def _simplified(
     signature: Signature | None = None,
     strict: bool = False,
 ) -> tuple[ModuleOp, Context]:
-    """A simplified model of operators that kernels may be made for, and the context of its constants."""
+    """Return the simplified module, prepared for lowering, and the context of its constants."""
     module = simplify(
         model,
         inline_functions=True,
@@ -234,12 +265,12 @@ def _simplified(
 
 
 WEIGHTS = "xonnc_weights"
-"""The symbol of constants that are inside."""
+"""The symbol of embedded constants."""
 
 
 @dataclass
 class _Files:
-    """The files of a model with their bytes."""
+    """The files of one artifact, with their sizes."""
 
     path: Path
     prefix: str
@@ -247,20 +278,16 @@ class _Files:
 
     @property
     def header(self) -> Path:
-        """The header, which is the same whatever kind of file the model becomes."""
+        """The header; it is the same for all kinds of output."""
         return self.path.with_suffix(".h")
 
     @property
     def weights(self) -> Path:
-        """
-        The file of constants.
-
-        Another kind of code may read them in another order, so each kind has a file of its own.
-        """
+        """The file of constants; each kind of output has its own, since the order of constants may differ."""
         return self.path.with_suffix(".weight" if self.path.suffix == ".c" else f"{self.path.suffix}.weight")
 
     def write(self, output: OutputFiles, path: Path, *pieces: bytes | memoryview) -> None:
-        """Writes one of the files."""
+        """Write one of the files."""
         with output.open(path) as stream:
             stream.writelines(pieces)
         self.sizes[path] = sum(memoryview(piece).nbytes for piece in pieces)
@@ -268,7 +295,10 @@ class _Files:
     def write_code(
         self, output: OutputFiles, text: str, folder: Path, processor: CpuTarget | None, level: int
     ) -> None:
-        """Writes LLVM IR as it is, as an object file or as a library, for a kind of processor or this one."""
+        """
+        Write LLVM IR, or compile it to an object file or a shared library for a processor kind or this
+        processor.
+        """
         if self.path.suffix == ".ll":
             self.write(output, self.path, text.encode())
             return
@@ -286,9 +316,9 @@ class _Files:
 
 def _llvm_api(tables: ApiTables, prefix: str, text: str, inside: Weights | None, folder: Path) -> str:
     """
-    The tables and exported functions in LLVM IR, for a module that `text` begins.
+    Return the tables and exported functions in LLVM IR, to be appended to the module `text`.
 
-    Constants that are `inside` are read from a file in `folder` when machine code is made.
+    Embedded constants are written to a file in `folder`, which the assembler includes.
     """
     symbol, made = None, ""
     if inside is not None and inside.size:
@@ -301,7 +331,9 @@ def _llvm_api(tables: ApiTables, prefix: str, text: str, inside: Weights | None,
 
 
 def _c_api(tables: ApiTables, prefix: str, static: Program | None) -> str:
-    """The tables and exported functions in C; memory in static arrays is for the program `static`."""
+    """
+    Return the tables and exported functions in C; `static` is the program whose memory is in static arrays.
+    """
     parts = [tables_as_c(tables), api_as_c(prefix)]
     if static is not None:
         ports = len(static.inputs) + 2 * len(static.outputs)
@@ -313,6 +345,11 @@ def _c_api(tables: ApiTables, prefix: str, static: Program | None) -> str:
 
 
 def prefix_of(path: Path) -> str:
-    """What names in C begin with for a file: its own name, as far as C takes it."""
+    """
+    Return the default prefix of exported symbols: the file's stem as a C identifier.
+
+    Parameters:
+        path: the output file.
+    """
     stem = re.sub(r"[^A-Za-z0-9_]", "_", path.name.removesuffix(path.suffix))
     return stem if re.fullmatch(PREFIX, stem) and stem not in RESERVED else f"model_{stem}"

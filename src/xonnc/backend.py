@@ -1,5 +1,5 @@
 """
-The ONNX Backend interface, by which the official test suite runs (`onnx.backend.test`).
+The ONNX backend interface (`onnx.backend.base`), through which the ONNX backend test suite runs.
 
     outputs = xonnc.backend.prepare(model).run([x])
 """
@@ -17,7 +17,7 @@ from xonnc.runtime.native.session import Session
 
 
 class PreparedModel:
-    """A model ready to run."""
+    """A compiled model with the `run` method of `onnx.backend.base.BackendRep`."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -25,7 +25,16 @@ class PreparedModel:
     def run(
         self, inputs: Sequence[object] | Mapping[str, object]
     ) -> tuple[RuntimeValue | list[RuntimeValue], ...]:
-        """The outputs in order; inputs by name, or in the model's order."""
+        """
+        Run the model.
+
+        Parameters:
+            inputs: arrays in the model's order, or by name.
+
+        Returns: the outputs in the model's order.
+
+        Raises: `XonncError` for a wrong number of inputs or a wrong shape or type.
+        """
         ports = self.session.inputs
         if isinstance(inputs, Mapping):
             feeds = dict(inputs)
@@ -38,17 +47,41 @@ class PreparedModel:
 
 
 def supports_device(device: str) -> bool:
-    """Whether models run on a device: the CPU alone."""
+    """
+    Return whether models run on `device`; only `CPU` is supported.
+
+    Parameters:
+        device: a device such as `CPU` or `CUDA:0`.
+    """
     return device.partition(":")[0] == "CPU"
 
 
 def is_compatible(model: onnx.ModelProto, device: str = "CPU") -> bool:
-    """Whether a model can be prepared: every valid one can."""
+    """
+    Return whether `model` can be prepared for `device`: every valid model can be for the CPU.
+
+    Parameters:
+        model: the model.
+        device: a device such as `CPU`.
+    """
     return supports_device(device)
 
 
 def prepare(model: onnx.ModelProto, device: str = "CPU") -> PreparedModel:
-    """Compiles a model; raises `XonncError` for another device than the CPU or a model that is not valid."""
+    """
+    Compile a model for the CPU.
+
+    Parameters:
+        model: the model.
+        device: must be `CPU`.
+
+    Returns: the compiled model.
+
+    Raises: `XonncError` for another device or an invalid model.
+
+    Example:
+        >>> xonnc.backend.prepare(onnx.load("model.onnx")).run([x])
+    """
     if not supports_device(device):
         raise XonncError(f"no device '{device}'; there is CPU")
     return PreparedModel(compile_native(model))
@@ -57,5 +90,19 @@ def prepare(model: onnx.ModelProto, device: str = "CPU") -> PreparedModel:
 def run_model(
     model: onnx.ModelProto, inputs: Sequence[object] | Mapping[str, object], device: str = "CPU"
 ) -> tuple[RuntimeValue | list[RuntimeValue], ...]:
-    """Compiles and runs a model once."""
+    """
+    Compile a model and run it once.
+
+    Parameters:
+        model: the model.
+        inputs: arrays in the model's order, or by name.
+        device: must be `CPU`.
+
+    Returns: the outputs in the model's order.
+
+    Raises: `XonncError` as `prepare` and `PreparedModel.run` do.
+
+    Example:
+        >>> xonnc.backend.run_model(onnx.load("model.onnx"), {"x": x})
+    """
     return prepare(model, device).run(inputs)

@@ -1,5 +1,5 @@
 """
-Which numbers a network's values take, from samples of its inputs: what rounding it to 8 bits needs to know.
+Calibration: value ranges of the tensors of a network, measured on samples, for INT8 quantisation.
 
     samples = read_samples(Path("images.npz"), input_shapes(module))
     ranges = calibrate_module(module, samples)
@@ -36,6 +36,7 @@ from xonnc.runtime.calibration import DEFAULT_METHOD, calibrate
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
+"""Element types that are quantised."""
 
 
 def calibrate_module(
@@ -45,10 +46,23 @@ def calibrate_module(
     step: Callable[[int, int, str], None] | None = None,
 ) -> Ranges:
     """
-    The range of every float that `module` computes, over all samples; values without a name get one.
+    Measure the ranges of all float tensors of a module by running it in onnxruntime.
 
-    `method` is one of `runtime.calibration.METHODS`; `step` is told how far it is. Raises `XonncError` where
-    onnxruntime does not run the model.
+    Tensors without a name are given one. Ranges of float models also carry the corrections of biases [Nagel
+    et al. 2019, bias correction], measured on the same samples.
+
+    Parameters:
+        module: the simplified module.
+        samples: inputs by name, one mapping for each sample.
+        method: how samples become ranges, one of `xonnc.runtime.calibration.METHODS`.
+        step: called with the samples done, their number, and a label.
+
+    Returns: the ranges by tensor name.
+
+    Raises: `XonncError` if onnxruntime cannot run the model.
+
+    Example:
+        >>> ranges = calibrate_module(module, read_samples(Path("images.npz"), input_shapes(module)))
     """
     name_values(module)
     model = export_proto(module)
@@ -68,7 +82,9 @@ def calibrate_module(
 
 
 def _scores(module: ModuleOp) -> dict[str, float]:
-    """The names of values that a softmax alone reads, and how far below the greatest one they count."""
+    """
+    Return the names of tensors read by a softmax alone, and how far below the maximum a score still matters.
+    """
     found: dict[str, float] = {}
     for value, depth in logits_of(module):
         if isinstance(value, OpResult) and (names := output_names(value.op)):
@@ -77,7 +93,18 @@ def _scores(module: ModuleOp) -> dict[str, float]:
 
 
 def input_shapes(module: ModuleOp) -> dict[str, tuple[int, ...]]:
-    """The shapes of the network's inputs by name; `XonncError` if one is not static."""
+    """
+    Return the static shapes of a network's inputs by name.
+
+    Parameters:
+        module: a module with one function.
+
+    Raises: `XonncError` if the shape of an input is dynamic.
+
+    Example:
+        >>> input_shapes(module)
+        {'x': (1, 3, 224, 224)}
+    """
     function = next(op for op in module.ops if isinstance(op, FuncOp))
     shapes: dict[str, tuple[int, ...]] = {}
     for name, argument in zip(argument_names(function), function.body.block.args, strict=True):
@@ -90,9 +117,19 @@ def input_shapes(module: ModuleOp) -> dict[str, tuple[int, ...]]:
 
 def read_samples(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> list[Sample]:
     """
-    Samples for inputs of these shapes: a `.npz` with an array for each input, a `.npy` for a single input, or
-    a folder of such files. An array may hold many samples along its first axis. Raises `XonncError` for what
-    does not fit.
+    Read calibration samples.
+
+    Parameters:
+        path: a `.npz` file with one array for each input, a `.npy` file for a single input, or a folder of
+            such files. The first axis of an array may count samples.
+        shapes: the shapes of the inputs by name, from `input_shapes`.
+
+    Returns: the samples, each a mapping from input names to float32 arrays.
+
+    Raises: `XonncError` for a missing file or input, or for arrays of other shapes or types.
+
+    Example:
+        >>> samples = read_samples(Path("images.npz"), {"x": (1, 3, 224, 224)})
     """
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in (".npy", ".npz"))

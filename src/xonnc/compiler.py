@@ -1,5 +1,5 @@
 """
-From a model file to a loadable: the whole compiler as a table of named stages.
+Compile ONNX models for NVDLA: import, simplification, quantisation, lowering and emission in named stages.
 
     compilation = compile_model("resnet50.onnx", "nv_full")
     compilation.write("resnet50.nvdla")
@@ -40,12 +40,14 @@ from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplify
 
 STAGES = ("onnx", "simplified", *(name for name, _ in DLA_STAGES), "emitted")
-"""The stages in order: as imported, simplified, on the engines, ordered, with addresses, a loadable."""
+"""Stages in order: imported, simplified, lowered to the `dla` dialect, scheduled, allocated, emitted."""
 
 
 @dataclass(frozen=True)
 class Compilation:
-    """A loadable, how the model looked on the way, and what the back end decided."""
+    """
+    A compiled loadable, summaries of the model before and after simplification, and the back end's report.
+    """
 
     imported: ModelSummary
     simplified: ModelSummary
@@ -54,16 +56,25 @@ class Compilation:
     report: CompileReport
 
     def write(self, path: str | Path) -> int:
-        """Writes the loadable through a temporary file; gives its size in bytes."""
+        """
+        Write the loadable to a file, atomically.
+
+        Parameters:
+            path: the file to write.
+
+        Returns: the size of the file in bytes.
+
+        Raises: `XonncError` if the file cannot be written.
+        """
         return write_loadable(self.loadable, Path(path))
 
 
 Calibrate = Callable[[ModuleOp], Ranges]
-"""Finds the ranges of the values that the simplified module computes."""
+"""A function from the simplified module to the value ranges by which its tensors are quantised."""
 
 
 class InternalCompilerError(Exception):
-    """The compiler made something that its own checks refuse: never the user's mistake."""
+    """The compiler produced a loadable that its own checks refuse: a bug, not a mistake of the user."""
 
 
 def compile_model(
@@ -75,14 +86,29 @@ def compile_model(
     strict: bool = False,
 ) -> Compilation:
     """
-    Compiles the model in a file for the target called `target`, or described in that TOML file.
+    Compile an ONNX model to an NVDLA loadable.
 
-    With `calibrate`, a model of floats is rounded to 8 bits by the ranges that it finds. Inputs named in
-    `images` lie as pixels (`""`: the only input). `on_stage` sees the
-    module after each stage of `STAGES` but the last, and may raise to stop there. Declared shapes that
-    contradict the operators are a warning, with `strict` an error. Raises `XonncError` for a
-    file that is no model and `RefusalError` with everything the target cannot take. What comes out has
-    passed every static check of loadables.
+    Parameters:
+        path: the model (.onnx, .onnxtxt or .json).
+        target: the name of a target (`nv_full`, `nv_small`, …) or the path of a TOML file.
+        on_stage: called with the name of each stage of `STAGES` but the last and the module after it. It may
+            raise to stop the compilation.
+        calibrate: returns the ranges by which a float model is quantised to INT8; without it the model keeps
+            its precision.
+        images: image inputs by name (`""`: the only input), which the DLA reads in a pixel format.
+        strict: whether declared shapes that contradict the operators are an error instead of a warning.
+
+    Returns: the compilation. Its loadable has passed all static checks.
+
+    Raises:
+        RefusalError: with every node that the target cannot take.
+        InvalidModelError: for an invalid model.
+        XonncError: for a file that is not a model.
+        UnknownNameError: for an unknown target.
+
+    Example:
+        >>> compilation = xonnc.compile_model("resnet50.onnx", "nv_full")
+        >>> compilation.write("resnet50.nvdla")
     """
     hardware = load_target(target)
     front = run_frontend(path, on_stage, calibrate, images, strict)
@@ -95,7 +121,7 @@ def compile_model(
 
 @dataclass(frozen=True)
 class FrontendResult:
-    """A model before it is placed: simplified, and rounded to 8 bits if that was asked for."""
+    """A model before it is lowered: simplified, and quantised if calibration was asked for."""
 
     module: ModuleOp
     context: Context
@@ -103,7 +129,9 @@ class FrontendResult:
     simplified: ModelSummary
     opset: int
     is_quantized_here: bool
-    """Whether all of its roundings are ours, for the DLA's sake."""
+    """
+    Whether the compiler inserted all QuantizeLinear and DequantizeLinear nodes, so that it may remove them.
+    """
 
 
 def run_frontend(
@@ -113,7 +141,13 @@ def run_frontend(
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
 ) -> FrontendResult:
-    """The stages that every target has, as `compile_model` describes them."""
+    """
+    Run the stages common to all targets; parameters and errors are those of `compile_model`.
+
+    Parameters: `path`, `on_stage`, `calibrate`, `images` and `strict`, as in `compile_model`.
+
+    Returns: the simplified module with its context and summaries.
+    """
     return with_claims(lambda corrects: _run_frontend(path, on_stage, calibrate, images, corrects), strict)
 
 

@@ -1,4 +1,4 @@
-"""What every compilation begins with: a context with all dialects, and who is told of its stages."""
+"""Contexts with the dialects of the compiler, and callbacks that observe the stages of a compilation."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from xonnc.passes import dialect_factories, use_onnx_package
 from xonnc.plugins.loading import load_installed
 
 StageCallback = Callable[[str, ModuleOp], None]
-"""Is told the name of each stage and shown the module as it is after it."""
+"""A function called with the name of each stage and the module after it."""
 
 
 def ignore_stage(stage: str, module: ModuleOp) -> None:
-    """Watches nothing."""
+    """
+    Do nothing: the default `StageCallback`.
+
+    Parameters:
+        stage: the name of the stage.
+        module: the module after it.
+    """
 
 
 def new_context() -> Context:
-    """A context of its own with all dialects of the compiler; its passes may ask the onnx package."""
+    """Return a new context with all dialects, plug-ins loaded; its passes may call the onnx package."""
     use_onnx_package()
     load_installed()
     context = Context()

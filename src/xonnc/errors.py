@@ -1,4 +1,4 @@
-"""The errors a user can cause; every tool prints them as one line and exits 1."""
+"""Errors caused by the user's input; every tool prints them as one line and exits with code 1."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from difflib import get_close_matches
 
 class XonncError(Exception):
     """
-    A mistake in the user's input: a file, a model, an option's value.
+    A mistake in the user's input: a file, a model or an option.
 
-    The message is one line that names the place (file, node, field), the rule broken, the value found
-    and a way out. Anything else that escapes a tool is a bug of ours.
+    The message is one line: the location (file, node, field), the rule broken, the value found and what to
+    do. Any other exception that leaves a tool is a bug of the compiler.
     """
 
     def __init__(self, message: str = "", about: object = None):
@@ -21,15 +21,15 @@ class XonncError(Exception):
 
 
 class UnknownNameError(XonncError):
-    """A target, stage or level that there is not: the command line is wrong, and the tools exit 2."""
+    """An unknown target, stage or optimization level on a command line; the tools exit with code 2."""
 
 
 class DeclaredShapeError(XonncError):
-    """A run finds another shape than the model declares of a result."""
+    """A computed shape contradicts the shape that the model declares."""
 
 
 class CollectedError(XonncError):
-    """Several mistakes, found in a single run."""
+    """Several mistakes found in one run."""
 
     def __init__(self, reasons: list[str], about: Sequence[object] = ()):
         self.reasons = reasons
@@ -38,19 +38,32 @@ class CollectedError(XonncError):
         super().__init__("\n".join(reasons))
 
     def at(self, place: str) -> CollectedError:
-        """The same, with `place` in front of every reason."""
+        """
+        Return the same error with `place` in front of every reason.
+
+        Parameters:
+            place: a file or node name.
+        """
         return type(self)([f"{place}: {reason}" for reason in self.reasons], self.subjects)
 
 
 class RefusalError(CollectedError):
-    """Everything about one model that a target cannot take."""
+    """Everything in a model that a target cannot take."""
 
 
 class InvalidModelError(CollectedError):
-    """Everything that is wrong with a model: operators that break their rules, shapes that do not fit."""
+    """
+    Everything that is invalid in a model: operators used against their specification, contradictory shapes.
+    """
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` if something known is close to `name`, else nothing."""
+    """
+    Return `; did you mean 'x'?` for the nearest known name, or an empty string if none is similar.
+
+    Parameters:
+        name: the name given.
+        known: the valid names.
+    """
     found = get_close_matches(name, list(known), 1, 0.7)
     return f"; did you mean '{found[0]}'?" if found else ""

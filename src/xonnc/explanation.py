@@ -1,5 +1,5 @@
 """
-What a target does with each node of a model, and why not where it does not take one.
+Explain what a target does with each node of a model, or why it refuses the node.
 
     explanation = explain_model("model.onnx", "nv_small")
     for node in explanation.nodes:
@@ -43,31 +43,30 @@ from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 
 CPU = "CPU"
-"""The engine of nodes that a package leaves to the CPU."""
+"""The engine of nodes that a package runs on the CPU."""
 
 UNDECIDED = "undecided"
-"""The engine of nodes next to a refused node, whose engine that one decides: they are not to blame."""
+"""The engine of nodes whose engine depends on a refused neighbour."""
 
 VIEWS = frozenset(
     "Concat DequantizeLinear Dropout Flatten Identity QuantizeLinear Reshape Slice Split Squeeze Transpose "
     "Unsqueeze".split()
 )
-"""Operators that may need nothing but another way to look at the same bytes, on the chip or before it."""
+"""Operators that may only reinterpret the layout of a buffer (views), on the chip or at its boundary."""
 
 
 WEIGHTED = frozenset("BatchNormalization Conv ConvTranspose Gemm MatMul".split())
-"""Operators that the convolution core does, or that go into its kernels."""
+"""Operators that the convolution core executes, or that are folded into its weights."""
 
 
 @dataclass(frozen=True)
 class NodeExplanation:
     """
-    One node: the engine that does it, the hardware layers it is in and the nodes it shares them with.
+    The engine of one node, its hardware layers, and the other nodes in those layers.
 
-    `engine` is `CONV`, `SDP`, `PDP`, `CDP` or `EMU`; `view` where nothing has to be done, `gone` where the
-    simplifier had no need of it, `refused` with the `reason`, `undecided` where that depends on a refused
-    node next to it; in a package `CPU` with the reason. Where another node does its work that node's
-    engine stands here.
+    `engine` is `CONV`, `SDP`, `PDP`, `CDP` or `EMU`; `view` for a node that moves no data; `gone` for a node
+    that was simplified away; `refused` with the `reason`; `undecided` if it depends on a refused neighbour;
+    `CPU` with the reason in a package. A node that was merged into another has that node's engine.
     """
 
     node: str
@@ -80,7 +79,7 @@ class NodeExplanation:
 
 @dataclass(frozen=True)
 class PackagePartExplanation:
-    """A part of a package, `dla` or `cpu`: its nodes, the values it takes and gives, its hardware layers."""
+    """One part of a package, `dla` or `cpu`: its nodes, inputs, outputs and hardware layers."""
 
     kind: str
     nodes: tuple[str, ...]
@@ -92,9 +91,9 @@ class PackagePartExplanation:
 @dataclass(frozen=True)
 class Explanation:
     """
-    All nodes of a model in its order, the hardware layers as engines, and every refusal of the whole.
+    All nodes of a model in order, the engines of each hardware layer, and all refusals.
 
-    With refusals there are no layers but those of a package's `parts`: the compiler does not get that far.
+    If nodes are refused, only the `parts` of a package have layers, since the compiler stops early.
     """
 
     target: str
@@ -111,11 +110,21 @@ def explain_model(
     images: Mapping[str, ImageInput] | None = None,
 ) -> Explanation:
     """
-    What `target`, a name or a TOML file, does with the nodes of the model in a file.
+    Explain how a target executes the nodes of a model.
 
-    With `calibrate` a model of floats is rounded to 8 bits first, and inputs named in `images` lie as pixels,
-    as in `compile_model`. Raises `XonncError`
-    for a file that is no model; what the target cannot take is in the explanation.
+    Parameters:
+        path: the model.
+        target: the name of a target or the path of a TOML file.
+        calibrate: returns the ranges by which a float model is quantised first, as in `compile_model`.
+        images: image inputs by name, as in `compile_model`.
+
+    Returns: the explanation, with everything the target refuses.
+
+    Raises: `XonncError` for a file that is not a model, `UnknownNameError` for an unknown target.
+
+    Example:
+        >>> for node in explain_model("model.onnx", "nv_small").nodes:
+        ...     print(node.node, node.engine, node.reason)
     """
     hardware = load_target(target)
     read = _read(path, calibrate, images)
@@ -137,11 +146,24 @@ def explain_package(
     images: Mapping[str, ImageInput] | None = None,
 ) -> Explanation:
     """
-    What becomes of the nodes of the model in a file in the package that `compile_package` makes of it.
+    Explain where each node of a model runs in the package that `compile_package` makes.
 
-    A node is in layers of the DLA, or its engine is `CPU` with the reason; `parts` says what runs in turns,
-    and `refusals` what the DLA does not take. Layers count through all parts. Raises `XonncError` as
-    `compile_package` does.
+    A node is in hardware layers of the DLA, or its engine is `CPU` with the reason. Layers are numbered
+    through all parts.
+
+    Parameters:
+        path: the model.
+        target: the name of a target or the path of a TOML file.
+        calibrate: returns the ranges by which a float model is quantised first.
+        images: image inputs by name.
+
+    Returns: the explanation; `parts` lists the parts in the order in which they run, `refusals` what the DLA
+    does not take.
+
+    Raises: `XonncError` as `compile_package` does.
+
+    Example:
+        >>> explain_package("model.onnx", "nv_small").parts
     """
     hardware = load_target(target)
     read = _read(path, calibrate, images, is_run=True)
@@ -175,7 +197,7 @@ def explain_package(
 
 
 def _placements(placed: Partition) -> list[NodePlacement]:
-    """What became of each node of a network in parts."""
+    """Return the engine of each node of a partitioned graph."""
     on_cpu = placed.on_cpu
     engines: dict[int, str] = {}
     for one in placed.partitions:
@@ -194,7 +216,7 @@ def _placements(placed: Partition) -> list[NodePlacement]:
 
 @dataclass(frozen=True)
 class _PreparedModel:
-    """A model as the back end gets it, its nodes as they were, and in which node each of them is now."""
+    """A quantised model, the nodes it had when it was imported, and the node that each was merged into."""
 
     module: ModuleOp
     context: Context
@@ -208,7 +230,7 @@ def _read(
     images: Mapping[str, ImageInput] | None,
     is_run: bool = False,
 ) -> _PreparedModel:
-    """The model; if it `is_run`, every operator has to be one that something runs."""
+    """Read and simplify a model; with `is_run`, refuse operators that no runtime has."""
     return with_claims(lambda corrects: _read_with(path, calibrate, images, is_run, corrects))
 
 
@@ -240,7 +262,7 @@ def _read_with(
 
 
 def _named_nodes(module: ModuleOp) -> list[tuple[str, str]]:
-    """The nodes and their operators; a node without a name gets that of its first result."""
+    """Return the names and operators of all nodes; a node without a name is called after its first result."""
     found: list[tuple[str, str]] = []
     for op in _ops(module):
         if not node_name(op):
@@ -251,14 +273,14 @@ def _named_nodes(module: ModuleOp) -> list[tuple[str, str]]:
 
 
 def _ops(module: ModuleOp) -> Iterable[OnnxOp]:
-    """The operators of a network that compute."""
+    """Yield the compute operators of a network."""
     for op in module.walk():
         if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp | NoValueOp | ReturnOp | EntryPointOp):
             yield op
 
 
 def _layers(module: ModuleOp, target: str, context: Context) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The hardware layers in the order in which they run: the nodes and the engines of each."""
+    """Return the nodes and engines of each hardware layer, in execution order."""
     for _, passes in stages_after_converting(target):
         for one in passes:
             one.apply(context, module)
@@ -281,7 +303,7 @@ def _names(ops: Sequence[Operation]) -> tuple[str, ...]:
 
 
 def _by_node(placements: Sequence[NodePlacement]) -> dict[str, NodePlacement]:
-    """What became of each node; of several operations of one node what was refused or an engine does."""
+    """Return one placement for each node: a refused one if there is any, else one with an engine."""
     found: dict[str, NodePlacement] = {}
     for placement in placements:
         known = found.get(placement.node)
@@ -291,7 +313,7 @@ def _by_node(placements: Sequence[NodePlacement]) -> dict[str, NodePlacement]:
 
 
 def _with_shared_layers(nodes: Sequence[NodeExplanation]) -> Iterable[NodeExplanation]:
-    """The nodes with the others of the model that are in the same hardware layers."""
+    """Yield the nodes with the names of the other nodes in the same hardware layers."""
     members: dict[int, list[NodeExplanation]] = {}
     for node in nodes:
         for layer in node.layers:
@@ -303,7 +325,9 @@ def _with_shared_layers(nodes: Sequence[NodeExplanation]) -> Iterable[NodeExplan
 
 
 def _own_engine(node: NodeExplanation, others: Sequence[NodeExplanation]) -> str:
-    """Behind a convolution an activation or a rounding is the SDP's, whatever made the layer."""
+    """
+    Attribute an activation or requantisation after a convolution to the SDP, though the layer starts in CONV.
+    """
     behind = node.operator not in WEIGHTED and any(other.operator in WEIGHTED for other in others)
     return "SDP" if node.engine == "CONV" and behind else node.engine
 
@@ -314,7 +338,7 @@ def _engine(placement: NodePlacement) -> str:
 
 @dataclass(frozen=True)
 class _Explainer:
-    """Says of a node what is known of it after everything has been placed."""
+    """Look up the placement of nodes after the whole network was placed."""
 
     placements: Mapping[str, NodePlacement]
     merged: Mapping[str, str]
@@ -344,7 +368,7 @@ class _Explainer:
         return self._executed_by(node, operator, executor)
 
     def _executed_by(self, node: str, operator: str, executor: str) -> NodeExplanation:
-        """A node whose work `executor` does."""
+        """Return the explanation of a node that was merged into `executor`."""
         placement, layers = self.placements.get(executor), self._layers_of(executor)
         engine = "view" if placement is None else _engine(placement)
         reason = (
@@ -356,7 +380,9 @@ class _Explainer:
         return tuple(index for index, names in enumerate(self.layers) if node in names)
 
     def _executing_node(self, placement: NodePlacement) -> str | None:
-        """The next node with a layer of its own: it does what was put off until it."""
+        """
+        Return the first node downstream with a hardware layer: deferred integer arithmetic is done there.
+        """
         seen: set[str] = set()
         waiting = list(placement.readers)
         while waiting:

@@ -1,5 +1,5 @@
 """
-Whether a model keeps the rules of ONNX: everything that is wrong with it at once.
+Validate ONNX models: report every violation of the operators' specification at once.
 
     for problem in check_model("model.onnx"):
         print(problem)
@@ -28,13 +28,13 @@ from xonnc.transforms.shape_inference_onnx import find_wrong
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a model."""
+    """One violation in a model."""
 
     node: str
-    """The node by its name, or by what it makes; empty if it is about the whole model."""
+    """The name of the node, or of its first output; empty if the problem concerns the whole model."""
     operator: str
     message: str
-    """What is wrong, with the node's name in front."""
+    """What is wrong, starting with the node's name."""
 
     def __str__(self) -> str:
         return self.message
@@ -42,11 +42,22 @@ class Problem:
 
 def check_model(model: str | Path | onnx.ModelProto) -> list[Problem]:
     """
-    What is wrong with the model in a file (`-`: standard input) or in memory; nothing for a valid one.
+    Validate a model.
 
-    Nodes and values that cannot be read, operators that break their rules and shapes that contradict each
-    other are all found, in bodies and the model's own functions too. What follows from a faulty node is only
-    held to the rules that do not depend on it. Raises `XonncError` for a file that is no model.
+    Unreadable nodes and tensors, operators used against their specification and contradictory shapes are all
+    reported, in subgraphs and local functions too. A node that reads the result of an invalid node is only
+    checked by the rules that do not depend on it.
+
+    Parameters:
+        model: the path of the model (`-`: standard input) or the model in memory.
+
+    Returns: the problems in the order of the model, an empty list for a valid model.
+
+    Raises: `XonncError` for a file that is not a model.
+
+    Example:
+        >>> for problem in xonnc.model_check.check_model("model.onnx"):
+        ...     print(problem)
     """
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
     context, diagnostics = new_context(), ImportDiagnostics()
@@ -76,7 +87,9 @@ def _wrong(module: ModuleOp | None) -> list[Problem]:
 
 
 def _values_of_unreadable_ops(module: ModuleOp) -> Iterator[SSAValue]:
-    """The values of which nothing is known, since what makes them cannot be read."""
+    """
+    Yield the values of unknown type: results of placeholders, and block arguments without a declared type.
+    """
     for op in module.walk():
         if UNREADABLE in op.attributes:
             yield from op.results

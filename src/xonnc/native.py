@@ -1,5 +1,5 @@
 """
-From a model to native code that runs in this process.
+Compile ONNX models to native code that runs in this process.
 
     session = xonnc.compile("model.onnx", target="cpu")
     outputs = session.run(None, {"x": array})
@@ -68,42 +68,42 @@ from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplification
 
 MAX_THREADS = 256
-"""Threads that may share a run."""
+"""The most threads of one session."""
 
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """How code is made."""
+    """Options of native code generation."""
 
     processor: CpuTarget
     threads: int = 1
     profile: bool = False
-    """Whether each kernel is a step of its own."""
+    """Whether each kernel is a step of its own, so that it can be timed."""
     unsafe: bool = False
-    """Whether nothing looks for indices and counts that are out of range."""
+    """Whether run-time checks of indices and counts are left out."""
     level: int = DEFAULT_LEVEL
-    """How much LLVM does to code; with 3 its middle end runs too."""
+    """The optimization level of LLVM; at 3 its middle end runs too."""
     portable: bool = False
-    """Whether code becomes C source."""
+    """Whether the output is C source."""
     enable_pass: Collection[str] = ()
     disable_pass: Collection[str] = ()
     tiles: Mapping[str, Tile] = field(default_factory=dict[str, Tile])
-    """Tiles that were measured on this processor, by kernel."""
+    """Measured tile sizes (`xonnc tune`), by kernel."""
     layouts: Layouts = field(default_factory=dict[str, str])
-    """Those that inputs and outputs get, by their names."""
+    """Layouts of inputs and outputs, by name."""
 
     def __post_init__(self) -> None:
-        """Refuses a level or a pass that there is not."""
+        """Raise `UnknownNameError` for an unknown level and `XonncError` for an unknown pass."""
         passes_of(self.level, self.enable_pass, self.disable_pass)
 
     @cached_property
     def passes(self) -> Passes:
-        """Those of the table of levels that run."""
+        """The enabled passes of the table of optimization levels."""
         return passes_of(self.level, with_moving(self.enable_pass, self.layouts), self.disable_pass)
 
     @property
     def pipeline(self) -> CpuPipeline:
-        """The passes of the compiler."""
+        """The pass pipeline of the CPU back end."""
         return CpuPipeline(
             self.processor.name,
             self.unsafe,
@@ -115,7 +115,12 @@ class CompileOptions:
         )
 
     def attach(self, module: ModuleOp) -> None:
-        """Says on a module what its kernels are for, so that its IR becomes the same code anywhere."""
+        """
+        Attach the processor description and the tiles to a module, so that its IR alone determines the code.
+
+        Parameters:
+            module: the module.
+        """
         attach_core(module, self.processor.core)
         if self.tiles:
             set_tiles(module, self.tiles)
@@ -141,19 +146,35 @@ def compile_native(
     layouts: Layouts | None = None,
 ) -> Session:
     """
-    Compiles the model in a file or in memory for this processor, in this process.
+    Compile a model to native code for this processor.
 
-    `target` is `cpu`, or a kind of processor (`avx2`) that this one is. Operators without a kernel run
-    through the ONNX reference evaluator, which `Session.report` shows. A run is shared out among `threads`
-    threads. With `cache`, what was compiled before is read from disk (`xonnc.runtime.native.cache`). With
-    `profile`, each kernel is a step, which `Session.profile` tells the time of. `unsafe` leaves out the
-    checks of indices and counts: a run goes on where one is out of range, what it gives then is not defined.
-    The passes are those of an optimization `level`, 0 to 3, and those to `enable_pass`, without those to
-    `disable_pass` (`xonnc.transforms.optimization_levels`); LLVM makes code at the same level: 3 takes twice
-    as long to compile and seldom gains speed, since vectors and tiles are made before. With `tuning`, code
-    for `cpu` has the tiles that `xonnc tune` measured. `layouts` are those that inputs and outputs get, by
-    their names: `{"x": "NHWC"}`, or `NCHW:NHWC` with the one that the model has. Raises `XonncError` for a
-    file that is no model.
+    Operators without a kernel run in the ONNX reference evaluator; `Session.report` lists them.
+
+    Parameters:
+        model: the path of the model, or the model in memory.
+        target: `cpu` for this processor, or a processor kind such as `avx2` that it supports.
+        threads: the number of threads of a run, 1 to 256.
+        cache: whether compiled code is kept in the disk cache and read from it.
+        profile: whether each kernel is timed, for `Session.profile`.
+        unsafe: whether run-time checks of indices and counts are left out; out-of-range indices are then
+            undefined behaviour.
+        level: the optimization level, 0 to 3. LLVM uses the same level; 3 doubles the compile time and seldom
+            gains speed, since vectorisation and tiling are done before LLVM.
+        enable_pass: passes to run in addition to those of the level.
+        disable_pass: passes of the level to leave out.
+        tuning: whether tile sizes measured by `xonnc tune` are used, for the target `cpu`.
+        layouts: layouts of inputs and outputs by name: `{"x": "NHWC"}`, or `NCHW:NHWC` with the model's own.
+
+    Returns: a session. It compiles a program for the input shapes of each `run`, once.
+
+    Raises:
+        InvalidModelError: for an invalid model.
+        UnknownNameError: for an unknown target or level.
+        XonncError: for a file that is not a model, or an option out of range.
+
+    Example:
+        >>> session = xonnc.compile("model.onnx", target="cpu", threads=2)
+        >>> outputs = session.run(None, {"x": array})
     """
     processor = resolve_processor(target)
     if not 1 <= threads <= MAX_THREADS:
@@ -185,7 +206,7 @@ def compile_native(
 
 
 def _require_overridable(model: str | Path | onnx.ModelProto, names: frozenset[str]) -> frozenset[str]:
-    """The names, if all are of inputs that have a default."""
+    """Return the names, or raise `XonncError` if one is not an input with a default value."""
     proto = model if isinstance(model, onnx.ModelProto) else load(model).proto
     known = overridable_inputs(proto)
     for name in sorted(names):
@@ -199,10 +220,10 @@ def _require_overridable(model: str | Path | onnx.ModelProto, names: frozenset[s
 
 class _Compiler:
     """
-    Compiles a model for shapes of its inputs, and numbers that steer it.
+    Compile a model for given input shapes and values of its shape-determining inputs.
 
-    What the model is whatever its inputs are is found out once: the model is simplified as it is, and copies
-    of that for shapes; constants that kernels read in another order are shared by all programs.
+    Simplification that does not depend on the inputs is done once; each program starts from a copy of that
+    module. Prepacked weights are shared by all programs.
     """
 
     def __init__(
@@ -253,7 +274,7 @@ class _Compiler:
 
     @cached_property
     def _simplified(self) -> ModuleOp:
-        """The model as it is."""
+        """The simplified model, before it is specialised."""
         module = simplify(
             self._model,
             inline_functions=True,
@@ -272,7 +293,7 @@ class _Compiler:
 
 
 def _specialize_values(module: ModuleOp, values: InputValues, passes: Passes, corrects: bool) -> ModuleOp:
-    """A copy of a module, simplified for the values of inputs."""
+    """Return a copy of a module in which shape-determining inputs are constants."""
     context, copy = new_context(), module.clone()
     set_input_values(copy, values, DisposablePool.of(context))
     if corrects:
@@ -282,7 +303,7 @@ def _specialize_values(module: ModuleOp, values: InputValues, passes: Passes, co
 
 
 def _key(digest: str, shapes: InputShapes, values: InputValues, options: str) -> str:
-    """What a compilation depends on."""
+    """Return the cache key: everything that the generated code depends on."""
     numbers = repr({name: (str(value.dtype), value.tobytes()) for name, value in values.items()})
     compiler = f"{version('xonnc')} {identities()}"
     parts = (compiler, host_identity(), options, repr(sorted(shapes.items())), numbers, digest)
@@ -290,7 +311,7 @@ def _key(digest: str, shapes: InputShapes, values: InputValues, options: str) ->
 
 
 def _digest(model: str | Path | onnx.ModelProto) -> str | None:
-    """What tells a model from others; `None` for models that are not all in one place."""
+    """Return the SHA-256 of a model, or `None` for a model with external data, which is not cached."""
     if isinstance(model, onnx.ModelProto):
         content = model.SerializeToString(deterministic=True)
         return None if _may_have_external_data(content) else sha256(content).hexdigest()
@@ -301,7 +322,7 @@ def _digest(model: str | Path | onnx.ModelProto) -> str | None:
 
 
 def _fingerprint(model: str | Path | onnx.ModelProto) -> tuple[int, int] | None:
-    """What changes when a model does."""
+    """Return the modification time and size of a model file, or the size of a model in memory."""
     if isinstance(model, onnx.ModelProto):
         return model.ByteSize(), 0
     if not Path(model).is_file():
@@ -312,9 +333,10 @@ def _fingerprint(model: str | Path | onnx.ModelProto) -> tuple[int, int] | None:
 
 def _may_have_external_data(content: bytes | mmap) -> bool:
     """
-    Whether a model may have constants in other files, by their location (TensorProto.external_data).
+    Return whether a serialised model may contain `TensorProto.external_data`.
 
-    So has one that is no model: the compiler says what is wrong.
+    It searches for the key `location` in the message without its payloads: false positives are harmless (the
+    model is not cached). So are bytes that are not a model, which the compiler reports.
     """
     with memoryview(content) as view:
         try:
@@ -325,7 +347,20 @@ def _may_have_external_data(content: bytes | mmap) -> bool:
 
 
 def resolve_processor(target: str, needs_host: bool = True) -> CpuTarget:
-    """The processor that `target` names; this one has to be of the kind if code for it `needs_host`."""
+    """
+    Return the processor that a target name denotes.
+
+    Parameters:
+        target: `cpu`, or a processor kind such as `avx2`.
+        needs_host: whether this machine has to support the kind.
+
+    Raises: `UnknownNameError` for an unknown name, `XonncError` if this processor lacks a feature of the
+        kind.
+
+    Example:
+        >>> resolve_processor("cpu").name
+        'avx2'
+    """
     features = set(host_features())
     if target == "cpu":
         best = best_cpu(features)
@@ -343,12 +378,25 @@ def resolve_processor(target: str, needs_host: bool = True) -> CpuTarget:
 
 
 def measured_tiles(target: str, tuning: bool) -> Mapping[str, Tile]:
-    """Tiles that were measured on this processor, which are for the target `cpu` alone."""
+    """
+    Return the tile sizes that `xonnc tune` measured on this processor; empty for other targets than `cpu`.
+
+    Parameters:
+        target: the name of the target.
+        tuning: whether to use them.
+    """
     return read_tiles(resolve_processor(target)) if tuning and target == "cpu" else {}
 
 
 def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> None:
-    """Prepare a simplified module for the pipeline: dense constants, functions without kernels inlined."""
+    """
+    Make constants dense and expand operators that have no kernel into their function bodies.
+
+    Parameters:
+        module: a simplified module, changed in place.
+        context: the context that holds its constants.
+        passes: the enabled passes.
+    """
     make_dense(module, DisposablePool.of(context))
     check_tensor_sizes(module)
     inline_standard_functions(module, context, lambda op: not has_kernel(op), passes)
@@ -373,9 +421,9 @@ def _compiled(module: ModuleOp, options: CompileOptions, context: Context) -> St
 
 def _release_constants(*ops: Operation) -> None:
     """
-    Drop the attributes of modules that have been compiled.
+    Drop the attributes of compiled modules.
 
-    Modules die in cycles, which Python finds later; their constants must not wait for that.
+    IR objects form reference cycles, which Python collects late; their constants are freed at once.
     """
     roots = {root for op in ops if isinstance(root := op.get_toplevel_object(), Operation)}
     for root in roots:
@@ -384,10 +432,20 @@ def _release_constants(*ops: Operation) -> None:
 
 def load_native(folder: str | Path) -> Session:
     """
-    The session of what `Session.save` has written to a folder.
+    Load a session that `Session.save` wrote.
 
-    It takes inputs of the sizes that what was saved takes. Raises `XonncError` for files that are missing,
-    damaged, of different programs, or for another processor.
+    The loaded session accepts the input shapes that the saved one accepts.
+
+    Parameters:
+        folder: the folder.
+
+    Returns: the session.
+
+    Raises: `XonncError` for missing or damaged files, files of different programs, or code for another
+        processor.
+
+    Example:
+        >>> session = xonnc.load("saved")
     """
     saved = read_saved(Path(folder))
     if saved.processor != host_identity():
@@ -415,9 +473,15 @@ def lower_to_program(
     module: ModuleOp, options: CompileOptions, context: Context, on_stage: StageCallback = ignore_stage
 ) -> tuple[Program, StepFunctions, Sequence[FuncOp]]:
     """
-    Lower a simplified module: the program, the functions of its native steps, and the kernels.
+    Lower a simplified module to kernels and a memory plan.
 
-    `on_stage` is called after each stage.
+    Parameters:
+        module: the module, changed in place.
+        options: the options of code generation.
+        context: the context that holds its constants.
+        on_stage: called after each stage.
+
+    Returns: the program, the functions of its native steps, and the kernels.
     """
     with without_cycle_collection():
         for stage, step in options.pipeline.to_kernels():

@@ -1,4 +1,4 @@
-"""Packages whose parts for the CPU run as native code."""
+"""Load packages and run their CPU parts as native code."""
 
 from __future__ import annotations
 
@@ -16,18 +16,30 @@ from xonnc.runtime.nvdla.simulator import Mode
 from xonnc.runtime.package import LoadedPackage, RunPart
 
 CPUS = ("native", "onnxruntime")
-"""What parts for the CPU run by."""
+"""Engines for the CPU parts of a package."""
 
 
 def load_package(
     path: str | Path, target: str | None = None, mode: Mode = "fast", cpu: str = CPUS[0]
 ) -> LoadedPackage:
     """
-    The package in a file, ready to run.
+    Load a package, ready to run.
 
-    Parts for the CPU are compiled to native code; those that would need the reference evaluator run in
-    onnxruntime if it is installed. With `cpu="onnxruntime"` all do. Raises `XonncError` for another `cpu`,
-    and for parts that cannot be loaded.
+    CPU parts are compiled to native code. A part that native code would run partly in the reference
+    evaluator, or that has dynamic shapes, runs in onnxruntime if that is installed.
+
+    Parameters:
+        path: the package (.xpkg).
+        target: a target to simulate instead of the package's own, if that is a TOML file.
+        mode: `fast` sums FP16 convolutions in float32, `exact` follows the hardware bit for bit.
+        cpu: `native`, or `onnxruntime` to run all CPU parts in it.
+
+    Returns: the loaded package; `run` takes arrays by input name.
+
+    Raises: `XonncError` for an unknown `cpu`, a damaged package, or a part that cannot be loaded.
+
+    Example:
+        >>> outputs = xonnc.load_package("model.xpkg").run({"x": image})
     """
     if cpu not in CPUS:
         raise XonncError(f"no way '{cpu}' to run parts for the CPU; there are {', '.join(CPUS)}")
@@ -35,7 +47,16 @@ def load_package(
 
 
 def native_part(part: bytes, name: str) -> tuple[str, RunPart] | None:
-    """A part of a model as native code; `None` if something else suits it better."""
+    """
+    Compile a CPU part to native code.
+
+    Parameters:
+        part: the serialised ONNX model of the part.
+        name: the name of the part in messages.
+
+    Returns: the name of the engine and a function from feeds to outputs, or `None` if onnxruntime is
+        preferable.
+    """
     model = onnx.ModelProto.FromString(part)
     try:
         session = compile_native(model)

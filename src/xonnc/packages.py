@@ -1,5 +1,5 @@
 """
-From a model file to a package: what the DLA takes as loadables, the rest as ONNX models for the CPU.
+Compile ONNX models to packages: loadables for what the DLA takes, ONNX models for the rest on the CPU.
 
     package = compile_package("model.onnx", "nv_small", calibrate=ranges)
     package.write("model.xpkg")
@@ -44,12 +44,12 @@ from xonnc.lowering.placement.remove_qdq_pairs import remove_qdq_pairs
 from xonnc.targets import load_target, target_names
 
 SUFFIX = ".xpkg"
-"""What files of packages are called."""
+"""The file extension of packages."""
 
 
 @dataclass(frozen=True)
 class CpuNode:
-    """A node of the simplified model that runs on the CPU, and why."""
+    """A node of the simplified model that runs on the CPU, with the reason."""
 
     name: str
     operator: str
@@ -58,30 +58,30 @@ class CpuNode:
 
 @dataclass(frozen=True)
 class CompiledPackage:
-    """What a model became, and how it looked on the way."""
+    """A compiled package, with summaries of the model and of its partition."""
 
     imported: ModelSummary
     simplified: ModelSummary
     opset: int
     target: str
     nodes: int
-    """Nodes of the graph that was placed, in all parts."""
+    """Nodes of the partitioned graph, in all parts."""
     cpu_nodes: tuple[CpuNode, ...]
     refusals: tuple[str, ...]
     """
-    A line for each node that the DLA does not take; nodes that only follow their neighbours, or are refused
-    for what lies between them and the CPU, have none.
+    One line for each node that the DLA refuses for its own sake. Nodes on the CPU because of their
+    neighbours, or of the conversion between layouts at the boundary, have none.
     """
     crossings: int
-    """Tensors that go into or out of the DLA."""
+    """Tensors that cross between the DLA and the CPU."""
     compiled: tuple[CompiledLoadable, ...]
-    """The parts on the DLA, in order."""
+    """The loadables, in execution order."""
     manifest: Manifest
     _parts: tuple[WritePart, ...]
 
     @property
     def whole(self) -> CompiledLoadable | None:
-        """The loadable that is all of the model; `None` if the CPU has a part in it."""
+        """The loadable of a model that runs on the DLA entirely, else `None`."""
         if not len(self.compiled) == len(self.manifest.steps) == 1:
             return None
         (step,) = self.manifest.steps
@@ -92,12 +92,21 @@ class CompiledPackage:
 
     @property
     def causes(self) -> list[tuple[int, str, str]]:
-        """Why nodes are on the CPU: how many of which operator for which reason, the most frequent first."""
+        """Counts of CPU nodes by operator and reason, the most frequent first."""
         counts = Counter((node.operator, node.reason) for node in self.cpu_nodes)
         return [(count, operator, reason) for (operator, reason), count in counts.most_common()]
 
     def write(self, path: str | Path) -> int:
-        """Writes the package through a temporary file; gives its size in bytes."""
+        """
+        Write the package to a file, atomically.
+
+        Parameters:
+            path: the file to write.
+
+        Returns: the size of the file in bytes.
+
+        Raises: `XonncError` if the file cannot be written.
+        """
         return write_package(Path(path), self.manifest, self._parts)
 
 
@@ -110,13 +119,26 @@ def compile_package(
     strict: bool = False,
 ) -> CompiledPackage:
     """
-    Compiles the model in a file for `target` as `compile_model` does; nodes that it does not take go to the
-    CPU.
+    Compile a model to a package: subgraphs that the target takes become loadables, the others run on the CPU.
 
-    `on_stage` sees the module when it is imported and simplified, and the back end's stages of a model that
-    goes to the DLA as a whole. `strict` is as for `compile_model`. Inputs named in `images` lie as pixels.
-    Raises `XonncError` for a file that is no model or an unknown target, and if an image does not go to the
-    DLA.
+    Parameters:
+        path: the model (.onnx, .onnxtxt or .json).
+        target: the name of a target or the path of a TOML file.
+        on_stage: called after the stages `onnx` and `simplified`, and after the back end's stages if the
+            whole model goes to the DLA.
+        calibrate: returns the ranges by which a float model is quantised.
+        images: image inputs by name; each must go to the DLA alone.
+        strict: whether declared shapes that contradict the operators are an error instead of a warning.
+
+    Returns: the package.
+
+    Raises:
+        InvalidModelError: for an invalid model.
+        UnknownNameError: for an unknown target.
+        XonncError: for a file that is not a model, or an image input that the CPU would read.
+
+    Example:
+        >>> xonnc.compile_package("model.onnx", "nv_small").write("model.xpkg")
     """
     front = run_frontend(path, on_stage, calibrate, images, strict)
     graph = graph_of(front.module)
@@ -127,7 +149,12 @@ def compile_package(
 
 
 def check_images(placement: Placement) -> None:
-    """Whether each image goes to the DLA and nowhere else; `XonncError` says why not."""
+    """
+    Raise `XonncError` unless each image input is read by exactly one part, on the DLA.
+
+    Parameters:
+        placement: the partitioned graph.
+    """
     function = placement.graph.function
     for index, image in images_of(function).items():
         argument = function.body.block.args[index]
@@ -233,7 +260,12 @@ def _operator(op: Operation) -> str:
 
 
 def unique_value_names(graph: Graph) -> dict[SSAValue, str]:
-    """A name for each value, no two the same: the one it came with where it can be."""
+    """
+    Return a unique name for each value of a graph: its own name where that is free.
+
+    Parameters:
+        graph: the graph.
+    """
     names = ValueNames()
     block = graph.function.body.block
     for name, argument in zip(argument_names(graph.function), block.args, strict=True):

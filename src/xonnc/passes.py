@@ -1,8 +1,8 @@
 """
-The passes and dialects of xonnc by name; each is imported when it is asked for.
+Registry of the dialects and passes of xonnc, imported on first use.
 
-`xdsl-opt` and `onnx-opt` find them through `xonnc.tools.universe`; `xonnc passes` and the reference
-pages list them from here.
+`xdsl-opt` and `onnx-opt` find them through `xonnc.tools.universe`; `xonnc passes` and the generated pages of
+`docs` list them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Models made simpler: the same outputs from fewer nodes.
+Simplify ONNX models: fewer nodes, the same outputs.
 
     simplified = simplify("model.onnx")
     simplified.write("simple.onnx")
@@ -51,21 +51,27 @@ from xonnc.transforms.simplify_onnx import Simplification
 
 @dataclass(frozen=True)
 class SimplifiedModel:
-    """A model after simplification, and what it was made of before and is now."""
+    """A simplified model, with summaries of it before and after."""
 
     module: ModuleOp
     before: ModelSummary
     after: ModelSummary
     had_external_data: bool
-    """Whether the weights came from files beside the model."""
+    """Whether the model had external data."""
     overridable: tuple[str, ...] = ()
-    """The inputs that have an initializer, and so need not be given; they stay inputs."""
+    """Inputs with an initializer as their default value; they stay inputs."""
 
     def write(self, path: str | Path, external_data: ExternalData | None = None) -> list[Path]:
         """
-        Writes the model, each file through a temporary one; gives the files.
+        Write the model, each file atomically.
 
-        The weights go to a file beside the model if `external_data` says so, or came from one.
+        Parameters:
+            path: the file, or `-` for standard output.
+            external_data: the file of weights; by default one is written if the model came with one.
+
+        Returns: the files written.
+
+        Raises: `XonncError` if a file cannot be written.
         """
         if external_data is None and self.had_external_data and str(path) != "-":
             external_data = ExternalData(f"{Path(path).name}.data")
@@ -73,12 +79,12 @@ class SimplifiedModel:
         return export_model(self.module, path, external_data=external_data, dim_names=names)
 
     def proto(self) -> onnx.ModelProto:
-        """The model as one message with all weights in it."""
+        """Return the model as one `ModelProto`, weights included."""
         return export_proto(self.module, _dim_names(self.module))
 
 
 def _dim_names(module: ModuleOp) -> DimNames:
-    """Names for the sizes within a module that follow from named sizes of its inputs."""
+    """Return a function that names dynamic dimensions which follow from named dimensions of the inputs."""
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
     arguments = [argument.type for function in functions for argument in function.body.block.args]
     if all(static_shape(type_) is not None for type_ in arguments):
@@ -88,7 +94,7 @@ def _dim_names(module: ModuleOp) -> DimNames:
 
 
 Declared: TypeAlias = Literal["believed", "checked", "ignored"]
-"""What becomes of the sizes that a model declares of results."""
+"""How declared shapes of results are treated."""
 
 
 def simplify(
@@ -108,20 +114,35 @@ def simplify(
     layouts: Layouts | None = None,
 ) -> SimplifiedModel:
     """
-    Simplifies the model in a file (`-`: standard input) or in memory, which stays as it is.
+    Simplify a model.
 
-    `input_shapes` replaces the shapes of inputs (-1: dynamic), by their names, and `signature` those and the
-    names of their dimensions, by their places; with `inline_functions`, calls of the model's own functions
-    are replaced by their bodies; with `fold_overridable`, inputs that have an initializer are what it says,
-    and are no inputs any more, but for those of `without_defaults`, which must be given. What is dynamic and
-    operators of unknown domains stay. Declared shapes that contradict the operators are a warning, with
-    `strict` an error; with `declared` "checked", those of results whose shape an operand holds are forgotten,
-    and the others are for a run to check; with "ignored", all are forgotten. The passes are those of an
-    optimization `level`, 0 to 3, and those to `enable_pass`, without those to `disable_pass`
-    (`xonnc.transforms.optimization_levels`). `layouts` are those that inputs and outputs get, by their
-    names: `NHWC`, or `NCHW:NHWC` with the one that the model has; `input_shapes` are for these. With
-    `drops_branches`, a branch without valid shapes is an error of the run that takes it, which ONNX has no
-    operator for. Raises `XonncError` for a file that is no model, or a model that contradicts itself.
+    Parameters:
+        model: the path of the model (`-`: standard input), or the model in memory, which is not changed.
+        input_shapes: new shapes of inputs by name; -1 is a dynamic dimension.
+        inline_functions: whether calls of local functions are replaced by their bodies.
+        signature: new shapes of inputs and names of their dimensions, by position.
+        fold_overridable: whether inputs with an initializer become constants.
+        without_defaults: inputs whose initializer is dropped instead, so that they must be fed.
+        strict: whether declared shapes that contradict the operators are an error instead of a warning.
+        declared: `believed` trusts declared shapes of results; `checked` drops those that an operand
+            determines and has the run check the others; `ignored` drops all.
+        level: the optimization level, 0 to 3 (`xonnc passes --levels`).
+        enable_pass: passes to run in addition to those of the level.
+        disable_pass: passes of the level to leave out.
+        drops_branches: whether a branch without valid shapes becomes a run-time assertion, which ONNX cannot
+            express.
+        layouts: layouts of inputs and outputs by name: `NHWC`, or `NCHW:NHWC` with the model's own;
+            `input_shapes` refer to these.
+
+    Returns: the simplified model. Dynamic dimensions and operators of unknown domains are kept.
+
+    Raises:
+        InvalidModelError: for an invalid model.
+        UnknownNameError: for an unknown level.
+        XonncError: for a file that is not a model.
+
+    Example:
+        >>> xonnc.simplify("model.onnx").write("simple.onnx")
     """
     passes = passes_of(level, with_moving(enable_pass, layouts or {}), disable_pass)
     with without_cycle_collection():
@@ -145,10 +166,20 @@ def simplify(
 
 def specialize_shapes(module: ModuleOp, input_shapes: Shapes, passes: Passes = DEFAULT_PASSES) -> ModuleOp:
     """
-    A copy of a simplified module, simplified for other shapes of its inputs; constants are shared.
+    Return a copy of a simplified module, simplified further for given input shapes; constants are shared.
 
-    A branch that has no valid shapes for these becomes an assertion that fails. Declared shapes that these
-    contradict are a warning.
+    A branch without valid shapes becomes an assertion that fails. Declared shapes that contradict the given
+    ones are a warning.
+
+    Parameters:
+        module: a simplified module.
+        input_shapes: shapes of inputs by name; -1 is a dynamic dimension.
+        passes: the enabled passes.
+
+    Raises: `XonncError` for an unknown input or shapes that contradict the operators.
+
+    Example:
+        >>> specialize_shapes(xonnc.simplify("model.onnx").module, {"x": (1, 3, 224, 224)})
     """
 
     def made(corrects: bool) -> ModuleOp:
@@ -235,7 +266,7 @@ def _drop_listed(module: ModuleOp) -> None:
 
 
 def _simplify(module: ModuleOp, context: Context, passes: Passes) -> None:
-    """Simplifies and merges what is equal, again while merging finds something."""
+    """Simplify and merge equal nodes, repeated while merging enables further simplification."""
     simplification = Simplification(module, context, passes)
     simplification.run()
     while OnnxCseWithNodeName.name in passes:
@@ -251,9 +282,9 @@ def _simplify(module: ModuleOp, context: Context, passes: Passes) -> None:
 
 def _make_initializers(module: ModuleOp) -> None:
     """
-    Constants that are nodes become initializers, but for those that are outputs of the model themselves.
+    Turn Constant nodes into initializers, except outputs of the model.
 
-    A body that gives a constant from outside gets one of its own: it would be an Identity of the body.
+    A small constant of an outer graph that a subgraph returns is cloned into it: else ONNX needs an Identity.
     """
     for end in [op for op in module.walk() if isinstance(op, YieldOp)]:
         for index, value in enumerate(end.operands):
@@ -274,7 +305,7 @@ def _make_initializers(module: ModuleOp) -> None:
 
 
 MAX_COPIED = 64
-"""Elements of a constant that bodies get a copy of."""
+"""The most elements of a constant that is cloned into subgraphs."""
 
 
 def _is_small(value: SSAValue) -> bool:

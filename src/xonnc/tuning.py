@@ -1,11 +1,11 @@
 """
-Tiles measured on the processor at hand, for the kernels of one model.
+Measure tile sizes of the kernels of a model on this processor.
 
     for kernel in tune("model.onnx").kernels:
         print(kernel.name, kernel.computed, kernel.fastest, kernel.gain)
 
-Faster choices are kept in a file (`runtime/native/tuned_tiles.py`), from which sessions
-and `xonnc compile` for the target `cpu` take it.
+Tiles faster than those of the cost model are kept in a file (`runtime/native/tuned.py`), which sessions and
+`xonnc compile` for the target `cpu` read.
 """
 
 from __future__ import annotations
@@ -43,51 +43,51 @@ from xonnc.simplifier import simplify, specialize_shapes
 TileOp: TypeAlias = GemmOp | ConvOp | ByteConvOp
 
 OnKernel: TypeAlias = Callable[[int, int, str], None]
-"""Is told how many kernels are measured, of how many, and which is next."""
+"""A function called with the number of kernels measured, their total, and the name of the next."""
 
 MAX_CANDIDATES = 6
-"""Tiles of a kernel that are measured: the computed one, and the next by computation."""
+"""Candidate tiles of a kernel: that of the cost model, and the next best by it."""
 
 SAMPLE_SECONDS = 0.002
-"""How long a kernel runs for one sample, at least."""
+"""The least duration of one sample; a short kernel is called repeatedly."""
 
 MIN_ROUNDS = 3
-"""Samples of each tile at least: of fewer, none may be free of what else the machine does."""
+"""The fewest samples of a tile: with fewer, none may be free of interference by other processes."""
 
 MAX_ROUNDS = 25
-"""Samples of each tile after which the fastest is known."""
+"""The most samples of a tile; more do not change the minimum."""
 
 MIN_GAIN = 0.03
-"""Share of time that a tile must save over the computed one to be kept: less is noise."""
+"""The least relative gain over the cost model's tile for which another is kept; less is measurement noise."""
 
 
 @dataclass(frozen=True)
 class TunedKernel:
-    """What was measured of one kernel; times in seconds of one call."""
+    """The measurements of one kernel; times are seconds for one call."""
 
     name: str
     nodes: Sequence[str]
     """The ONNX nodes that it computes."""
     computed: Tile
     fastest: Tile
-    """The computed one, unless another was faster in two races."""
+    """The cost model's tile, unless another was faster in two measurements."""
     before: float
     after: float
 
     @property
     def gain(self) -> float:
-        """The share of time that is saved."""
+        """The relative time saved."""
         return 1.0 - self.after / self.before
 
     @property
     def saved(self) -> float:
-        """Seconds that a run of the model takes less."""
+        """The seconds saved in one run of the model."""
         return len(self.nodes) * (self.before - self.after)
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was measured of a model."""
+    """The measurements of a model."""
 
     kernels: Sequence[TunedKernel]
     unmeasured: Sequence[str]
@@ -103,12 +103,25 @@ def tune(
     on_kernel: OnKernel = lambda done, total, name: None,
 ) -> Tuning:
     """
-    Measures tiles for the kernels of a model on this processor, for about so many seconds.
+    Measure candidate tiles for the kernels of a model on this processor, and keep those that are faster.
 
-    Each kernel runs by itself on random numbers, with one tile after the other in rotation; the best of
-    several samples counts. A tile faster than the computed one has to win a second benchmark to be kept.
-    Only kernels of static shape are measured: `input_shapes` say sizes of inputs that a model leaves open.
-    Raises `XonncError` for a model without such kernels.
+    Each kernel runs alone on random data, its candidates in rotation; the minimum of several samples counts.
+    A tile faster than the cost model's has to win a second measurement. Only kernels of static shape are
+    measured.
+
+    Parameters:
+        model: the path of the model, or the model in memory.
+        target: must be `cpu`.
+        seconds: the approximate time budget.
+        input_shapes: static shapes for dynamic inputs, by name.
+        on_kernel: called before each kernel.
+
+    Returns: the measurements and the file in which faster tiles are kept.
+
+    Raises: `XonncError` for another target, a budget that is not positive, or a model without tiled kernels.
+
+    Example:
+        >>> tuning = xonnc.tuning.tune("model.onnx", seconds=30)
     """
     if target != "cpu":
         raise XonncError(f"target {target}: tiles are measured for cpu, the processor at hand")
@@ -143,7 +156,7 @@ def tune(
 
 @dataclass(frozen=True)
 class _Kernel:
-    """One tiled kernel of a lowered model."""
+    """A tiled kernel of a lowered model."""
 
     function: FuncOp
     op: TileOp
@@ -151,7 +164,9 @@ class _Kernel:
 
 
 def _candidates(module: ModuleOp, options: CompileOptions) -> dict[str, dict[Tile, _Kernel]]:
-    """For each kernel, that with each tile which is measured, the computed one first."""
+    """
+    Return the kernels of each candidate tile, that of the cost model first; the most expensive kernels first.
+    """
     first = _lowered(module, options, {})
     wanted = {name: tiles_for(each.op, options.processor)[:MAX_CANDIDATES] for name, each in first.items()}
     found = {name: {wanted[name][0]: kernel} for name, kernel in first.items()}
@@ -166,7 +181,7 @@ def _candidates(module: ModuleOp, options: CompileOptions) -> dict[str, dict[Til
 
 
 def _work(kernel: _Kernel) -> int:
-    """Multiplications of all calls of a kernel in a run."""
+    """Return the multiplications of all calls of a kernel in one run."""
     op = kernel.op
     if isinstance(op, GemmOp):
         return len(kernel.nodes) * prod(op.sizes)
@@ -175,7 +190,7 @@ def _work(kernel: _Kernel) -> int:
 
 
 def _lowered(module: ModuleOp, options: CompileOptions, tiles: Mapping[str, Tile]) -> dict[str, _Kernel]:
-    """The tiled kernels of static shape that a module becomes, by the names of `tile_keys.py`."""
+    """Return the tiled kernels of static shape of a module, by `tile_keys.key_of`."""
     copy = module.clone()
     options.attach(copy)
     set_tiles(copy, tiles)
@@ -199,7 +214,7 @@ def _lowered(module: ModuleOp, options: CompileOptions, tiles: Mapping[str, Tile
 
 
 def _tiled(function: FuncOp) -> TileOp | None:
-    """The product or convolution of static shape that a kernel is, with nothing beside it."""
+    """Return the GEMM or convolution that is the only op of a kernel of static shape, else `None`."""
     ops = [op for op in function.walk() if isinstance(op, TileOp)]
     others = [type_ for type_ in function.function_type.inputs if not is_buffer(type_)]
     is_static = all(DYNAMIC_INDEX not in type_.get_shape() for type_ in _buffers(function))
@@ -213,7 +228,7 @@ def _buffers(function: FuncOp) -> list[MemRefType]:
 def _fastest(
     name: str, candidates: Mapping[Tile, _Kernel], options: CompileOptions, seconds: float
 ) -> TunedKernel:
-    """The fastest of some tiles, which is the first unless another wins a second benchmark against it."""
+    """Return the fastest candidate: the first, unless another is faster in two measurements."""
     computed, kernel = next(iter(candidates.items()))
     end = time.monotonic() + 0.6 * seconds
     benchmark = _TileBenchmark(candidates, options)
@@ -231,12 +246,12 @@ def _fastest(
 
 @dataclass
 class _TileBenchmark:
-    """Kernels that do the same with other tiles, timed in rotation."""
+    """Kernels that compute the same with different tiles, timed in rotation."""
 
     kernels: Mapping[Tile, _Kernel]
     options: CompileOptions
     best: dict[Tile, float] = field(default_factory=dict[Tile, float])
-    """Seconds of one call, the least of all samples."""
+    """The least time of one call over all samples, in seconds."""
 
     def __post_init__(self) -> None:
         rows: list[tuple[str, list[KernelCall]]] = []
@@ -254,7 +269,7 @@ class _TileBenchmark:
         self._counts = [0] * len(self.kernels)
 
     def run(self, end: float) -> None:
-        """Takes samples until a time, at least and at most so many as is worth it."""
+        """Sample all tiles until the time `end`, within `MIN_ROUNDS` and `MAX_ROUNDS`."""
         for number in range(MAX_ROUNDS):
             if number >= MIN_ROUNDS and time.monotonic() >= end:
                 return
@@ -272,7 +287,7 @@ class _TileBenchmark:
 
 
 def _seconds(run: Callable[[int], None], address: int, count: int) -> float:
-    """Seconds of one of so many calls."""
+    """Return the mean time of one call, over `count` calls."""
     start = time.perf_counter()
     for _ in range(count):
         run(address)
@@ -283,9 +298,10 @@ def _table(
     functions: Sequence[FuncOp],
 ) -> tuple[npt.NDArray[np.uint64], Sequence[npt.NDArray[np.uint8]]]:
     """
-    The addresses of new buffers for kernels that take the same, and these, which must live as long.
+    Allocate the arguments of kernels that differ in tiles alone: an array of addresses, and the buffers.
 
-    Weights may be padded to more with one tile than with another: the largest is taken.
+    Padding of prepacked weights depends on the tile, so each buffer has the largest size. All kernels share
+    the buffers, as page placement in the caches affects the time more than the tile.
     """
     random = np.random.default_rng(0)
     places = zip(*map(_buffers, functions), strict=True)
@@ -294,7 +310,7 @@ def _table(
 
 
 def _buffer(type_: MemRefType, random: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """Numbers that are neither large nor denormal, with which products take longer."""
+    """Return a buffer of normal random values; denormals would slow the kernels down."""
     element = type_.element_type
     count = prod(type_.get_shape())
     memory = aligned_empty(count * size_of(element))

@@ -129,7 +129,8 @@ def imports(path: Path) -> Iterator[str]:
 def sources(room: str) -> Iterator[Path]:
     # Not below src/xonnc: there lie links to the other folders.
     found = (ROOT / room).glob("*.py") if room == API else (ROOT / room).rglob("*.py")
-    return (path for path in found if "-" not in path.name)
+    # `python -m xonnc` is the driver, which is of the tools.
+    return (path for path in found if "-" not in path.name and path != ROOT / API / "__main__.py")
 
 
 def own_sources(room: str) -> Iterator[Path]:
