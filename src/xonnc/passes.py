@@ -98,19 +98,35 @@ def pass_factories() -> dict[str, Callable[[], type[ModulePass]]]:
 
 
 def pass_class(name: str) -> type[ModulePass]:
-    """Import a pass; it may use the onnx package for operators that xonnc has no functions for."""
+    """
+    Import a pass.
+
+    Parameters:
+        name: the name of the pass.
+
+    Returns: its class. It may use the onnx package for operators that xonnc cannot evaluate.
+
+    Raises: `KeyError` for an unknown name.
+    """
     use_onnx_package()
     added = extensions.added_passes()
     return added[name] if name in added else _load(PASSES[name])
 
 
 def run_pass(name: str, context: Context, module: ModuleOp) -> None:
-    """Run a pass with its default options on a module."""
+    """
+    Run a pass with its default options.
+
+    Parameters:
+        name: the name of the pass.
+        context: the context of the module.
+        module: the module, changed in place.
+    """
     pass_class(name)().apply(context, module)
 
 
 def use_onnx_package() -> None:
-    """Let passes evaluate and infer with the onnx package what xonnc has no functions for."""
+    """Register the onnx package as fallback of passes for constant folding and shape inference."""
     from xonnc.transforms.onnx_package_hooks import use_evaluator, use_inference
 
     use_evaluator(_evaluate)

@@ -190,6 +190,7 @@ def unit(path: str) -> str:
 def test_public_modules():
     assert PUBLIC == {
         "__init__",
+        "__main__",
         "artifacts",
         "backend",
         "calibration",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -367,3 +369,13 @@ def test_targets_take_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     lines = capsys.readouterr().err.splitlines()
     assert any("precisions = ['int4']; it is a list of int8, int16, fp16" in line for line in lines)
     assert any("description, atomic_k, memory_atom_bytes" in line for line in lines)
+
+
+def test_the_module_runs_as_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "xonnc", "targets", "nv_small"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("nv_small")
+    wrong = subprocess.run([sys.executable, "-m", "xonnc", "nothing"], capture_output=True, text=True)
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("xonnc: no command 'nothing'")

@@ -115,7 +115,7 @@ def test_the_report_of_a_model(classifier: Path, capsys: pytest.CaptureFixture[s
         ["y", "Softmax", "int8"],
     ]
     assert main(["report", str(classifier / "model.onnx"), *options, "--json"]) == 0
-    roundings = json.loads(capsys.readouterr().out)["roundings"]
+    roundings = json.loads(capsys.readouterr().out)["quantization_errors"]
     assert [one["name"] for one in roundings] == ["x", "b", "c", "y"]
     x, b, c, y = roundings
     assert min(one["signal_to_noise"] for one in (x, b, y)) > 30
