@@ -78,7 +78,9 @@ def run(args: argparse.Namespace) -> int:
     cost, roundings = _cost(args, target)
     if args.json:
         measured = (
-            {} if roundings is None else {"quantization_errors": [quantization_error_json(one) for one in roundings]}
+            {}
+            if roundings is None
+            else {"quantization_errors": [quantization_error_json(one) for one in roundings]}
         )
         print(json.dumps(as_json(cost) | measured, indent=2))
         return 0
