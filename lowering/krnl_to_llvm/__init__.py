@@ -1,1 +1,1 @@
-"""Kernels of the krnl dialect as functions of the llvm dialect."""
+"""Lowering of kernels from the krnl dialect to the llvm dialect."""

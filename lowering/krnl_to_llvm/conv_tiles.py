@@ -1,4 +1,9 @@
-"""The tiles that a convolution is made of: panels of channels, rows, and pixels of a row."""
+"""
+Loops over the register tiles of a convolution: images, panels of channel vectors, rows, and pixels of a row.
+
+The parallel range of a convolution counts (image, panel, row), with rows innermost. A thread thus works on
+consecutive rows with the same weights, which stay in its cache.
+"""
 
 from __future__ import annotations
 
@@ -8,105 +13,131 @@ from typing import NamedTuple, TypeAlias
 from xdsl.dialects import llvm
 from xdsl.ir import SSAValue
 
-from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 
-Place: TypeAlias = tuple[SSAValue, SSAValue, SSAValue, SSAValue]
-"""Image, vector of channels, row and column of a result."""
+TileOrigin: TypeAlias = tuple[SSAValue, SSAValue, SSAValue, SSAValue]
+"""Image, channel vector, row and column of the first output of a tile."""
 
-Tile: TypeAlias = Callable[[Place, int, int], None]
-"""Writes a tile from a place on: so many pixels, so many vectors of channels."""
+EmitTile: TypeAlias = Callable[[TileOrigin, int, int], None]
+"""Emit a tile at an origin, of a number of pixels and a number of channel vectors."""
 
 
-class Grid(NamedTuple):
-    """What is shared out among tiles."""
+class TileGrid(NamedTuple):
+    """The iteration space of a convolution and its tile."""
 
     images: int | SSAValue
     vectors: int
-    """Vectors of channels of a pixel."""
+    """Channel vectors of a pixel."""
     out: tuple[int, int | SSAValue]
-    """Rows and columns."""
+    """Output rows and columns."""
     tile: tuple[int, int]
-    """Pixels of a row and vectors of channels."""
+    """Pixels and channel vectors of a tile."""
 
 
-def over_tiles(to: Emitter, turns: tuple[SSAValue, SSAValue], grid: Grid, tile: Tile) -> None:
+def emit_tiles(
+    builder: LLVMBuilder, iterations: tuple[SSAValue, SSAValue], grid: TileGrid, tile: EmitTile
+) -> None:
     """
-    Writes all tiles of a range of iterations: rows, of one panel of vectors after the other, of each image.
+    Emit all tiles of a parallel range of (image, panel, row).
 
-    Iterations of the panels of full width come first, those of the narrow last one behind.
+    If the panel width does not divide the number of vectors, the range is ordered so that all iterations of
+    full panels, over all images, precede those of the narrow last panel. Each part has code of its own, for
+    the intersection of the range with that part.
     """
     width = grid.tile[1]
     whole, rest_width = divmod(grid.vectors, width)
     if not rest_width:
-        _rows(to, turns, grid, (0, whole, width), tile)
+        _emit_rows(builder, iterations, grid, (0, whole, width), tile)
         return
-    middle = to.size(to.times(grid.images, whole * grid.out[0]))
+    middle = builder.size(builder.mul_sizes(grid.images, whole * grid.out[0]))
     if whole:
-        _rows(to, (turns[0], to.intrinsic("smin", turns[1], middle)), grid, (0, whole, width), tile)
-    _rows(to, (to.intrinsic("smax", turns[0], middle), turns[1]), grid, (whole, 1, rest_width), tile)
+        _emit_rows(
+            builder,
+            (iterations[0], builder.intrinsic("smin", iterations[1], middle)),
+            grid,
+            (0, whole, width),
+            tile,
+        )
+    _emit_rows(
+        builder,
+        (builder.intrinsic("smax", iterations[0], middle), iterations[1]),
+        grid,
+        (whole, 1, rest_width),
+        tile,
+    )
 
 
-def _rows(
-    to: Emitter, turns: tuple[SSAValue, SSAValue], grid: Grid, part: tuple[int, int, int], tile: Tile
+def _emit_rows(
+    builder: LLVMBuilder,
+    iterations: tuple[SSAValue, SSAValue],
+    grid: TileGrid,
+    part: tuple[int, int, int],
+    tile: EmitTile,
 ) -> None:
-    """Rows of a part of the panels: the first of them, how many, and how wide they are."""
+    """Emit the rows of a part of the panels, given as first panel, number of panels, and their width."""
     first, panels, width = part
     rows = grid.out[0]
-    skipped = to.size(to.times(grid.images, first * rows))
+    skipped = builder.size(builder.mul_sizes(grid.images, first * rows))
 
-    def turn(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        number = to.add(llvm.SubOp(number, skipped)) if first else number
-        number, row = to.parts(number, rows)
+    def body(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        number = builder.add(llvm.SubOp(number, skipped)) if first else number
+        number, row = builder.delinearize(number, rows)
         is_one = isinstance(grid.images, int) and grid.images == 1
-        image, panel = (to.number(0), number) if is_one else to.parts(number, panels)
-        vector = to.plus(to.scaled(panel, width), to.number(first * grid.tile[1]))
-        _row(to, (image, vector, row), grid, width, tile)
+        image, panel = (builder.constant(0), number) if is_one else builder.delinearize(number, panels)
+        vector = builder.iadd(builder.imul(panel, width), builder.constant(first * grid.tile[1]))
+        _emit_row_of_tiles(builder, (image, vector, row), grid, width, tile)
         return []
 
-    to.loop(*turns, 1, [], turn)
+    builder.loop(*iterations, 1, [], body)
 
 
-def _row(to: Emitter, place: tuple[SSAValue, SSAValue, SSAValue], grid: Grid, width: int, tile: Tile) -> None:
-    """One row of pixels of some vectors of channels."""
+def _emit_row_of_tiles(
+    builder: LLVMBuilder,
+    origin: tuple[SSAValue, SSAValue, SSAValue],
+    grid: TileGrid,
+    width: int,
+    tile: EmitTile,
+) -> None:
+    """Emit one row: full tiles, then one narrower tile for the remaining pixels."""
     (pixels, _), (_, columns) = grid.tile, grid.out
     if not isinstance(columns, int):
-        _open_row(to, place, columns, pixels, width, tile)
+        _emit_dynamic_row(builder, origin, columns, pixels, width, tile)
         return
     whole = columns // pixels * pixels
 
     def one(column: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        tile((*place, column), pixels, width)
+        tile((*origin, column), pixels, width)
         return []
 
     if whole == pixels:
-        one(to.number(0), [])
+        one(builder.constant(0), [])
     elif whole:
-        to.loop(to.number(0), to.number(whole), pixels, [], one)
+        builder.loop(builder.constant(0), builder.constant(whole), pixels, [], one)
     if columns > whole:
-        tile((*place, to.number(whole)), columns - whole, width)
+        tile((*origin, builder.constant(whole)), columns - whole, width)
 
 
-FEW_PIXELS = (4, 2, 1)
-"""Pixels of the tiles for what is left of a row whose length a run tells."""
+REMAINDER_PIXELS = (4, 2, 1)
+"""Tile widths for the remainder of a row of dynamic length; the last one must be 1."""
 
 
-def _open_row(
-    to: Emitter,
-    place: tuple[SSAValue, SSAValue, SSAValue],
+def _emit_dynamic_row(
+    builder: LLVMBuilder,
+    origin: tuple[SSAValue, SSAValue, SSAValue],
     columns: SSAValue,
     pixels: int,
     width: int,
-    tile: Tile,
+    tile: EmitTile,
 ) -> None:
-    """A row whose length a run tells: tiles as long as they are at most, then shorter ones."""
-    first = to.number(0)
-    for count in (pixels, *(few for few in FEW_PIXELS if few < pixels)):
+    """Emit a row of dynamic length: full tiles, then tiles of decreasing width for the remainder."""
+    first = builder.constant(0)
+    for count in (pixels, *(size for size in REMAINDER_PIXELS if size < pixels)):
 
         def one(column: SSAValue, _: Sequence[SSAValue], count: int = count) -> Sequence[SSAValue]:
-            tile((*place, column), count, width)
+            tile((*origin, column), count, width)
             return []
 
-        left = to.add(llvm.SDivOp(to.add(llvm.SubOp(columns, first)), to.number(count)))
-        end = to.plus(first, to.scaled(left, count))
-        to.loop(first, end, count, [], one)
+        left = builder.add(llvm.SDivOp(builder.add(llvm.SubOp(columns, first)), builder.constant(count)))
+        end = builder.iadd(first, builder.imul(left, count))
+        builder.loop(first, end, count, [], one)
         first = end

@@ -1,8 +1,8 @@
 """
-The passes of the CPU compiler in order, from a simplified model to kernels and to code.
+The pass pipeline of the CPU compiler, from a simplified model to kernels and to the llvm dialect.
 
-`xonnc compile`, sessions, packages and files compiled ahead of time all run them; `--cpu-pipeline` does so in
-`onnx-opt`, on the IR of any stage.
+`xonnc compile`, sessions, packages and ahead-of-time compilation all use it. In `onnx-opt`, `--cpu-pipeline`
+runs it on the IR of any stage.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, Passes, passes_o
 @dataclass(frozen=True)
 class CpuPipeline(ModulePass):
     """
-    Lowers a simplified model, or the IR of a later stage, to functions of the llvm dialect.
+    Lower a simplified model, or the IR of a later stage, to functions of the llvm dialect.
 
-    `level`, `enable-pass` and `disable-pass` are those of `simplify-onnx`.
+    `level`, `enable-pass` and `disable-pass` have the same meaning as for `simplify-onnx`.
     """
 
     name = "cpu-pipeline"
@@ -49,9 +49,9 @@ class CpuPipeline(ModulePass):
 
     def to_kernels(self) -> Sequence[tuple[str, ModulePass | None]]:
         """
-        The passes from a simplified model to kernels and planned calls, with the stages that they end.
+        Return the stages from a simplified model to kernels with a memory plan: name and pass.
 
-        `None` stands for one that is off at this optimization level.
+        The pass is `None` if it is disabled at this optimization level.
         """
         fuse = FuseOnnx(self.processor, self.portable) if FuseOnnx.name in self.passes else None
         is_assigned = AssignLayout.name in self.passes
@@ -70,25 +70,25 @@ class CpuPipeline(ModulePass):
 
     @property
     def passes(self) -> Passes:
-        """Those of the table of optimization levels that run."""
+        """The optional passes that are enabled at this optimization level."""
         return passes_of(self.level, self.enable_pass, self.disable_pass)
 
     def to_code(self) -> ModulePass:
-        """The pass from kernels to functions."""
+        """Return the pass from kernels to the llvm dialect."""
         return ConvertKrnlToLlvm(self.processor, self.threads)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Runs all of them, on equal constants once; what is functions already stays."""
+        """Run the pipeline from the stage of the IR on; IR in the llvm dialect is left unchanged."""
         require_threads(self.name, self.threads)
         if any(isinstance(each, llvm.FuncOp) for each in op.ops):
             return
         steps = self.to_kernels()
         has_kernels = any(isinstance(each, FuncOp) and is_kernel(each) for each in op.ops)
         if any(isinstance(each, FusedOp) for each in op.walk()):
-            # Rules would merge the constants of different groups.
+            # The IR is fused already. Legalisation rules would merge constants across fusion groups.
             steps = steps[3:]
         elif not has_kernels and OnnxCseWithNodeName.name in self.passes:
-            # `xonnc compile` has merged what is equal when it simplified, `simplify-onnx` alone has not.
+            # `xonnc compile` runs CSE during simplification, `simplify-onnx` as a single pass does not.
             merge(op)
         for _, step in steps:
             if step is not None:

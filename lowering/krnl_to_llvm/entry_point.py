@@ -1,4 +1,4 @@
-"""The function of an object file that runs a whole program, as LLVM IR."""
+"""The entry point `xonnc_main` of an ahead-of-time compiled program, as LLVM IR."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from xonnc.lowering.native.value_locations import MemoryLayout, ValueLocation
 
 def entry_text(functions: Sequence[str], layout: MemoryLayout) -> str:
     """
-    `int xonnc_main(weights, arena, inputs, outputs, sizes)`: 0, or the number of the bounds that do not hold.
+    Return `int xonnc_main(weights, arena, inputs, outputs, sizes)`.
 
-    It writes the table of all values' pointers, and calls the functions that run rows of kernels with it.
+    It fills the table of pointers to all values, calls the functions of the native steps with it, copies
+    outputs that alias other values, and returns 0 or the number (from 1) of the last failed bounds check.
     """
     lines = [
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
@@ -20,7 +21,7 @@ def entry_text(functions: Sequence[str], layout: MemoryLayout) -> str:
         f"  %table = alloca [{max(1, len(layout.locations))} x ptr], align 16",
     ]
     for place, location in enumerate(layout.locations):
-        # A size lies in the table itself.
+        # A dimension is stored in the table itself, in place of a pointer.
         lines += (
             _size(location, f"value{place}")
             if location.base == "sizes"
@@ -57,7 +58,7 @@ def entry_text(functions: Sequence[str], layout: MemoryLayout) -> str:
 
 
 def _number(place: int, name: str) -> list[str]:
-    """The lines that make `%name` one of the sizes."""
+    """Return the lines that define `%name` as one of the sizes."""
     return [
         f"  %{name}.at = getelementptr inbounds i64, ptr %sizes, i64 {place}",
         f"  %{name} = load i64, ptr %{name}.at",
@@ -65,12 +66,12 @@ def _number(place: int, name: str) -> list[str]:
 
 
 def _size(location: ValueLocation, name: str) -> list[str]:
-    """The lines that make `%name` a size as what a slot of the table holds."""
+    """Return the lines that define `%name` as a size, cast to the type of a table slot."""
     return [*_number(location.index, f"{name}.size"), f"  %{name} = inttoptr i64 %{name}.size to ptr"]
 
 
 def _pointer(location: ValueLocation, name: str) -> list[str]:
-    """The lines that make `%name` the address of a location."""
+    """Return the lines that define `%name` as the address of a location."""
     base = location.base
     lines: list[str] = []
     if location.dynamic_offset is not None:
@@ -89,7 +90,7 @@ def _pointer(location: ValueLocation, name: str) -> list[str]:
 
 
 def weights_text(file: Path, symbol: str) -> str:
-    """The bytes of a file as read-only data called `symbol`, of this file alone, as assembly in LLVM IR."""
+    """Return module assembly that embeds a file as read-only data under the local symbol `symbol`."""
     path = str(file).replace("\\", "\\\\").replace('"', "\\22")
     lines = (
         ".section .rodata.weights,\\22a\\22,@progbits",

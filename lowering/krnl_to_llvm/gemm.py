@@ -1,4 +1,10 @@
-"""Products of matrices: a tile of the result in vector registers, along the whole inner dimension."""
+"""
+Matrix multiplication with register blocking: a tile of C stays in registers over all of k (`krnl.gemm`).
+
+Per step of k, a tile of m x n loads n / lanes vectors of a row of B, broadcasts m elements of a column of A,
+and issues m * n / lanes FMAs. B may be prepacked into panels as wide as a tile, with contiguous rows
+(docs/internals/cpu-kernels.md §4.1).
+"""
 
 from __future__ import annotations
 
@@ -12,14 +18,14 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import GemmOp
 from xonnc.dialects.krnl.types import size_of
-from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, vector_of
 
 
 @dataclass(frozen=True)
-class _Product:
-    """What the tiles of one product share."""
+class _GemmLowering:
+    """The state that all tiles of a matrix multiplication share."""
 
-    to: Emitter
+    builder: LLVMBuilder
     op: GemmOp
     element: Attribute
     lanes: int
@@ -33,36 +39,37 @@ class _Product:
     bias: SSAValue | None
 
 
-Turns = tuple[SSAValue, SSAValue]
-"""The first iteration, and the one behind the last."""
+IterationRange = tuple[SSAValue, SSAValue]
+"""Begin and end of a range of iterations."""
 
 
 def emit_gemm(
-    to: Emitter,
+    builder: LLVMBuilder,
     op: GemmOp,
     buffers: Sequence[SSAValue],
-    turns: Turns,
+    iterations: IterationRange,
     vector_bytes: int,
-    open_sizes: Sequence[SSAValue] = (),
+    dynamic_sizes: Sequence[SSAValue] = (),
 ) -> None:
     """
-    Writes a `krnl.gemm`: for each panel of columns, tiles of rows (docs/internals/cpu-kernels.md §4).
+    Emit a `krnl.gemm`: for each panel of columns, tiles of rows.
 
-    Rows and columns that fill no tile are tiles of their own sizes; a vector may have any number of lanes.
-    Where only a run tells how many are left, tiles of few rows, and of few columns, take them.
+    Remainders of static size are tiles of exactly that size; LLVM legalises vectors of any number of lanes.
+    Remainders of dynamic size are covered by tiles of decreasing size. `iterations` is the range of the axis
+    that the operation is parallelised over: batch, panels or rows.
     """
     c, a, b, *bias = buffers
     element = element_of(op.c)
     rows, columns = (int(size) for size in op.tile.get_values())
-    given = iter(open_sizes)
+    given = iter(dynamic_sizes)
     m, n, k = (next(given) if size == DYNAMIC_INDEX else size for size in op.sizes)
     lanes = max(1, vector_bytes // size_of(element))
-    all_panels, all_rows = _steps(to, n, columns), _steps(to, m, rows)
+    all_panels, all_rows = _step_range(builder, n, columns), _step_range(builder, m, rows)
     along, count = op.iteration_space
 
-    def one(start_c: SSAValue | int, start_a: SSAValue | int, start_b: SSAValue | int) -> None:
-        product = _Product(
-            to,
+    def emit_matrix(start_c: SSAValue | int, start_a: SSAValue | int, start_b: SSAValue | int) -> None:
+        gemm = _GemmLowering(
+            builder,
             op,
             element,
             lanes,
@@ -70,194 +77,211 @@ def emit_gemm(
             n,
             k,
             (rows, columns),
-            to.address(c, start_c, element),
-            to.address(a, start_a, element),
-            to.address(b, start_b, element),
+            builder.address(c, start_c, element),
+            builder.address(a, start_a, element),
+            builder.address(b, start_b, element),
             bias[0] if bias else None,
         )
-        panels = turns if along == "panels" else all_panels
-        _panels(product, m, panels, turns if along == "rows" and count > 1 else all_rows)
+        panels = iterations if along == "panels" else all_panels
+        _emit_panels(gemm, m, panels, iterations if along == "rows" and count > 1 else all_rows)
 
     if along == "products":
-        steps = [to.times(m, n), *_batch_steps(to, op, m, n, k)]
+        steps = [builder.mul_sizes(m, n), *_batch_strides(builder, op, m, n, k)]
 
-        def turn(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            one(*(to.times(step, number) for step in steps))
+        def body_of_loop(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            emit_matrix(*(builder.mul_sizes(step, number) for step in steps))
             return []
 
-        to.loop(*turns, 1, [], turn)
+        builder.loop(*iterations, 1, [], body_of_loop)
         return
-    for number, starts in enumerate(zip(_starts(op.batch_a), _starts(op.batch_b), strict=True)):
-        one(to.times(to.times(m, n), number), *starts)
+    for number, starts in enumerate(zip(_batch_offsets(op.batch_a), _batch_offsets(op.batch_b), strict=True)):
+        emit_matrix(builder.mul_sizes(builder.mul_sizes(m, n), number), *starts)
 
 
-def _steps(to: Emitter, size: int | SSAValue, step: int) -> Turns:
-    """All steps that a size is done in."""
+def _step_range(builder: LLVMBuilder, size: int | SSAValue, step: int) -> IterationRange:
+    """Return the range of all steps that cover a size."""
     if isinstance(size, int):
-        return to.number(0), to.number(-(-size // step))
-    return to.number(0), to.add(llvm.SDivOp(to.plus(size, to.number(step - 1)), to.number(step)))
+        return builder.constant(0), builder.constant(-(-size // step))
+    return builder.constant(0), builder.add(
+        llvm.SDivOp(builder.iadd(size, builder.constant(step - 1)), builder.constant(step))
+    )
 
 
-def _batch_steps(
-    to: Emitter, op: GemmOp, m: int | SSAValue, n: int | SSAValue, k: int | SSAValue
+def _batch_strides(
+    builder: LLVMBuilder, op: GemmOp, m: int | SSAValue, n: int | SSAValue, k: int | SSAValue
 ) -> Sequence[int | SSAValue]:
-    """How far the matrices of A, and of B, of one product and the next lie apart."""
+    """Return the distances between consecutive matrices of A and of B in a batch; 0 for a shared matrix."""
     if op.open_batch is None:
-        return _starts(op.batch_a)[1], _starts(op.batch_b)[1]
+        return _batch_offsets(op.batch_a)[1], _batch_offsets(op.batch_b)[1]
     width = int(op.tile.get_values()[1])
     columns = n
     if op.packed is not None:
-        _, panels = _steps(to, n, width)
-        columns = -(-n // width) * width if isinstance(n, int) else to.scaled(panels, width)
+        _, panels = _step_range(builder, n, width)
+        columns = -(-n // width) * width if isinstance(n, int) else builder.imul(panels, width)
     has_a, has_b = (int(each) for each in op.open_batch.get_values())
-    return to.times(to.times(m, k), has_a), to.times(to.times(k, columns), has_b)
+    return builder.mul_sizes(builder.mul_sizes(m, k), has_a), builder.mul_sizes(
+        builder.mul_sizes(k, columns), has_b
+    )
 
 
-def _starts(attribute: DenseArrayBase[I64] | None) -> list[int]:
+def _batch_offsets(attribute: DenseArrayBase[I64] | None) -> list[int]:
     return [int(start) for start in attribute.get_values()] if attribute else [0]
 
 
-FEW_ROWS = (4, 2)
-"""Rows of tiles for what is left of a number that only a run tells, before one by one."""
+REMAINDER_ROWS = (4, 2)
+"""Tile heights for a remainder of dynamic size, before single rows."""
 
 Body = Callable[[SSAValue, int], None]
-"""Writes what is done from a place on for a number of elements."""
+"""Emit the code for a step: start and number of elements."""
 
 
-def _in_steps(to: Emitter, turns: Turns, size: int | SSAValue, steps: Sequence[int], body: Body) -> None:
+def _emit_steps(
+    builder: LLVMBuilder, iterations: IterationRange, size: int | SSAValue, steps: Sequence[int], body: Body
+) -> None:
     """
-    `size` elements, the first of `steps` in an iteration; what is left in the last one is code of its own.
+    Emit steps of `steps[0]` elements over a size, for a range of iterations.
 
-    If only a run tells the size, what is left is done in the other steps, the last of which is 1.
+    A remainder of static size is one more iteration with code of its own. A dynamic remainder is covered by
+    the other steps in decreasing order, the last of which is 1.
     """
     if not isinstance(size, int):
-        _in_open_steps(to, turns, size, steps, body)
+        _emit_dynamic_steps(builder, iterations, size, steps, body)
         return
     step = steps[0]
     whole, rest = divmod(size, step)
 
-    def turn(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        body(to.scaled(number, step), step)
+    def body_of_loop(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        body(builder.imul(number, step), step)
         return []
 
     def last(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        body(to.number(whole * step), rest)
+        body(builder.constant(whole * step), rest)
         return []
 
-    first, end = turns
+    first, end = iterations
     if whole:
-        to.loop(first, to.intrinsic("smin", end, to.number(whole)) if rest else end, 1, [], turn)
+        builder.loop(
+            first,
+            builder.intrinsic("smin", end, builder.constant(whole)) if rest else end,
+            1,
+            [],
+            body_of_loop,
+        )
     if rest:
-        to.loop(to.intrinsic("smax", first, to.number(whole)), end, 1, [], last)
+        builder.loop(builder.intrinsic("smax", first, builder.constant(whole)), end, 1, [], last)
 
 
-def _in_open_steps(to: Emitter, turns: Turns, size: SSAValue, steps: Sequence[int], body: Body) -> None:
-    start = to.scaled(turns[0], steps[0])
-    end = to.intrinsic("smin", to.scaled(turns[1], steps[0]), size)
+def _emit_dynamic_steps(
+    builder: LLVMBuilder, iterations: IterationRange, size: SSAValue, steps: Sequence[int], body: Body
+) -> None:
+    start = builder.imul(iterations[0], steps[0])
+    end = builder.intrinsic("smin", builder.imul(iterations[1], steps[0]), size)
     for step in steps:
 
-        def turn(place: SSAValue, _: Sequence[SSAValue], step: int = step) -> Sequence[SSAValue]:
-            body(place, step)
+        def body_of_loop(index: SSAValue, _: Sequence[SSAValue], step: int = step) -> Sequence[SSAValue]:
+            body(index, step)
             return []
 
-        # Without iterations the end may lie before the start.
-        count = to.add(llvm.SDivOp(to.add(llvm.SubOp(end, start)), to.number(step)))
-        whole = to.plus(start, to.scaled(count, step))
-        to.loop(start, whole, step, [], turn)
+        # For an empty range the end may be less than the start: the division rounds to a count of 0 or less.
+        count = builder.add(llvm.SDivOp(builder.add(llvm.SubOp(end, start)), builder.constant(step)))
+        whole = builder.iadd(start, builder.imul(count, step))
+        builder.loop(start, whole, step, [], body_of_loop)
         start = whole
 
 
-def _panels(product: _Product, m: int | SSAValue, panels: Turns, tiles: Turns) -> None:
-    to, (rows, columns) = product.to, product.tile
+def _emit_panels(
+    gemm: _GemmLowering, m: int | SSAValue, panels: IterationRange, tiles: IterationRange
+) -> None:
+    builder, (rows, columns) = gemm.builder, gemm.tile
 
     def panel(column: SSAValue, width: int) -> None:
         def tile(row: SSAValue, height: int) -> None:
-            _tile(product, row, column, height, width)
+            _emit_tile(gemm, row, column, height, width)
 
-        _in_steps(to, tiles, m, _falling(rows, *FEW_ROWS), tile)
+        _emit_steps(builder, tiles, m, _step_sizes(rows, *REMAINDER_ROWS), tile)
 
-    _in_steps(to, panels, product.n, _falling(columns, product.lanes), panel)
+    _emit_steps(builder, panels, gemm.n, _step_sizes(columns, gemm.lanes), panel)
 
 
-def _falling(step: int, *smaller: int) -> list[int]:
-    """A step, and those for what is left of a size that only a run tells."""
+def _step_sizes(step: int, *smaller: int) -> list[int]:
+    """Return step sizes in decreasing order: the main one, those for a dynamic remainder, and 1."""
     return sorted({step, *(min(step, each) for each in smaller), 1}, reverse=True)
 
 
-def _tile(product: _Product, row: SSAValue, column: SSAValue, height: int, width: int) -> None:
-    """One tile: every element of it is a lane of a register while the loop along `k` runs."""
-    to, k, element = product.to, product.k, product.element
-    widths = [min(product.lanes, width - start) for start in range(0, width, product.lanes)]
-    a_row = to.address(product.a, to.scaled(row, k), element)
-    packed = product.op.packed is not None
-    stride = product.tile[1] if packed else product.n
-    first = _panel_start(product, column) if packed else column
-    b_column = to.address(product.b, first, element)
-    starts = _starting(product, row, column, height, widths)
+def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int, width: int) -> None:
+    """Emit one tile: its elements stay in vector registers during the loop over `k`."""
+    builder, k, element = gemm.builder, gemm.k, gemm.element
+    widths = [min(gemm.lanes, width - start) for start in range(0, width, gemm.lanes)]
+    a_row = builder.address(gemm.a, builder.imul(row, k), element)
+    packed = gemm.op.packed is not None
+    stride = gemm.tile[1] if packed else gemm.n
+    first = _packed_panel_offset(gemm, column) if packed else column
+    b_column = builder.address(gemm.b, first, element)
+    starts = _initial_sums(gemm, row, column, height, widths)
 
-    def step(place: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        b_row = to.address(b_column, to.scaled(place, stride), element)
-        if product.op.prefetch is not None:
-            ahead = product.op.prefetch.value.data
+    def step(index: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        b_row = builder.address(b_column, builder.imul(index, stride), element)
+        if gemm.op.prefetch is not None:
+            ahead = gemm.op.prefetch.value.data
             for start in range(len(widths)):
-                to.prefetch(b_row, (start * product.lanes) * size_of(element) + ahead)
+                builder.prefetch(b_row, (start * gemm.lanes) * size_of(element) + ahead)
         columns = [
-            to.load(to.address(b_row, start * product.lanes, element), element, lanes)
+            builder.load(builder.address(b_row, start * gemm.lanes, element), element, lanes)
             for start, lanes in enumerate(widths)
         ]
-        a_place = to.address(a_row, place, element)
+        a_place = builder.address(a_row, index, element)
         results: list[SSAValue] = []
         for line in range(height):
-            factor = to.load(to.address(a_place, to.times(k, line), element), element)
+            factor = builder.load(builder.address(a_place, builder.mul_sizes(k, line), element), element)
             for number, lanes in enumerate(widths):
                 total = sums[line * len(widths) + number]
-                results.append(to.fma(to.splat(factor, lanes), columns[number], total))
+                results.append(builder.fma(builder.splat(factor, lanes), columns[number], total))
         return results
 
-    sums = to.loop(to.number(0), to.size(k), 1, starts, step)
-    c_row = to.address(product.c, to.scaled(row, product.n), element)
-    c_tile = to.address(c_row, column, element)
-    for place, total in enumerate(sums):
-        line, number = divmod(place, len(widths))
-        start, beside = to.times(product.n, line), number * product.lanes
-        place = start + beside if isinstance(start, int) else to.plus(start, to.number(beside))
-        pointer = to.address(c_tile, place, element)
-        to.store(_activated(product, total), pointer)
+    sums = builder.loop(builder.constant(0), builder.size(k), 1, starts, step)
+    c_row = builder.address(gemm.c, builder.imul(row, gemm.n), element)
+    c_tile = builder.address(c_row, column, element)
+    for index, total in enumerate(sums):
+        line, number = divmod(index, len(widths))
+        start, beside = builder.mul_sizes(gemm.n, line), number * gemm.lanes
+        index = start + beside if isinstance(start, int) else builder.iadd(start, builder.constant(beside))
+        pointer = builder.address(c_tile, index, element)
+        builder.store(_apply_activation(gemm, total), pointer)
 
 
-def _panel_start(product: _Product, column: SSAValue) -> SSAValue:
-    """Where in B a column begins: panels lie one behind the other, in each of them rows as wide as a tile."""
-    to, width = product.to, product.tile[1]
-    if isinstance(product.n, int):
-        return to.scaled(column, product.k)
-    # A tile of few columns may begin inside of a panel.
-    panel, inside = to.parts(column, width)
-    return to.plus(to.scaled(to.scaled(panel, width), product.k), inside)
+def _packed_panel_offset(gemm: _GemmLowering, column: SSAValue) -> SSAValue:
+    """Return the offset of a column in prepacked B: consecutive panels of k rows, as wide as a tile."""
+    builder, width = gemm.builder, gemm.tile[1]
+    if isinstance(gemm.n, int):
+        return builder.imul(column, gemm.k)
+    # A tile of a dynamic remainder may start inside of a panel.
+    panel, inside = builder.delinearize(column, width)
+    return builder.iadd(builder.imul(builder.imul(panel, width), gemm.k), inside)
 
 
-def _starting(
-    product: _Product, row: SSAValue, column: SSAValue, height: int, widths: Sequence[int]
+def _initial_sums(
+    gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int, widths: Sequence[int]
 ) -> list[SSAValue]:
-    """What the sums start as: the bias of each, or zero."""
-    to, element = product.to, product.element
-    if product.bias is None:
-        return [to.number(0.0, vector_of(element, lanes)) for _ in range(height) for lanes in widths]
-    if product.op.bias_of_rows is not None:
-        pointer = to.address(product.bias, row, element)
-        numbers = [to.load(to.address(pointer, line, element), element) for line in range(height)]
-        return [to.splat(number, lanes) for number in numbers for lanes in widths]
-    pointer = to.address(product.bias, column, element)
+    """Return the initial accumulators: the bias, or zero."""
+    builder, element = gemm.builder, gemm.element
+    if gemm.bias is None:
+        return [builder.constant(0.0, vector_of(element, lanes)) for _ in range(height) for lanes in widths]
+    if gemm.op.bias_of_rows is not None:
+        pointer = builder.address(gemm.bias, row, element)
+        numbers = [builder.load(builder.address(pointer, line, element), element) for line in range(height)]
+        return [builder.splat(number, lanes) for number in numbers for lanes in widths]
+    pointer = builder.address(gemm.bias, column, element)
     vectors = [
-        to.load(to.address(pointer, start * product.lanes, element), element, lanes)
+        builder.load(builder.address(pointer, start * gemm.lanes, element), element, lanes)
         for start, lanes in enumerate(widths)
     ]
     return vectors * height
 
 
-def _activated(product: _Product, total: SSAValue) -> SSAValue:
-    activation = product.op.activation
+def _apply_activation(gemm: _GemmLowering, total: SSAValue) -> SSAValue:
+    activation = gemm.op.activation
     if activation is None or activation.data == "none":
         return total
-    # NaN compares false, so it stays.
-    zero = product.to.number(0.0, total.type)
-    return product.to.select(product.to.fcmp("olt", total, zero), zero, total)
+    # An ordered comparison with NaN is false, so that a NaN is kept.
+    zero = gemm.builder.constant(0.0, total.type)
+    return gemm.builder.select(gemm.builder.fcmp("olt", total, zero), zero, total)

@@ -1,4 +1,4 @@
-"""Kernels, and the functions that run a row of them."""
+"""Lower kernels, and emit the functions that call them in sequence."""
 
 from __future__ import annotations
 
@@ -15,135 +15,135 @@ from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.elements.dense import stored_form
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.errors import XonncError
-from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter, lowered_type, returned_type
-from xonnc.lowering.krnl_to_llvm.loops import BodyEmitter
+from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder, lowered_type, returned_type
+from xonnc.lowering.krnl_to_llvm.loops import BodyLowering
 from xonnc.lowering.native.read_program import CallSequence, Conditional, KernelCall, KernelGroup, WhileLoop
 
 
 def emit_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:
-    """A kernel, a function of buffers, as one of pointers; sizes and the range of iterations have 64 bits."""
+    """Lower a kernel to a function of pointers; dimensions and the parallel range become i64."""
     arguments = kernel.body.block.args
     types = [lowered_type(each.type) for each in arguments]
     region = Region(Block(arg_types=types))
-    to = Emitter(region)
-    body = BodyEmitter(to, vector_bytes)
+    builder = LLVMBuilder(region)
+    body = BodyLowering(builder, vector_bytes)
     body.values.update(zip(arguments, region.block.args, strict=True))
     body.block(kernel.body.block)
     end = kernel.body.block.last_op
     results = [] if end is None else [body.values[each] for each in end.operands]
-    to.do(llvm.ReturnOp(to.packed(results)))
+    builder.insert(llvm.ReturnOp(builder.pack_struct(results)))
     returned = returned_type(kernel.function_type.outputs)
     type_ = llvm.LLVMFunctionType(types, returned)
     return llvm.FuncOp(kernel.sym_name.data, type_, body=region)
 
 
-def declared(name: str, parameters: Iterable[Attribute], results: Iterable[Attribute]) -> llvm.FuncOp:
-    """A kernel that is defined elsewhere."""
+def declare_kernel(name: str, parameters: Iterable[Attribute], results: Iterable[Attribute]) -> llvm.FuncOp:
+    """Declare a kernel that is defined elsewhere."""
     type_ = llvm.LLVMFunctionType([lowered_type(each) for each in parameters], returned_type(results))
     return llvm.FuncOp(name, type_, linkage=llvm.LinkageAttr("external"))
 
 
-def emit_global(held: GlobalOp) -> llvm.GlobalOp:
-    """A constant in memory as one of LLVM; `XonncError` if its elements are not at hand."""
-    name, type_ = held.symbol.data, held.output.type
-    array = None if held.value is None else elements_array(held.value)
-    if array is None or held.offset is not None:
+def emit_global(op: GlobalOp) -> llvm.GlobalOp:
+    """Lower a `krnl.global`; raise `XonncError` if the module does not contain its elements."""
+    name, type_ = op.symbol.data, op.output.type
+    array = None if op.value is None else elements_array(op.value)
+    if array is None or op.offset is not None:
         raise XonncError(f"krnl.global '{name}': its elements are not in the module; give it a value")
     element = type_.get_element_type()
     if element == i1:
-        # A truth value takes a byte in memory.
+        # A boolean is stored as a byte.
         element, array = i8, array.astype(np.int8)
     stored = BytesAttr(stored_form(array).tobytes())
     value = DenseIntOrFPElementsAttr.new((tensor_type(array.shape, element), stored))
     for size in reversed(type_.get_shape()):
         element = llvm.LLVMArrayType(size, element)
-    alignment = None if held.alignment is None else held.alignment.value.data
+    alignment = None if op.alignment is None else op.alignment.value.data
     return llvm.GlobalOp(element, name, "internal", constant=True, value=value, alignment=alignment)
 
 
-def emit_steps(name: str, row: CallSequence) -> llvm.FuncOp:
-    """A function that runs a row; its argument points to the table of all buffers' pointers."""
+def emit_call_sequence(name: str, sequence: CallSequence) -> llvm.FuncOp:
+    """Emit a function that runs a call sequence; its argument is the table of pointers to all values."""
     region = Region(Block(arg_types=[POINTER]))
-    to = Emitter(region)
-    _emit_row(to, region.block.args[0], row)
-    to.do(llvm.ReturnOp())
+    builder = LLVMBuilder(region)
+    _emit_sequence(builder, region.block.args[0], sequence)
+    builder.insert(llvm.ReturnOp())
     linkage = llvm.LinkageAttr("external")
     return llvm.FuncOp(name, llvm.LLVMFunctionType([POINTER]), linkage=linkage, body=region)
 
 
-def declaration(name: str) -> llvm.FuncOp:
-    """A function of the table that is defined elsewhere."""
+def declare_step_function(name: str) -> llvm.FuncOp:
+    """Declare a function of the table that is defined elsewhere."""
     return llvm.FuncOp(name, llvm.LLVMFunctionType([POINTER]), linkage=llvm.LinkageAttr("external"))
 
 
-def _emit_row(to: Emitter, table: SSAValue, row: CallSequence) -> None:
-    for step in row:
+def _emit_sequence(builder: LLVMBuilder, table: SSAValue, sequence: CallSequence) -> None:
+    for step in sequence:
         match step:
             case KernelCall():
                 end = (
-                    to.number(step.iterations)
+                    builder.constant(step.iterations)
                     if step.iterations_parameter is None
-                    else _size(to, table, step.iterations_parameter)
+                    else _size(builder, table, step.iterations_parameter)
                 )
-                _call(to, step, table, [to.number(0), end])
+                _call(builder, step, table, [builder.constant(0), end])
             case KernelGroup():
-                to.do(llvm.CallOp(step.function, table))
+                builder.insert(llvm.CallOp(step.function, table))
             case Conditional():
-                _emit_branch(to, table, step)
+                _emit_if(builder, table, step)
             case WhileLoop():
-                _emit_repeat(to, table, step)
+                _emit_while(builder, table, step)
 
 
-def _emit_branch(to: Emitter, table: SSAValue, step: Conditional) -> None:
-    holds = _holds(to, table, step.condition)
-    then, otherwise, behind = Block(), Block(), Block()
-    to.do(llvm.CondBrOp(holds, then, [], otherwise, []))
-    for block, row in ((then, step.then), (otherwise, step.otherwise)):
-        to.enter(block)
-        _emit_row(to, table, row)
-        to.do(llvm.BrOp(behind))
-    to.enter(behind)
+def _emit_if(builder: LLVMBuilder, table: SSAValue, step: Conditional) -> None:
+    condition = _load_condition(builder, table, step.condition)
+    then, otherwise, after = Block(), Block(), Block()
+    builder.insert(llvm.CondBrOp(condition, then, [], otherwise, []))
+    for block, sequence in ((then, step.then), (otherwise, step.otherwise)):
+        builder.start_block(block)
+        _emit_sequence(builder, table, sequence)
+        builder.insert(llvm.BrOp(after))
+    builder.start_block(after)
 
 
-def _emit_repeat(to: Emitter, table: SSAValue, step: WhileLoop) -> None:
-    head, inside, behind = Block(), Block(), Block()
-    to.do(llvm.BrOp(head))
-    to.enter(head)
-    to.do(llvm.CondBrOp(_holds(to, table, step.condition), inside, [], behind, []))
-    to.enter(inside)
-    _emit_row(to, table, step.body)
-    to.do(llvm.BrOp(head))
-    to.enter(behind)
+def _emit_while(builder: LLVMBuilder, table: SSAValue, step: WhileLoop) -> None:
+    head, inside, after = Block(), Block(), Block()
+    builder.insert(llvm.BrOp(head))
+    builder.start_block(head)
+    builder.insert(llvm.CondBrOp(_load_condition(builder, table, step.condition), inside, [], after, []))
+    builder.start_block(inside)
+    _emit_sequence(builder, table, step.body)
+    builder.insert(llvm.BrOp(head))
+    builder.start_block(after)
 
 
-def _holds(to: Emitter, table: SSAValue, place: int) -> SSAValue:
-    """The boolean in a buffer."""
-    return to.load(to.add(llvm.LoadOp(_slot(to, table, place), POINTER)), i1)
+def _load_condition(builder: LLVMBuilder, table: SSAValue, index: int) -> SSAValue:
+    """Load the boolean in a buffer."""
+    return builder.load(builder.add(llvm.LoadOp(_slot(builder, table, index), POINTER)), i1)
 
 
-def _slot(to: Emitter, table: SSAValue, place: int) -> SSAValue:
-    """Where in the table the pointer of a buffer is."""
-    return to.add(llvm.GEPOp(table, [place], POINTER, inbounds=True)) if place else table
+def _slot(builder: LLVMBuilder, table: SSAValue, index: int) -> SSAValue:
+    """Return the address of a slot of the table."""
+    return builder.add(llvm.GEPOp(table, [index], POINTER, inbounds=True)) if index else table
 
 
-def emit_step(name: str, step: KernelCall) -> llvm.FuncOp:
-    """A function that runs a range of iterations of one kernel, or all of one that takes no range."""
+def emit_single_call(name: str, step: KernelCall) -> llvm.FuncOp:
+    """Emit a function that runs a range of iterations of one kernel; without a parallel range, all of it."""
     types = [POINTER, i64, i64]
     region = Region(Block(arg_types=types))
-    table, *turns = region.block.args
-    to = Emitter(region)
-    _call(to, step, table, turns)
-    to.do(llvm.ReturnOp())
+    table, *iterations = region.block.args
+    builder = LLVMBuilder(region)
+    _call(builder, step, table, iterations)
+    builder.insert(llvm.ReturnOp())
     return llvm.FuncOp(name, llvm.LLVMFunctionType(types), body=region)
 
 
-def _call(to: Emitter, step: KernelCall, table: SSAValue, turns: Sequence[SSAValue]) -> None:
-    pointers = [to.add(llvm.LoadOp(_slot(to, table, place), POINTER)) for place in step.buffers]
-    sizes = [_size(to, table, place) for place in step.size_values]
+def _call(builder: LLVMBuilder, step: KernelCall, table: SSAValue, iterations: Sequence[SSAValue]) -> None:
+    pointers = [builder.add(llvm.LoadOp(_slot(builder, table, index), POINTER)) for index in step.buffers]
+    sizes = [_size(builder, table, index) for index in step.size_values]
     takes_range = step.iterations or step.iterations_parameter is not None
-    to.do(llvm.CallOp(step.kernel, *pointers, *sizes, *(turns if takes_range else ())))
+    builder.insert(llvm.CallOp(step.kernel, *pointers, *sizes, *(iterations if takes_range else ())))
 
 
-def _size(to: Emitter, table: SSAValue, place: int) -> SSAValue:
-    """A size of the run, which lies in the table itself."""
-    return to.add(llvm.LoadOp(_slot(to, table, place), i64))
+def _size(builder: LLVMBuilder, table: SSAValue, index: int) -> SSAValue:
+    """Load a dynamic dimension, which is stored in the table itself."""
+    return builder.add(llvm.LoadOp(_slot(builder, table, index), i64))

@@ -1,4 +1,4 @@
-"""Writes the llvm dialect: numbers, vectors of numbers, memory and loops."""
+"""A builder for the llvm dialect: scalars, vectors, memory accesses and loops."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ POINTER = llvm.LLVMPointerType()
 
 @cache
 def vector_of(element: Attribute, lanes: int) -> Attribute:
-    """The type of `lanes` numbers; 0 lanes mean one number that is no vector."""
+    """Return the type of a vector of `lanes` elements; 0 lanes mean a scalar."""
     return VectorType(element, [lanes]) if lanes else element
 
 
 def lanes_of(value: SSAValue) -> int:
-    """Numbers in a vector; 0 for a number."""
+    """Return the number of lanes of a vector; 0 for a scalar."""
     return value.type.get_shape()[0] if is_vector(value.type) else 0
 
 
 def element_of(value: SSAValue) -> Attribute:
-    """The type of a number, or of those in a vector."""
+    """Return the type of a scalar, or the element type of a vector."""
     return value.type.element_type if is_vector(value.type) else value.type
 
 
 def lowered_type(type_: Attribute) -> Attribute:
-    """What a value of krnl becomes: buffers are pointers, indices have 64 bits."""
+    """Return the LLVM type of a krnl value: buffers become pointers, indices i64."""
     if is_buffer(type_):
         return POINTER
     return i64 if type_ == IndexType() else type_
 
 
 def returned_type(types: Iterable[Attribute]) -> Attribute | None:
-    """The one type that a function of LLVM gives for all results; several are the fields of a structure."""
+    """Return the LLVM return type for some results: `None`, the type of the only one, or a struct."""
     lowered = [lowered_type(each) for each in types]
     if len(lowered) > 1:
         return llvm.LLVMStructType.from_type_list(lowered)
@@ -60,15 +60,15 @@ def returned_type(types: Iterable[Attribute]) -> Attribute | None:
 
 
 PREFETCH = "llvm.prefetch.p0"
-"""LLVM's function that brings memory into the caches."""
+"""The LLVM intrinsic for a software prefetch."""
 
 
-MOST_CONSTANT_INDEX = (1 << 31) - 1
-"""The largest index that `llvm.getelementptr` holds itself."""
+MAX_CONSTANT_INDEX = (1 << 31) - 1
+"""The largest constant index of `llvm.getelementptr`, whose attribute has 32 bits."""
 
 
-class Emitter:
-    """Adds ops at the end of a block of one function; `loop` moves on to the block behind the loop."""
+class LLVMBuilder:
+    """Append operations to the current block of a function; `loop` continues in the block after the loop."""
 
     def __init__(self, function: Region) -> None:
         self.region = function
@@ -77,40 +77,40 @@ class Emitter:
         self._constants: dict[tuple[Attribute, str], SSAValue] = {}
 
     def add(self, op: Operation) -> SSAValue:
-        """Adds an op; its result."""
+        """Append an operation and return its result."""
         self.block.add_op(op)
         return op.results[0]
 
-    def do(self, op: Operation) -> None:
-        """Adds an op without a result."""
+    def insert(self, op: Operation) -> None:
+        """Append an operation without a result."""
         self.block.add_op(op)
 
-    def packed(self, values: Sequence[SSAValue]) -> SSAValue | None:
-        """All results of a function as the one value that it gives."""
+    def pack_struct(self, values: Sequence[SSAValue]) -> SSAValue | None:
+        """Pack the results of a function into the value that it returns; `None` for no results."""
         if len(values) < 2:
             return values[0] if values else None
         type_ = llvm.LLVMStructType.from_type_list([each.type for each in values])
         whole = self.add(llvm.UndefOp(type_))
-        for place, value in enumerate(values):
-            whole = self.add(llvm.InsertValueOp(DenseArrayBase.from_list(i64, [place]), whole, value))
+        for index, value in enumerate(values):
+            whole = self.add(llvm.InsertValueOp(DenseArrayBase.from_list(i64, [index]), whole, value))
         return whole
 
-    def called(
+    def call_function(
         self, name: str, arguments: Sequence[SSAValue], results: Sequence[Attribute]
     ) -> list[SSAValue]:
-        """Calls a function; its results, each by itself."""
+        """Call a function and return its results, unpacked."""
         types = [lowered_type(each) for each in results]
         call = llvm.CallOp(name, *arguments, return_type=returned_type(results))
-        self.do(call)
+        self.insert(call)
         if len(types) < 2:
             return list(call.results)
         return [
-            self.add(llvm.ExtractValueOp(DenseArrayBase.from_list(i64, [place]), call.results[0], type_))
-            for place, type_ in enumerate(types)
+            self.add(llvm.ExtractValueOp(DenseArrayBase.from_list(i64, [index]), call.results[0], type_))
+            for index, type_ in enumerate(types)
         ]
 
-    def number(self, value: float, type_: Attribute = i64) -> SSAValue:
-        """A constant, in all lanes of a vector; made once, at the start of the function."""
+    def constant(self, value: float, type_: Attribute = i64) -> SSAValue:
+        """Return a constant, broadcast for a vector type; each is defined once, in the entry block."""
         key = type_, repr(value)
         if key not in self._constants:
             self._constants[key] = self._constant(value, type_)
@@ -135,27 +135,27 @@ class Emitter:
         return op.result
 
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
-        """A number in all lanes; what is a vector stays."""
+        """Broadcast a scalar to all lanes; a vector is returned as it is."""
         if not lanes or lanes_of(value):
             return value
         type_ = vector_of(value.type, lanes)
         if isinstance(owner := value.owner, llvm.ConstantOp):
             match owner.value:
                 case FloatAttr(value=held) | IntegerAttr(value=held):
-                    return self.number(held.data, type_)
+                    return self.constant(held.data, type_)
                 case _:
                     pass
         empty = self.add(llvm.UndefOp(type_))
-        first = self.add(llvm.InsertElementOp(empty, value, self.number(0, i32)))
+        first = self.add(llvm.InsertElementOp(empty, value, self.constant(0, i32)))
         return self.shuffle(first, [0] * lanes)
 
     def shuffle(self, value: SSAValue, lanes: Sequence[int]) -> SSAValue:
-        """These lanes of a vector, in this order."""
+        """Shuffle: return these lanes of a vector, in this order."""
         mask = DenseArrayBase.from_list(i32, list(lanes))
         return self.add(llvm.ShuffleVectorOp(value, value, mask, vector_of(element_of(value), len(lanes))))
 
     def lane(self, value: SSAValue, lane: int) -> SSAValue:
-        """One number of a vector."""
+        """Extract one lane of a vector."""
         return self.add(llvm.BitcastOp(self.shuffle(value, [lane]), element_of(value)))
 
     def fadd(self, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -167,70 +167,70 @@ class Emitter:
         return self.add(llvm.FSubOp(a, b))
 
     def fmul(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """`a b`"""
+        """`a * b`"""
         return self.add(llvm.FMulOp(a, b))
 
     def fma(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
-        """`a b + c`, rounded once."""
+        """Fused multiply-add: `a * b + c` with one rounding."""
         return self.add(llvm.FMAOp(a, b, c))
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-        """`a` where the condition holds, else `b`."""
+        """Select `a` in lanes where the condition is true, else `b`."""
         return self.add(SelectOp(condition, a, b))
 
     def fcmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Floats compared."""
+        """Compare floats, by the name of an LLVM predicate."""
         return self.add(FCmpOp(a, b, predicate))
 
     def icmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Integers compared."""
+        """Compare integers, by the name of an LLVM predicate."""
         flag = llvm.ICmpPredicateFlag(predicate).to_int()
         return self.add(llvm.ICmpOp(a, b, IntegerAttr(flag, i64)))
 
     def intrinsic(self, name: str, *values: SSAValue, result: Attribute | None = None) -> SSAValue:
-        """A function that LLVM knows, of values of one type."""
+        """Call an LLVM intrinsic that is overloaded on the type of its operands, and on `result` if given."""
         suffix = _suffix(values[0].type)
         if result is not None:
             suffix = f"{_suffix(result)}.{suffix}"
         return self.add(llvm.CallIntrinsicOp(f"llvm.{name}.{suffix}", values, [result or values[0].type]))
 
     def size(self, size: int | SSAValue) -> SSAValue:
-        """A size, known now or not, as a number of the run."""
-        return self.number(size) if isinstance(size, int) else size
+        """Return a static or dynamic size as an i64 value."""
+        return self.constant(size) if isinstance(size, int) else size
 
-    def scaled(self, index: SSAValue, factor: int | SSAValue) -> SSAValue:
-        """`factor index`"""
+    def imul(self, index: SSAValue, factor: int | SSAValue) -> SSAValue:
+        """`index * factor` of integers; a factor of 1 is folded."""
         if isinstance(factor, int) and factor == 1:
             return index
         return self.add(llvm.MulOp(index, self.size(factor)))
 
-    def times(self, a: int | SSAValue, b: int | SSAValue) -> int | SSAValue:
-        """The product of two sizes, known if both are."""
+    def mul_sizes(self, a: int | SSAValue, b: int | SSAValue) -> int | SSAValue:
+        """Return the product of two sizes, static if both are."""
         if isinstance(a, int) and isinstance(b, int):
             return a * b
         if isinstance(a, int):
             a, b = b, a
         if isinstance(b, int) and b == 0:
             return 0
-        return self.scaled(self.size(a), b)
+        return self.imul(self.size(a), b)
 
-    def plus(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """`a + b` of indices."""
+    def iadd(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`a + b` of integers."""
         return self.add(llvm.AddOp(a, b))
 
-    def parts(self, index: SSAValue, size: int) -> tuple[SSAValue, SSAValue]:
-        """An index of two axes as one of each: `index / size` and the rest."""
+    def delinearize(self, index: SSAValue, size: int) -> tuple[SSAValue, SSAValue]:
+        """Split a linear index over two axes: quotient and remainder by `size`, the inner extent."""
         if size == 1:
-            return index, self.number(0)
-        whole = self.add(llvm.UDivOp(index, self.number(size)))
-        return whole, self.add(llvm.SubOp(index, self.scaled(whole, size)))
+            return index, self.constant(0)
+        whole = self.add(llvm.UDivOp(index, self.constant(size)))
+        return whole, self.add(llvm.SubOp(index, self.imul(whole, size)))
 
     def address(self, buffer: SSAValue, place: SSAValue | int, element: Attribute) -> SSAValue:
-        """Where element `place` of a buffer is."""
+        """Return the address of element `place` of a buffer."""
         element = IntegerType(8) if element == i1 else element
         if place == 0:
             return buffer
-        if isinstance(place, int) and place <= MOST_CONSTANT_INDEX:
+        if isinstance(place, int) and place <= MAX_CONSTANT_INDEX:
             return self.add(llvm.GEPOp(buffer, [place], element, inbounds=True))
         place = self.size(place)
         return self.add(
@@ -238,35 +238,37 @@ class Emitter:
         )
 
     def load(self, pointer: SSAValue, element: Attribute, lanes: int = 0) -> SSAValue:
-        """One element, or that many that lie side by side; a truth value lies in a byte."""
+        """Load one element, or `lanes` contiguous ones; a boolean is stored as a byte."""
         stored = IntegerType(8) if element == i1 else element
         found = self.add(llvm.LoadOp(pointer, vector_of(stored, lanes), alignment=size_of(element)))
-        return self.icmp("ne", found, self.number(0, found.type)) if element == i1 else found
+        return self.icmp("ne", found, self.constant(0, found.type)) if element == i1 else found
 
     def prefetch(self, pointer: SSAValue, distance: int) -> None:
-        """Has the bytes so far behind a place brought into the caches, if there are any."""
-        # Not `inbounds`: the last ones are behind the buffer.
+        """Prefetch the cache line `distance` bytes after an address."""
+        # Not `inbounds`: the last prefetches of a loop are past the end of the buffer, where a prefetch of
+        # unmapped memory has no effect, but an inbounds address would be poison.
         ahead = self.add(llvm.GEPOp(pointer, [distance], IntegerType(8)))
-        reading, near, data = (self.number(number, i32) for number in (0, 3, 1))
-        self.do(llvm.CallIntrinsicOp(PREFETCH, [ahead, reading, near, data], []))
+        reading, near, data = (self.constant(number, i32) for number in (0, 3, 1))
+        self.insert(llvm.CallIntrinsicOp(PREFETCH, [ahead, reading, near, data], []))
 
-    def load_stepped(
+    def load_strided(
         self, pointer: SSAValue, element: Attribute, lanes: int, step: int | Fraction
     ) -> SSAValue:
-        """A vector of elements `step` apart; of a step of `1/n` each element n times."""
+        """Load a vector of elements with stride `step`; a stride of `1/n` repeats each element n times."""
         repeat = step.denominator
         if repeat == 1:
-            return self.load_apart(pointer, element, lanes, step.numerator)
+            return self.load_deinterleaved(pointer, element, lanes, step.numerator)
         if lanes == repeat:
             return self.splat(self.load(pointer, element), lanes)
         found = self.load(pointer, element, lanes // repeat)
         return self.shuffle(found, [lane // repeat for lane in range(lanes)])
 
-    def load_apart(self, pointer: SSAValue, element: Attribute, lanes: int, step: int) -> SSAValue:
-        """As many elements as lanes, `step` apart: all between are loaded too, none behind the last."""
+    def load_deinterleaved(self, pointer: SSAValue, element: Attribute, lanes: int, step: int) -> SSAValue:
+        """Load `lanes` elements with stride `step` by contiguous loads and shuffles."""
         found = self.load(pointer, element, lanes)
         for number in range(1, step):
-            # The last part ends with the last element.
+            # The last contiguous load is moved back so that it ends with the last element: no load may cross
+            # the end of the buffer. It overlaps the one before, so lanes are picked from the first that fits.
             first = min(number * lanes, (step - 1) * (lanes - 1))
             part = self.load(self.address(pointer, first, element), element, lanes)
             mask: list[int] = []
@@ -274,23 +276,23 @@ class Emitter:
                 place = lane * step
                 before = min(place, lanes - 1) if number == 1 else lane
                 mask.append(lanes + place - first if first <= place < first + lanes else before)
-            found = self.merge(found, part, mask)
+            found = self.shuffle_pair(found, part, mask)
         return found
 
-    def merge(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
-        """These lanes of two vectors one behind the other, in this order."""
+    def shuffle_pair(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
+        """Shuffle: return these lanes of the concatenation of two vectors, in this order."""
         mask = DenseArrayBase.from_list(i32, list(lanes))
         return self.add(llvm.ShuffleVectorOp(a, b, mask, vector_of(element_of(a), len(lanes))))
 
     def store(self, value: SSAValue, pointer: SSAValue) -> None:
-        """The opposite of `load`."""
+        """Store a scalar, or a vector to contiguous elements; a boolean is stored as a byte."""
         element = element_of(value)
         if element == i1:
             value = self.add(llvm.ZExtOp(value, vector_of(IntegerType(8), lanes_of(value))))
-        self.do(llvm.StoreOp(value, pointer, alignment=size_of(element)))
+        self.insert(llvm.StoreOp(value, pointer, alignment=size_of(element)))
 
-    def enter(self, block: Block) -> None:
-        """Adds a block behind the others, and ops to that from now on."""
+    def start_block(self, block: Block) -> None:
+        """Append a block to the function and make it the current one."""
         self.region.add_block(block)
         self.block = block
 
@@ -302,23 +304,27 @@ class Emitter:
         carried: Sequence[SSAValue],
         body: Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]],
     ) -> Sequence[SSAValue]:
-        """From `lower` to below `upper`; `body` gives for an index and what is carried what comes next."""
+        """
+        Emit a counted loop over `[lower, upper)`; return the loop-carried values after it.
+
+        `body` is called with the index and the carried values, and returns those of the next iteration.
+        """
         head = Block(arg_types=[i64, *(value.type for value in carried)])
-        inside, behind = Block(), Block()
-        self.do(llvm.BrOp(head, lower, *carried))
-        self.enter(head)
+        inside, after = Block(), Block()
+        self.insert(llvm.BrOp(head, lower, *carried))
+        self.start_block(head)
         index, *held = head.args
-        self.do(llvm.CondBrOp(self.icmp("slt", index, upper), inside, [], behind, []))
-        self.enter(inside)
+        self.insert(llvm.CondBrOp(self.icmp("slt", index, upper), inside, [], after, []))
+        self.start_block(inside)
         results = body(index, held)
-        following = self.add(llvm.AddOp(index, self.number(step)))
-        self.do(llvm.BrOp(head, following, *results))
-        self.enter(behind)
+        following = self.add(llvm.AddOp(index, self.constant(step)))
+        self.insert(llvm.BrOp(head, following, *results))
+        self.start_block(after)
         return held
 
 
 def _splat(value: float, element: Attribute, lanes: int) -> Attribute:
-    """A number in all lanes of a constant."""
+    """Return a splat vector constant."""
     if isinstance(element, AnyFloat):
         floats = VectorType[AnyFloat](element, [lanes])
         return DenseIntOrFPElementsAttr.from_list(floats, [float(value)] * lanes)

@@ -1,8 +1,9 @@
 """
-Floats of 16 bits and less, which processors do not compute with: from bits and to bits.
+Conversions between f32 and the bits of floats of 16 bits and less: bf16, f8, f6, f4, f8E8M0.
 
-A format is a row of a table; the code is the same for all. Bits move to where they are in an f32, whose
-exponent is then put right by one product (or, of numbers below the smallest normal one, by one sum).
+The code is the same for all formats of a table. To decode, the bits are moved to their position in an f32,
+and one multiplication by a power of two corrects the exponent bias. To encode, the mantissa is rounded in
+integer arithmetic; subnormal results are rounded by adding a float whose last place is that of the result.
 """
 
 from __future__ import annotations
@@ -27,171 +28,183 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of, vector_of
 
 F32_MANTISSA, F32_BIAS = 23, 127
 F32_INFINITE = 0x7F800000
 
 
 @dataclass(frozen=True)
-class Format:
-    """A small float: one bit of sign, then exponent, then mantissa; `largest` and the rest are bits."""
+class FloatFormat:
+    """A float format: sign bit, exponent, mantissa; `max_finite`, `infinity` and `nan` are bit patterns."""
 
     width: int
     mantissa: int
     bias: int
-    largest: int
-    infinite: int | None = None
-    no_number: int | None = None
+    max_finite: int
+    infinity: int | None = None
+    nan: int | None = None
 
     @property
-    def is_unsigned_zero(self) -> bool:
-        """Whether what would be -0 is no number, and is the only one."""
-        return self.no_number == 1 << (self.width - 1)
+    def has_no_negative_zero(self) -> bool:
+        """Whether the pattern of -0 is the only NaN (FNUZ formats)."""
+        return self.nan == 1 << (self.width - 1)
 
 
-FORMATS: dict[Attribute, Format] = {
-    bf16: Format(16, 7, 127, 0x7F7F, 0x7F80, 0x7FC0),
-    f8E4M3FN: Format(8, 3, 7, 0x7E, None, 0x7F),
-    f8E4M3FNUZ: Format(8, 3, 8, 0x7F, None, 0x80),
-    f8E5M2: Format(8, 2, 15, 0x7B, 0x7C, 0x7E),
-    f8E5M2FNUZ: Format(8, 2, 16, 0x7F, None, 0x80),
-    f6E2M3FN: Format(6, 3, 1, 0x1F),
-    f6E3M2FN: Format(6, 2, 3, 0x1F),
-    f4E2M1FN: Format(4, 1, 1, 0x7),
+FORMATS: dict[Attribute, FloatFormat] = {
+    bf16: FloatFormat(16, 7, 127, 0x7F7F, 0x7F80, 0x7FC0),
+    f8E4M3FN: FloatFormat(8, 3, 7, 0x7E, None, 0x7F),
+    f8E4M3FNUZ: FloatFormat(8, 3, 8, 0x7F, None, 0x80),
+    f8E5M2: FloatFormat(8, 2, 15, 0x7B, 0x7C, 0x7E),
+    f8E5M2FNUZ: FloatFormat(8, 2, 16, 0x7F, None, 0x80),
+    f6E2M3FN: FloatFormat(6, 3, 1, 0x1F),
+    f6E3M2FN: FloatFormat(6, 2, 3, 0x1F),
+    f4E2M1FN: FloatFormat(4, 1, 1, 0x7),
 }
 
 
 @dataclass(frozen=True)
-class _Bits:
-    """Integers of 32 bits."""
+class _Int32Ops:
+    """Integer operations on 32-bit lanes."""
 
-    to: Emitter
+    builder: LLVMBuilder
     type_: Attribute
 
-    def number(self, value: int) -> SSAValue:
-        return self.to.number(value, self.type_)
+    def constant(self, value: int) -> SSAValue:
+        return self.builder.constant(value, self.type_)
 
-    def both(self, a: SSAValue, mask: int) -> SSAValue:
-        return self.to.add(llvm.AndOp(a, self.number(mask)))
+    def and_mask(self, a: SSAValue, mask: int) -> SSAValue:
+        return self.builder.add(llvm.AndOp(a, self.constant(mask)))
 
-    def up(self, a: SSAValue, places: int) -> SSAValue:
-        return self.to.add(llvm.ShlOp(a, self.number(places))) if places else a
+    def shl(self, a: SSAValue, places: int) -> SSAValue:
+        return self.builder.add(llvm.ShlOp(a, self.constant(places))) if places else a
 
-    def down(self, a: SSAValue, places: int) -> SSAValue:
-        return self.to.add(llvm.LShrOp(a, self.number(places))) if places else a
+    def lshr(self, a: SSAValue, places: int) -> SSAValue:
+        return self.builder.add(llvm.LShrOp(a, self.constant(places))) if places else a
 
-    def plus(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.to.add(llvm.AddOp(a, b))
+    def iadd(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.builder.add(llvm.AddOp(a, b))
 
-    def either(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.to.add(llvm.OrOp(a, b))
+    def or_(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.builder.add(llvm.OrOp(a, b))
 
-    def pick(self, predicate: str, a: SSAValue, bound: int, then: SSAValue, other: SSAValue) -> SSAValue:
-        return self.to.select(self.to.icmp(predicate, a, self.number(bound)), then, other)
-
-
-def _bits(to: Emitter, like: SSAValue) -> _Bits:
-    return _Bits(to, vector_of(i32, lanes_of(like)))
+    def select_if(self, predicate: str, a: SSAValue, bound: int, then: SSAValue, other: SSAValue) -> SSAValue:
+        return self.builder.select(self.builder.icmp(predicate, a, self.constant(bound)), then, other)
 
 
-def decode(to: Emitter, value: SSAValue, format_: Attribute) -> SSAValue:
-    """The f32 that the bits of a small float are."""
-    on = _bits(to, value)
+def _int32_ops(builder: LLVMBuilder, like: SSAValue) -> _Int32Ops:
+    return _Int32Ops(builder, vector_of(i32, lanes_of(like)))
+
+
+def decode(builder: LLVMBuilder, value: SSAValue, format_: Attribute) -> SSAValue:
+    """Decode the bits of a float format to f32."""
+    ints = _int32_ops(builder, value)
     float_ = vector_of(f32, lanes_of(value))
-    bits = to.add(llvm.ZExtOp(value, on.type_))
+    bits = builder.add(llvm.ZExtOp(value, ints.type_))
     if format_ == f8E8M0FNU:
-        power = on.pick("eq", bits, 0, on.number(1 << 22), on.up(bits, F32_MANTISSA))
-        return to.add(llvm.BitcastOp(on.pick("eq", bits, 0xFF, on.number(0x7FC00000), power), float_))
-    form = FORMATS[format_]
-    top = form.width - 1
-    size = on.both(bits, (1 << top) - 1)
-    number = to.add(llvm.BitcastOp(on.up(size, F32_MANTISSA - form.mantissa), float_))
-    if form.bias != F32_BIAS:
-        number = to.fmul(number, to.number(2.0 ** (F32_BIAS - form.bias), float_))
-    if form.bias != F32_BIAS and form.infinite is not None:
-        number = on.pick("eq", size, form.infinite, to.number(inf, float_), number)
-        number = on.pick("ugt", size, form.infinite, to.number(nan, float_), number)
-    elif form.is_unsigned_zero:
-        number = on.pick("eq", on.both(bits, (1 << form.width) - 1), 1 << top, to.number(nan, float_), number)
-    elif form.infinite is None and form.no_number is not None:
-        number = on.pick("eq", size, form.no_number, to.number(nan, float_), number)
-    sign = on.up(on.both(bits, 1 << top), 31 - top)
-    return to.add(llvm.BitcastOp(on.either(to.add(llvm.BitcastOp(number, on.type_)), sign), float_))
+        power = ints.select_if("eq", bits, 0, ints.constant(1 << 22), ints.shl(bits, F32_MANTISSA))
+        return builder.add(
+            llvm.BitcastOp(ints.select_if("eq", bits, 0xFF, ints.constant(0x7FC00000), power), float_)
+        )
+    fmt = FORMATS[format_]
+    top = fmt.width - 1
+    size = ints.and_mask(bits, (1 << top) - 1)
+    number = builder.add(llvm.BitcastOp(ints.shl(size, F32_MANTISSA - fmt.mantissa), float_))
+    if fmt.bias != F32_BIAS:
+        number = builder.fmul(number, builder.constant(2.0 ** (F32_BIAS - fmt.bias), float_))
+    if fmt.bias != F32_BIAS and fmt.infinity is not None:
+        number = ints.select_if("eq", size, fmt.infinity, builder.constant(inf, float_), number)
+        number = ints.select_if("ugt", size, fmt.infinity, builder.constant(nan, float_), number)
+    elif fmt.has_no_negative_zero:
+        number = ints.select_if(
+            "eq", ints.and_mask(bits, (1 << fmt.width) - 1), 1 << top, builder.constant(nan, float_), number
+        )
+    elif fmt.infinity is None and fmt.nan is not None:
+        number = ints.select_if("eq", size, fmt.nan, builder.constant(nan, float_), number)
+    sign = ints.shl(ints.and_mask(bits, 1 << top), 31 - top)
+    return builder.add(
+        llvm.BitcastOp(ints.or_(builder.add(llvm.BitcastOp(number, ints.type_)), sign), float_)
+    )
 
 
-def encode(to: Emitter, value: SSAValue, format_: Attribute, saturate: bool, round_mode: str) -> SSAValue:
-    """The bits of the nearest small float, to even where two are."""
-    on = _bits(to, value)
-    bits = to.add(llvm.BitcastOp(value, on.type_))
-    size = on.both(bits, 0x7FFFFFFF)
+def encode(
+    builder: LLVMBuilder, value: SSAValue, format_: Attribute, saturate: bool, round_mode: str
+) -> SSAValue:
+    """Encode f32 in a float format, rounding to nearest even."""
+    ints = _int32_ops(builder, value)
+    bits = builder.add(llvm.BitcastOp(value, ints.type_))
+    size = ints.and_mask(bits, 0x7FFFFFFF)
     if format_ == f8E8M0FNU:
-        return _narrow(to, _power(on, size, saturate, round_mode), 8)
-    form = FORMATS[format_]
-    shift = F32_MANTISSA - form.mantissa
-    odd = on.both(on.down(size, shift), 1)
-    rounded = on.down(on.plus(size, on.plus(odd, on.number((1 << (shift - 1)) - 1))), shift)
-    made = rounded
-    if form.bias != F32_BIAS:
-        made = on.plus(rounded, on.number(-((F32_BIAS - form.bias) << form.mantissa)))
-        made = _below_normal(on, size, made, form)
-        beyond = form.largest if saturate else _beyond(form)
-        made = on.pick("sgt", made, form.largest, on.number(beyond), made)
-    no_number = form.no_number or 0
-    made = on.pick("ugt", size, F32_INFINITE, on.number(no_number), made)
-    sign = on.up(on.down(bits, 31), form.width - 1)
-    if form.is_unsigned_zero:
-        sign = on.pick("eq", on.both(made, no_number - 1), 0, on.number(0), sign)
-    return _narrow(to, on.either(made, sign), 16 if form.width > 8 else 8)
+        return _truncate(builder, _encode_exponent(ints, size, saturate, round_mode), 8)
+    fmt = FORMATS[format_]
+    shift = F32_MANTISSA - fmt.mantissa
+    odd = ints.and_mask(ints.lshr(size, shift), 1)
+    rounded = ints.lshr(ints.iadd(size, ints.iadd(odd, ints.constant((1 << (shift - 1)) - 1))), shift)
+    result = rounded
+    if fmt.bias != F32_BIAS:
+        result = ints.iadd(rounded, ints.constant(-((F32_BIAS - fmt.bias) << fmt.mantissa)))
+        result = _round_subnormal(ints, size, result, fmt)
+        beyond = fmt.max_finite if saturate else _overflow_bits(fmt)
+        result = ints.select_if("sgt", result, fmt.max_finite, ints.constant(beyond), result)
+    nan_bits = fmt.nan or 0
+    result = ints.select_if("ugt", size, F32_INFINITE, ints.constant(nan_bits), result)
+    sign = ints.shl(ints.lshr(bits, 31), fmt.width - 1)
+    if fmt.has_no_negative_zero:
+        sign = ints.select_if("eq", ints.and_mask(result, nan_bits - 1), 0, ints.constant(0), sign)
+    return _truncate(builder, ints.or_(result, sign), 16 if fmt.width > 8 else 8)
 
 
-def _beyond(form: Format) -> int:
-    """What is too large for a format that does not saturate."""
-    held = form.no_number if form.infinite is None else form.infinite
-    return form.largest if held is None else held
+def _overflow_bits(fmt: FloatFormat) -> int:
+    """Return the bits for a value out of range without saturation: infinity, else NaN, else the maximum."""
+    held = fmt.nan if fmt.infinity is None else fmt.infinity
+    return fmt.max_finite if held is None else held
 
 
-def _below_normal(on: _Bits, size: SSAValue, made: SSAValue, form: Format) -> SSAValue:
-    """Numbers below the smallest normal one are rounded by a sum whose last place is theirs."""
+def _round_subnormal(ints: _Int32Ops, size: SSAValue, result: SSAValue, fmt: FloatFormat) -> SSAValue:
+    """Round a subnormal result by adding a power of two whose last place is that of the result."""
     float_ = vector_of(f32, lanes_of(size))
-    offset = 1 - form.bias - form.mantissa + F32_MANTISSA
-    small = on.to.fadd(on.to.add(llvm.BitcastOp(size, float_)), on.to.number(2.0**offset, float_))
-    place = on.to.add(llvm.BitcastOp(small, on.type_))
-    place = on.plus(place, on.number(-((offset + F32_BIAS) << F32_MANTISSA)))
-    return on.pick("ult", size, (1 - form.bias + F32_BIAS) << F32_MANTISSA, place, made)
+    offset = 1 - fmt.bias - fmt.mantissa + F32_MANTISSA
+    small = ints.builder.fadd(
+        ints.builder.add(llvm.BitcastOp(size, float_)), ints.builder.constant(2.0**offset, float_)
+    )
+    place = ints.builder.add(llvm.BitcastOp(small, ints.type_))
+    place = ints.iadd(place, ints.constant(-((offset + F32_BIAS) << F32_MANTISSA)))
+    return ints.select_if("ult", size, (1 - fmt.bias + F32_BIAS) << F32_MANTISSA, place, result)
 
 
-def _power(on: _Bits, size: SSAValue, saturate: bool, round_mode: str) -> SSAValue:
-    """The exponent of f8E8M0FNU: sign left out; what is infinite is no number."""
-    exponent = on.down(size, F32_MANTISSA)
+def _encode_exponent(ints: _Int32Ops, size: SSAValue, saturate: bool, round_mode: str) -> SSAValue:
+    """Encode f8E8M0FNU, an exponent without sign and mantissa; infinity becomes NaN."""
+    exponent = ints.lshr(size, F32_MANTISSA)
     if round_mode == "up":
-        exponent = on.down(on.plus(size, on.number((1 << F32_MANTISSA) - 1)), F32_MANTISSA)
+        exponent = ints.lshr(ints.iadd(size, ints.constant((1 << F32_MANTISSA) - 1)), F32_MANTISSA)
     elif round_mode == "nearest":
-        # Halves go up, but below the smallest normal number, where only more than half does.
-        half = on.pick("ult", size, 1 << F32_MANTISSA, on.number((1 << 22) - 1), on.number(1 << 22))
-        exponent = on.down(on.plus(size, half), F32_MANTISSA)
+        # Ties round up, except below the smallest normal number.
+        half = ints.select_if(
+            "ult", size, 1 << F32_MANTISSA, ints.constant((1 << 22) - 1), ints.constant(1 << 22)
+        )
+        exponent = ints.lshr(ints.iadd(size, half), F32_MANTISSA)
     if saturate:
-        exponent = on.pick("ugt", exponent, 0xFE, on.number(0xFE), exponent)
-    return on.pick("uge", size, F32_INFINITE, on.number(0xFF), exponent)
+        exponent = ints.select_if("ugt", exponent, 0xFE, ints.constant(0xFE), exponent)
+    return ints.select_if("uge", size, F32_INFINITE, ints.constant(0xFF), exponent)
 
 
-def _narrow(to: Emitter, bits: SSAValue, width: int) -> SSAValue:
-    return to.add(llvm.TruncOp(bits, vector_of(IntegerType(width), lanes_of(bits))))
+def _truncate(builder: LLVMBuilder, bits: SSAValue, width: int) -> SSAValue:
+    return builder.add(llvm.TruncOp(bits, vector_of(IntegerType(width), lanes_of(bits))))
 
 
-def to_odd(to: Emitter, value: SSAValue) -> SSAValue:
+def round_to_odd(builder: LLVMBuilder, value: SSAValue) -> SSAValue:
     """
-    A double as an f32 towards 0, its last bit set if anything was lost.
+    Round f64 to f32 by round-to-odd: truncate, and set the last bit if the result is inexact.
 
-    Rounding that again to fewer bits gives what rounding the double once would.
+    Rounding the result again to fewer bits is free of double rounding (Boldo and Melquiond, 2008).
     """
     lanes = lanes_of(value)
-    nearest = to.add(llvm.FPTruncOp(value, vector_of(f32, lanes)))
-    back = to.add(llvm.FPExtOp(nearest, value.type))
-    on = _bits(to, value)
-    bits = to.add(llvm.BitcastOp(nearest, on.type_))
-    is_above = to.fcmp("ogt", to.intrinsic("fabs", back), to.intrinsic("fabs", value))
-    is_lost = to.fcmp("one", back, value)
-    down = to.add(llvm.SubOp(bits, to.add(llvm.ZExtOp(is_above, on.type_))))
-    made = on.either(down, to.add(llvm.ZExtOp(is_lost, on.type_)))
-    return to.add(llvm.BitcastOp(made, nearest.type))
+    nearest = builder.add(llvm.FPTruncOp(value, vector_of(f32, lanes)))
+    back = builder.add(llvm.FPExtOp(nearest, value.type))
+    ints = _int32_ops(builder, value)
+    bits = builder.add(llvm.BitcastOp(nearest, ints.type_))
+    is_above = builder.fcmp("ogt", builder.intrinsic("fabs", back), builder.intrinsic("fabs", value))
+    is_lost = builder.fcmp("one", back, value)
+    down = builder.add(llvm.SubOp(bits, builder.add(llvm.ZExtOp(is_above, ints.type_))))
+    result = ints.or_(down, builder.add(llvm.ZExtOp(is_lost, ints.type_)))
+    return builder.add(llvm.BitcastOp(result, nearest.type))

@@ -1,4 +1,4 @@
-"""Ops of numbers, on one or a vector of them."""
+"""Lower arith, math and krnl scalar operations, on scalars or elementwise on vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, RemainderOp, ToOddOp
 from xonnc.lowering.krnl_to_llvm import low_precision_floats, math_functions
-from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter, element_of, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, element_of, lanes_of, vector_of
 
 BINARY: dict[type[Operation], Callable[[SSAValue, SSAValue], Operation]] = {
     arith.AddfOp: llvm.FAddOp,
@@ -33,7 +33,7 @@ BINARY: dict[type[Operation], Callable[[SSAValue, SSAValue], Operation]] = {
     arith.XOrIOp: llvm.XOrOp,
     RemainderOp: llvm.FRemOp,
 }
-"""Ops with one of llvm's for them."""
+"""Operations with an equivalent in the llvm dialect."""
 
 INTRINSICS: dict[type[Operation], str] = {
     arith.MaximumfOp: "maximum",
@@ -60,14 +60,14 @@ INTRINSICS: dict[type[Operation], str] = {
     math.TanOp: "tan",
     math.TruncOp: "trunc",
 }
-"""Ops with a function that LLVM knows."""
+"""Operations with an LLVM intrinsic."""
 
-OURS: dict[type[Operation], Callable[[Emitter, SSAValue], SSAValue]] = {
+EXPANDED: dict[type[Operation], Callable[[LLVMBuilder, SSAValue], SSAValue]] = {
     ErfOp: math_functions.erf,
     math.ExpOp: math_functions.exp,
     math.TanhOp: math_functions.tanh,
 }
-"""Ops with a function written out here."""
+"""Operations that are expanded into polynomials (`math_functions.py`)."""
 
 CASTS: dict[type[Operation], Callable[[SSAValue, Attribute], Operation]] = {
     arith.BitcastOp: llvm.BitcastOp,
@@ -80,20 +80,20 @@ CASTS: dict[type[Operation], Callable[[SSAValue, Attribute], Operation]] = {
 }
 
 TO_INTEGER: dict[type[Operation], str] = {arith.FPToSIOp: "fptosi.sat", arith.FPToUIOp: "fptoui.sat"}
-"""Out of range, the nearest; plain casts leave open what they give."""
+"""Saturating conversions: plain LLVM casts are poison for values out of range."""
 
 
 FLOAT_ORDERS = "_false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno".split()
 INTEGER_ORDERS = "eq ne slt sle sgt sge ult ule ugt uge".split()
-"""What llvm calls comparisons, by their number."""
+"""LLVM predicates, by the number of the arith predicate."""
 
 
-def is_known(op: Operation) -> bool:
-    """Whether `emit` takes an op, in vectors too."""
+def is_supported(op: Operation) -> bool:
+    """Whether `emit` supports an operation, on vectors too."""
     kind = type(op)
     if kind is ErfOp:
         return element_of(op.operands[0]) == f32
-    tables = (BINARY, INTRINSICS, OURS, CASTS, TO_INTEGER)
+    tables = (BINARY, INTRINSICS, EXPANDED, CASTS, TO_INTEGER)
     return any(kind in table for table in tables) or kind in (
         arith.CmpfOp,
         arith.CmpiOp,
@@ -105,66 +105,68 @@ def is_known(op: Operation) -> bool:
     )
 
 
-def emit(to: Emitter, op: Operation, operands: list[SSAValue]) -> SSAValue:
-    """An op of numbers; if one operand is a vector, the others are made vectors."""
+def emit(builder: LLVMBuilder, op: Operation, operands: list[SSAValue]) -> SSAValue:
+    """Lower an operation; if one operand is a vector, the others are broadcast."""
     lanes = max(map(lanes_of, operands), default=0)
-    values = [to.splat(value, lanes) for value in operands]
+    values = [builder.splat(value, lanes) for value in operands]
     kind = type(op)
     match op:
         case arith.ConstantOp(value=IntegerAttr(value=value)):
             type_ = op.result.type
             held = value.data
-            return to.number(-held if type_ == i1 else held, type_)
+            return builder.constant(-held if type_ == i1 else held, type_)
         case arith.ConstantOp(value=FloatAttr(value=value)):
-            return to.number(value.data, op.result.type)
+            return builder.constant(value.data, op.result.type)
         case arith.CmpfOp(predicate=predicate):
-            return to.fcmp(FLOAT_ORDERS[predicate.value.data], *values)
+            return builder.fcmp(FLOAT_ORDERS[predicate.value.data], *values)
         case arith.CmpiOp(predicate=predicate):
-            return to.icmp(INTEGER_ORDERS[predicate.value.data], *values)
+            return builder.icmp(INTEGER_ORDERS[predicate.value.data], *values)
         case arith.SelectOp():
-            return to.select(*values)
+            return builder.select(*values)
         case math.ExpOp() | arith.MaximumfOp() | arith.MinimumfOp() if op.fastmath.data:
-            return _quick(to, op, values)
+            return _fast_math(builder, op, values)
         case DecodeOp() | EncodeOp() | ToOddOp():
-            return _rounded(to, op, values[0])
+            return _convert_low_precision(builder, op, values[0])
         case _ if kind in BINARY:
-            return to.add(BINARY[kind](*values))
+            return builder.add(BINARY[kind](*values))
         case _ if kind in INTRINSICS:
-            return to.intrinsic(INTRINSICS[kind], *values)
-        case _ if kind in OURS:
-            return OURS[kind](to, values[0])
+            return builder.intrinsic(INTRINSICS[kind], *values)
+        case _ if kind in EXPANDED:
+            return EXPANDED[kind](builder, values[0])
         case _ if kind in CASTS:
-            return to.add(CASTS[kind](values[0], vector_of(op.results[0].type, lanes)))
+            return builder.add(CASTS[kind](values[0], vector_of(op.results[0].type, lanes)))
         case _:
             result = vector_of(op.results[0].type, lanes)
-            return to.intrinsic(TO_INTEGER[kind], values[0], result=result)
+            return builder.intrinsic(TO_INTEGER[kind], values[0], result=result)
 
 
-def _quick(
-    to: Emitter, op: math.ExpOp | arith.MaximumfOp | arith.MinimumfOp, values: Sequence[SSAValue]
+def _fast_math(
+    builder: LLVMBuilder, op: math.ExpOp | arith.MaximumfOp | arith.MinimumfOp, values: Sequence[SSAValue]
 ) -> SSAValue:
     """
-    Powers that need not be right below the least normal number (`afn`), or are not above 1 (`ninf`); extremes
-    of numbers (`nnan`).
+    Lower operations with fast-math flags.
 
-    An extreme is one instruction then; to take care of NaN takes six.
+    `exp` with `afn` flushes subnormal results to 0, with `ninf` its operand is at most 0. `maximumf` and
+    `minimumf` with `nnan` need no NaN handling: one instruction instead of six.
     """
     if isinstance(op, math.ExpOp):
         if FastMathFlag.NO_INFS in op.fastmath.data:
-            return math_functions.exp_of_negative(to, values[0])
+            return math_functions.exp_nonpositive(builder, values[0])
         assert FastMathFlag.APPROX_FUNC in op.fastmath.data
-        return math_functions.quick_exp(to, values[0])
+        return math_functions.fast_exp(builder, values[0])
     assert FastMathFlag.NO_NANS in op.fastmath.data
     a, b = values
-    return to.select(to.fcmp("ogt" if isinstance(op, arith.MaximumfOp) else "olt", a, b), a, b)
+    return builder.select(builder.fcmp("ogt" if isinstance(op, arith.MaximumfOp) else "olt", a, b), a, b)
 
 
-def _rounded(to: Emitter, op: DecodeOp | EncodeOp | ToOddOp, value: SSAValue) -> SSAValue:
+def _convert_low_precision(
+    builder: LLVMBuilder, op: DecodeOp | EncodeOp | ToOddOp, value: SSAValue
+) -> SSAValue:
     match op:
         case DecodeOp():
-            return low_precision_floats.decode(to, value, op.format)
+            return low_precision_floats.decode(builder, value, op.format)
         case EncodeOp():
             saturate = bool(op.saturate.value.data)
-            return low_precision_floats.encode(to, value, op.format, saturate, op.round_mode.data)
+            return low_precision_floats.encode(builder, value, op.format, saturate, op.round_mode.data)
         case ToOddOp():
-            return low_precision_floats.to_odd(to, value)
+            return low_precision_floats.round_to_odd(builder, value)

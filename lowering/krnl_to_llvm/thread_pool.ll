@@ -1,15 +1,23 @@
-; Threads that share out the turns of kernels (docs/internals/cpu-kernels.md §4, Threads).
+; A pool of threads that run chunks of the parallel ranges of kernels (docs/internals/cpu-kernels.md §4.3).
 ;
-; A step is published as one number: the step's own number from bit 32 on, from bit 16 on the parts that were
-; taken from the end, below BIAS and the parts that nobody has taken yet. Who subtracts 1 and finds more than
-; BIAS has taken a part, and the step cannot end before it is done. Who finishes the last part does the steps
-; that are for one thread and publishes the next. So nobody waits for a thread that the system has put aside,
-; unless it has a part. Without parts to take, threads look out for some time, then sleep.
+; The current step is published in one 64-bit atomic, @pool_claim:
+;   bits 32 to 63  sequence number of the step
+;   bits 16 to 31  number of chunks taken from the end
+;   bits 0 to 15   BIAS + number of chunks left
+; A thread takes a chunk by one fetch-and-add: it subtracts 1, and adds 1 to bits 16 to 31 if it takes from the end.
+; If it finds more than BIAS in the low bits, the chunk is its own, and the step cannot end before the chunk is
+; done: @pool_at and the table of steps do not change until then. If not, there was no chunk left; BIAS keeps the
+; decrements of all threads from borrowing from bit 16. As one atomic holds sequence number and counters, a late
+; thread takes a chunk of the current step or none, never one of a step that is over.
 ;
-; Every other thread takes parts from the end, so that two threads do the same parts of a step in each run, and
-; find weights in the caches of their own cores.
+; The thread that finishes the last chunk of a step runs the sequential steps that follow and publishes the next
+; parallel one. So no thread depends on another that the system has preempted, unless that holds a chunk. Idle
+; threads poll SPINS times, then sleep on a condition variable.
+;
+; Every other thread takes chunks from the end, so that for two threads each gets the same chunks in every run, and
+; finds weights in the caches of its own core.
 
-%step = type { ptr, i64, i64, i64 } ; function, turns, turns of a part, parts (0: for one thread)
+%step = type { ptr, i64, i64, i64 } ; function, iterations, iterations of a chunk, chunks (0: sequential)
 
 @pool_steps = internal global ptr null
 @pool_count = internal global i64 0
@@ -35,13 +43,15 @@ declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @sched_yield()
 
-; Gives out the next number, with so many parts, and wakes who sleeps.
-define internal void @pool_publish(i64 %parts) {
+; Publishes the next step with a number of chunks, and wakes sleeping threads. The store of the claim and the load of
+; the sleepers are sequentially consistent, as are the increment of the sleepers and the load of the claim in
+; @pool_thread: one of the two sides sees the other, so that no wake-up is lost.
+define internal void @pool_publish(i64 %chunks) {
   %old = load atomic i64, ptr @pool_claim monotonic, align 8
   %number = lshr i64 %old, 32
   %following = add i64 %number, 1
   %above = shl i64 %following, 32
-  %below = add i64 %parts, BIAS
+  %below = add i64 %chunks, BIAS
   %claim = or i64 %above, %below
   store atomic i64 %claim, ptr @pool_claim seq_cst, align 8
   %sleepers = load atomic i32, ptr @pool_sleepers seq_cst, align 4
@@ -56,7 +66,7 @@ done:
   ret void
 }
 
-; Does steps for one thread from %first on; publishes the next that has parts, or says that the run is over.
+; Runs sequential steps from %first on; publishes the next parallel step, or marks the run as over.
 define internal void @pool_advance(i64 %first) {
   %steps = load ptr, ptr @pool_steps
   %count = load i64, ptr @pool_count
@@ -68,29 +78,29 @@ head:
   br i1 %is_over, label %over, label %step
 step:
   %function_at = getelementptr %step, ptr %steps, i64 %at, i32 0
-  %turns_at = getelementptr %step, ptr %steps, i64 %at, i32 1
-  %parts_at = getelementptr %step, ptr %steps, i64 %at, i32 3
-  %parts = load i64, ptr %parts_at
-  %is_alone = icmp eq i64 %parts, 0
+  %iterations_at = getelementptr %step, ptr %steps, i64 %at, i32 1
+  %chunks_at = getelementptr %step, ptr %steps, i64 %at, i32 3
+  %chunks = load i64, ptr %chunks_at
+  %is_alone = icmp eq i64 %chunks, 0
   br i1 %is_alone, label %alone, label %publish
 alone:
   %function = load ptr, ptr %function_at
-  %turns = load i64, ptr %turns_at
-  call void %function(ptr %table, i64 0, i64 %turns)
+  %iterations = load i64, ptr %iterations_at
+  call void %function(ptr %table, i64 0, i64 %iterations)
   %following = add i64 %at, 1
   br label %head
 publish:
   store i64 %at, ptr @pool_at
   store atomic i64 0, ptr @pool_done monotonic, align 8
-  call void @pool_publish(i64 %parts)
+  call void @pool_publish(i64 %chunks)
   ret void
 over:
   store atomic i32 1, ptr @pool_over release, align 4
   ret void
 }
 
-; Takes a part and does it; gives the number of the step if there was none to take, else -1. %taken is what is
-; added to what was published: -1, or 65535 to take from the end.
+; Takes a chunk and runs it; returns -1, or the sequence number of the step if there was no chunk left. %taken is the
+; addend for the claim: -1, or 65535 (1 << 16, minus 1) to take from the end.
 define internal i64 @pool_take(i64 %taken) {
   %claim = atomicrmw add ptr @pool_claim, i64 %taken acq_rel
   %low = and i64 %claim, 65535
@@ -105,29 +115,29 @@ work:
   %table = load ptr, ptr @pool_table
   %at = load i64, ptr @pool_at
   %function_at = getelementptr %step, ptr %steps, i64 %at, i32 0
-  %turns_at = getelementptr %step, ptr %steps, i64 %at, i32 1
+  %iterations_at = getelementptr %step, ptr %steps, i64 %at, i32 1
   %size_at = getelementptr %step, ptr %steps, i64 %at, i32 2
-  %parts_at = getelementptr %step, ptr %steps, i64 %at, i32 3
+  %chunks_at = getelementptr %step, ptr %steps, i64 %at, i32 3
   %function = load ptr, ptr %function_at
-  %turns = load i64, ptr %turns_at
+  %iterations = load i64, ptr %iterations_at
   %size = load i64, ptr %size_at
-  %parts = load i64, ptr %parts_at
+  %chunks = load i64, ptr %chunks_at
   %shifted = lshr i64 %claim, 16
-  %behind = and i64 %shifted, 65535
-  %before_left = sub i64 %parts, %left
-  %ahead = sub i64 %before_left, %behind
-  %above_behind = sub i64 %parts, %behind
-  %from_end = sub i64 %above_behind, 1
+  %from_end_count = and i64 %shifted, 65535
+  %before_left = sub i64 %chunks, %left
+  %ahead = sub i64 %before_left, %from_end_count
+  %remaining_above = sub i64 %chunks, %from_end_count
+  %from_end = sub i64 %remaining_above, 1
   %is_ahead = icmp slt i64 %taken, 0
-  %part = select i1 %is_ahead, i64 %ahead, i64 %from_end
-  %first = mul i64 %part, %size
+  %chunk = select i1 %is_ahead, i64 %ahead, i64 %from_end
+  %first = mul i64 %chunk, %size
   %beyond = add i64 %first, %size
-  %fits = icmp slt i64 %beyond, %turns
-  %last = select i1 %fits, i64 %beyond, i64 %turns
+  %fits = icmp slt i64 %beyond, %iterations
+  %last = select i1 %fits, i64 %beyond, i64 %iterations
   call void %function(ptr %table, i64 %first, i64 %last)
   %before = atomicrmw add ptr @pool_done, i64 1 acq_rel
   %now = add i64 %before, 1
-  %is_last = icmp eq i64 %now, %parts
+  %is_last = icmp eq i64 %now, %chunks
   br i1 %is_last, label %advance, label %done
 advance:
   %next = add i64 %at, 1
@@ -137,7 +147,7 @@ done:
   ret i64 -1
 }
 
-; What a thread does from its start to its end.
+; The main loop of a thread.
 define internal ptr @pool_thread(ptr %argument) {
   %taken = ptrtoint ptr %argument to i64
   br label %take
@@ -146,19 +156,19 @@ take:
   %has_worked = icmp eq i64 %number, -1
   br i1 %has_worked, label %take, label %idle
 idle:
-  ; The number may be the one by which the end was published: no other follows it.
+  ; @pool_stop publishes one more sequence number; this may be it, and no other follows.
   %ended = load atomic i32, ptr @pool_ends acquire, align 4
   %is_ended = icmp ne i32 %ended, 0
   br i1 %is_ended, label %done, label %look
 look:
-  %turn = phi i32 [ 0, %idle ], [ %next, %stay ]
+  %spin = phi i32 [ 0, %idle ], [ %next, %stay ]
   %claim = load atomic i64, ptr @pool_claim acquire, align 8
   %found = lshr i64 %claim, 32
   %is_new = icmp ne i64 %found, %number
   br i1 %is_new, label %take, label %stay
 stay:
   PAUSE
-  %next = add i32 %turn, 1
+  %next = add i32 %spin, 1
   %is_long = icmp ugt i32 %next, SPINS
   br i1 %is_long, label %sleep, label %look
 sleep:
@@ -181,29 +191,29 @@ done:
   ret ptr null
 }
 
-; Writes how many turns a step has, which a place of the table tells, and what follows from it.
+; Computes chunk size and number of chunks of a step whose number of iterations is dynamic, in a slot of the table.
 define internal void @pool_settle(ptr %steps, i64 %at, ptr %table, i64 %place) {
   %slot = getelementptr ptr, ptr %table, i64 %place
-  %turns = load i64, ptr %slot
-  %share = udiv i64 %turns, PARTS
+  %iterations = load i64, ptr %slot
+  %share = udiv i64 %iterations, PARTS
   %size = call i64 @llvm.umax.i64(i64 %share, i64 1)
-  %over = add i64 %turns, %size
+  %over = add i64 %iterations, %size
   %beyond = sub i64 %over, 1
   %several = udiv i64 %beyond, %size
-  %is_one = icmp ult i64 %turns, 2
-  %parts = select i1 %is_one, i64 0, i64 %several
-  %turns_at = getelementptr %step, ptr %steps, i64 %at, i32 1
+  %is_one = icmp ult i64 %iterations, 2
+  %chunks = select i1 %is_one, i64 0, i64 %several
+  %iterations_at = getelementptr %step, ptr %steps, i64 %at, i32 1
   %size_at = getelementptr %step, ptr %steps, i64 %at, i32 2
-  %parts_at = getelementptr %step, ptr %steps, i64 %at, i32 3
-  store i64 %turns, ptr %turns_at
+  %chunks_at = getelementptr %step, ptr %steps, i64 %at, i32 3
+  store i64 %iterations, ptr %iterations_at
   store i64 %size, ptr %size_at
-  store i64 %parts, ptr %parts_at
+  store i64 %chunks, ptr %chunks_at
   ret void
 }
 
 declare i64 @llvm.umax.i64(i64, i64)
 
-; Runs steps on the buffers of a table with all threads; the caller is one of them.
+; Runs all steps on the buffers of a table with all threads, including the caller.
 define internal void @pool_run(ptr %steps, i64 %count, ptr %table) {
   store ptr %steps, ptr @pool_steps
   store i64 %count, ptr @pool_count
@@ -220,7 +230,7 @@ take:
   %has_worked = icmp eq i64 %number, -1
   br i1 %has_worked, label %check, label %look
 look:
-  %turn = phi i32 [ 0, %take ], [ %next, %again ]
+  %spin = phi i32 [ 0, %take ], [ %next, %again ]
   %claim = load atomic i64, ptr @pool_claim acquire, align 8
   %found = lshr i64 %claim, 32
   %is_new = icmp ne i64 %found, %number
@@ -231,7 +241,7 @@ stay:
   br i1 %is_over_now, label %done, label %pause
 pause:
   PAUSE
-  %next = add i32 %turn, 1
+  %next = add i32 %spin, 1
   %is_long = icmp ugt i32 %next, 1000
   br i1 %is_long, label %yield, label %again
 yield:
@@ -243,7 +253,7 @@ done:
   ret void
 }
 
-; Starts the threads; gives how many there are with the caller, which must be all.
+; Starts the threads; returns their number, including the caller. The caller of this function compares it to THREADS.
 define i32 @pool_start() {
   call i32 @pthread_mutex_init(ptr @pool_lock, ptr null)
   call i32 @pthread_cond_init(ptr @pool_bell, ptr null)
@@ -270,7 +280,7 @@ done:
   ret i32 %number
 }
 
-; Ends the threads and waits for them.
+; Stops the threads and joins them.
 define void @pool_stop() {
   store atomic i32 1, ptr @pool_ends release, align 4
   call void @pool_publish(i64 0)

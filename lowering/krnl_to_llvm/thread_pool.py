@@ -1,4 +1,4 @@
-"""Code that runs the steps of a model with several threads (`thread_pool.ll`)."""
+"""The thread pool of compiled models (`thread_pool.ll`), and the tables of parallel steps that it runs."""
 
 from __future__ import annotations
 
@@ -10,56 +10,65 @@ from xonnc.lowering.native.read_program import KernelCall
 
 TEXT = Path(__file__).with_name("thread_pool.ll")
 
-SPINS = 20_000
-"""How often a thread looks for a next run before it sleeps: about a millisecond."""
+SPIN_ITERATIONS = 20_000
+"""Polls for the next step before an idle thread sleeps: about a millisecond."""
 
 BIAS = 1 << 15
-"""More than there are threads, so that no number of parts left falls below zero; half of 16 bits."""
+"""
+Bias of the 16-bit counter of chunks left, which threads decrement before they know whether a chunk is left.
 
-PARTS = 4
-"""Parts of a step for each thread: those that are held up leave the rest to others."""
+It exceeds any number of threads, so that the field does not underflow into its neighbour; at half of the
+range it leaves 32,767 for the chunks.
+"""
 
-SMALLEST = 32 * 1024
-"""Bytes of buffers below which a step is done before another thread has taken a part."""
+CHUNKS_PER_THREAD = 4
+"""Chunks of a step per thread: a thread that is delayed leaves more of them to others (load balancing)."""
+
+MIN_PARALLEL_BYTES = 32 * 1024
+"""Total buffer size below which a step is finished before another thread could take a chunk."""
 
 X86, ARM = "call void @llvm.x86.sse2.pause()", "call void @llvm.aarch64.hint(i32 1)"
 PAUSES = {"x86_64": X86, "AMD64": X86, "aarch64": ARM, "arm64": ARM}
-"""What tells a core that it waits, by the machine's name."""
+"""The instruction that hints a spin-wait loop to the core, by machine name."""
 
 
-def pool_text(steps: Sequence[tuple[str, Sequence[KernelCall]]], threads: int) -> str:
-    """LLVM IR of the pool for so many threads, of tables of steps, and of the functions that run them."""
+def thread_pool_ir(steps: Sequence[tuple[str, Sequence[KernelCall]]], threads: int) -> str:
+    """Return LLVM IR of the pool, of the tables of steps, and of the functions that run these."""
     pause = PAUSES.get(platform.machine(), "fence acquire")
     text = TEXT.read_text().replace("THREADS", str(threads))
-    text = text.replace("SPINS", str(SPINS)).replace("BIAS", str(BIAS))
-    text = text.replace("PAUSE", pause).replace("PARTS", str(PARTS * threads))
-    return "\n".join([text, *(_table(name, row, threads) for name, row in steps)])
+    text = text.replace("SPINS", str(SPIN_ITERATIONS)).replace("BIAS", str(BIAS))
+    text = text.replace("PAUSE", pause).replace("PARTS", str(CHUNKS_PER_THREAD * threads))
+    return "\n".join([text, *(_table(name, sequence, threads) for name, sequence in steps)])
 
 
-def step_name(name: str, place: int) -> str:
-    """The function of one step of a row."""
-    return f"{name}_step_{place}"
+def step_name(name: str, index: int) -> str:
+    """Return the name of the function for one step of a sequence."""
+    return f"{name}_step_{index}"
 
 
-def _table(name: str, row: Sequence[KernelCall], threads: int) -> str:
+def _table(name: str, sequence: Sequence[KernelCall], threads: int) -> str:
     lines: list[str] = []
-    settled: list[str] = []
-    for place, step in enumerate(row):
-        size = max(1, step.iterations // (PARTS * threads))
-        parts = 0 if step.iterations < 2 or step.buffer_bytes < SMALLEST else -(-step.iterations // size)
+    dynamic_steps: list[str] = []
+    for index, step in enumerate(sequence):
+        size = max(1, step.iterations // (CHUNKS_PER_THREAD * threads))
+        parts = (
+            0
+            if step.iterations < 2 or step.buffer_bytes < MIN_PARALLEL_BYTES
+            else -(-step.iterations // size)
+        )
         lines.append(
-            f"  %step {{ ptr @{step_name(name, place)}, i64 {step.iterations}, i64 {size}, i64 {parts} }}"
+            f"  %step {{ ptr @{step_name(name, index)}, i64 {step.iterations}, i64 {size}, i64 {parts} }}"
         )
         if step.iterations_parameter is not None:
-            settled.append(
-                f"  call void @pool_settle(ptr @{name}_steps, i64 {place}, ptr %table, "
+            dynamic_steps.append(
+                f"  call void @pool_settle(ptr @{name}_steps, i64 {index}, ptr %table, "
                 f"i64 {step.iterations_parameter})\n"
             )
     body = ",\n".join(lines)
-    # How many iterations there are is written before each run where only a run tells.
-    kind = "global" if settled else "constant"
+    # Dynamic numbers of iterations are written to the table before each run, so it cannot be constant.
+    kind = "global" if dynamic_steps else "constant"
     return (
-        f"@{name}_steps = internal {kind} [{len(row)} x %step] [\n{body}\n]\n"
-        f"define void @{name}(ptr %table) {{\n{''.join(settled)}"
-        f"  call void @pool_run(ptr @{name}_steps, i64 {len(row)}, ptr %table)\n  ret void\n}}\n"
+        f"@{name}_steps = internal {kind} [{len(sequence)} x %step] [\n{body}\n]\n"
+        f"define void @{name}(ptr %table) {{\n{''.join(dynamic_steps)}"
+        f"  call void @pool_run(ptr @{name}_steps, i64 {len(sequence)}, ptr %table)\n  ret void\n}}\n"
     )

@@ -1,4 +1,4 @@
-"""Squares of numbers in vectors, turned by exchanging halves, quarters and so on (`krnl.transpose`)."""
+"""Transpose a square of elements in vector registers by log2(n) rounds of shuffles (`krnl.transpose`)."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 
 
-def transposed(to: Emitter, rows: Sequence[SSAValue]) -> list[SSAValue]:
+def transpose(builder: LLVMBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]:
     """
-    The columns of as many rows as each has lanes, a power of two.
+    Return the columns of n rows of n lanes, n a power of two.
 
-    In each step two rows that differ in one bit of their number exchange the lanes that differ in it.
+    Round b exchanges bit b of row and lane indices: rows i and i + 2^b swap those lanes for which bit b of
+    the lane differs from bit b of the row. After all rounds, row and lane indices are exchanged.
     """
-    held = list(rows)
-    lanes = range(len(held))
+    vectors = list(rows)
+    lanes = range(len(vectors))
     step = 1
-    while step < len(held):
-        # Lanes of both rows, those of the second counted on.
-        first = [len(held) + lane - step if lane & step else lane for lane in lanes]
-        second = [len(held) + lane if lane & step else lane + step for lane in lanes]
+    while step < len(vectors):
+        # Shuffle masks; lanes of the second row count from n.
+        first = [len(vectors) + lane - step if lane & step else lane for lane in lanes]
+        second = [len(vectors) + lane if lane & step else lane + step for lane in lanes]
         for number in lanes:
             if not number & step:
-                pair = held[number], held[number + step]
-                held[number], held[number + step] = to.merge(*pair, first), to.merge(*pair, second)
+                pair = vectors[number], vectors[number + step]
+                vectors[number], vectors[number + step] = (
+                    builder.shuffle_pair(*pair, first),
+                    builder.shuffle_pair(*pair, second),
+                )
         step *= 2
-    return held
+    return vectors

@@ -1,4 +1,4 @@
-"""Which loops of krnl can run in vectors."""
+"""Legality analysis for the vectorisation of innermost krnl loops: access strides and reductions."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ REDUCTIONS: tuple[type[Operation], ...] = (
     arith.MaxUIOp,
     arith.MinUIOp,
 )
-"""Ops whose order does not matter (of floats: up to rounding), so that lanes may do their part each."""
+"""Reduction operations: associative (floats: up to rounding), so that lanes may accumulate separately."""
 
 
-Step: TypeAlias = int | Fraction
-"""How far an index moves from one iteration to the next; `1/n` where it moves by 1 every n iterations."""
+IndexStride: TypeAlias = int | Fraction
+"""Change of an index per iteration; `1/n` if it increases by 1 every n iterations."""
 
-MOST_APART = 4
-"""Elements from one that is read to the next, so that it is worth to load what lies between."""
+MAX_LOAD_STRIDE = 4
+"""Largest stride for which contiguous loads and shuffles are faster than scalar loads."""
 
 
-def strides_of(buffer: SSAValue) -> list[int | None]:
-    """How many elements lie between neighbours, by axis; `None` where only a run tells."""
+def buffer_strides(buffer: SSAValue) -> list[int | None]:
+    """Return the row-major strides of a buffer in elements; `None` where they are dynamic."""
     assert is_buffer(buffer.type)
     strides: list[int | None] = []
     step: int | None = 1
@@ -49,19 +49,19 @@ def strides_of(buffer: SSAValue) -> list[int | None]:
     return strides
 
 
-def lanes_for(op: IterateOp, vector_bytes: int) -> int:
-    """Elements that the innermost loop of an op may do at a time; 0 if only one after the other."""
+def vector_lanes(op: IterateOp, vector_bytes: int) -> int:
+    """Return the number of lanes to vectorise the innermost loop with; 0 if it is not legal."""
     body = op.body.block
     index = body.args[len(body.args) - len(op.returned) - 1]
-    steps = index_steps(body, index)
-    if any(reduction is None for reduction in reductions_of(op)):
+    steps = index_strides(body, index)
+    if any(reduction is None for reduction in loop_reductions(op)):
         return 0
     widest, repeats = 0, set[int]()
     for inner in body.ops:
         match inner:
             case LoadOp() | StoreOp():
-                step = step_of(inner.memref, inner.indices, steps)
-                if step is None or not _is_near(inner, step):
+                step = access_stride(inner.memref, inner.indices, steps)
+                if step is None or not _is_vectorizable(inner, step):
                     return 0
                 repeats.add(step.denominator)
                 widest = max(widest, size_of(element_of(inner.memref)))
@@ -69,48 +69,51 @@ def lanes_for(op: IterateOp, vector_bytes: int) -> int:
                 pass
             case _ if len(inner.results) == 1 and inner.results[0] in steps:
                 pass
-            case _ if scalar_ops.is_known(inner) and not any(steps.get(value, 0) for value in inner.operands):
+            case _ if scalar_ops.is_supported(inner) and not any(
+                steps.get(value, 0) for value in inner.operands
+            ):
                 type_ = inner.results[0].type
                 if (isinstance(type_, AnyFloat) or is_integer(type_)) and type_ != i1:
                     widest = max(widest, size_of(type_))
             case _:
                 return 0
     lanes = vector_bytes // widest if widest else 0
-    return lanes if all(_holds_whole(repeat, op, lanes) for repeat in repeats) else 0
+    return lanes if all(_groups_fit_vectors(repeat, op, lanes) for repeat in repeats) else 0
 
 
-def _holds_whole(repeat: int, op: IterateOp, lanes: int) -> bool:
-    """Whether each vector of iterations begins and ends with a whole group of `repeat`."""
+def _groups_fit_vectors(repeat: int, op: IterateOp, lanes: int) -> bool:
+    """Whether vectors of iterations start and end at multiples of `repeat`."""
     _, lower, upper = list(op.input_loops())[-1]
     if repeat == 1:
         return True
     return lower == 0 and isinstance(upper, int) and upper % repeat == 0 and lanes % repeat == 0
 
 
-def _is_near(access: LoadOp | StoreOp, step: Step) -> bool:
-    """Whether iterations read the same element or those a few apart, or write side by side."""
+def _is_vectorizable(access: LoadOp | StoreOp, step: IndexStride) -> bool:
+    """Whether an access with this stride can be vectorised: contiguous stores, loads of small stride."""
     if isinstance(access, StoreOp):
         return step == 1
     if step.denominator > 1:
         return True
-    return step in (0, 1) or (2 <= step <= MOST_APART and element_of(access.memref) != i1)
+    return step in (0, 1) or (2 <= step <= MAX_LOAD_STRIDE and element_of(access.memref) != i1)
 
 
-def index_steps(body: Block, index: SSAValue) -> dict[SSAValue, Step]:
-    """How far values of the type `index` move from one iteration to the next, if always as far."""
-    steps: dict[SSAValue, Step] = {index: 1}
+def index_strides(body: Block, index: SSAValue) -> dict[SSAValue, IndexStride]:
+    """Return the strides of values of type `index` in a loop body that are affine in the loop index."""
+    steps: dict[SSAValue, IndexStride] = {index: 1}
     for op in body.ops:
         if len(op.results) != 1 or op.results[0].type != IndexType():
             continue
-        moved = [_step(value, body, steps) for value in op.operands]
-        known = [step for step in moved if step is not None]
-        if len(known) != len(moved):
+        strides = [_step(value, body, steps) for value in op.operands]
+        known = [step for step in strides if step is not None]
+        if len(known) != len(strides):
             continue
         match op:
             case arith.DivSIOp() if op.lhs is index and (divisor := _constant(op.rhs) or 0) > 1:
                 steps[op.result] = Fraction(1, divisor)
             case _ if any(step.denominator > 1 for step in known):
-                # An offset keeps the groups; sums and multiples of quotients are no quotients.
+                # `i // n + c` with a constant c keeps the stride 1/n; other arithmetic on quotients has no
+                # constant stride.
                 if isinstance(op, arith.AddiOp) and 0 in known:
                     steps[op.result] = sum(known)
             case arith.AddiOp():
@@ -128,7 +131,7 @@ def index_steps(body: Block, index: SSAValue) -> dict[SSAValue, Step]:
     return steps
 
 
-def _step(value: SSAValue, body: Block, steps: Mapping[SSAValue, Step]) -> Step | None:
+def _step(value: SSAValue, body: Block, steps: Mapping[SSAValue, IndexStride]) -> IndexStride | None:
     if value in steps:
         return steps[value]
     owner = value.owner
@@ -143,14 +146,16 @@ def _constant(value: SSAValue) -> int | None:
     return None
 
 
-def step_of(buffer: SSAValue, indices: Sequence[SSAValue], steps: Mapping[SSAValue, Step]) -> Step | None:
-    """How far an access moves from one iteration to the next; `None` if not always the same."""
-    parts: list[Step] = []
-    for value, stride in zip(indices, strides_of(buffer), strict=True):
+def access_stride(
+    buffer: SSAValue, indices: Sequence[SSAValue], steps: Mapping[SSAValue, IndexStride]
+) -> IndexStride | None:
+    """Return the stride of an access in elements per iteration; `None` if it is not constant."""
+    parts: list[IndexStride] = []
+    for value, stride in zip(indices, buffer_strides(buffer), strict=True):
         step = steps.get(value, 0)
-        if _is_unknown(value, steps) or (step and stride is None):
+        if _has_unknown_stride(value, steps) or (step and stride is None):
             return None
-        # Quotients may not add up, nor become whole by being scaled.
+        # A quotient supports only stride 1: `(i // n) * s` jumps by s every n iterations.
         if step.denominator > 1 and stride != 1:
             return None
         if step and stride:
@@ -160,21 +165,21 @@ def step_of(buffer: SSAValue, indices: Sequence[SSAValue], steps: Mapping[SSAVal
     return sum(parts)
 
 
-def _is_unknown(value: SSAValue, steps: Mapping[SSAValue, Step]) -> bool:
-    """Whether a value is made in the body, but not by steps that are known."""
+def _has_unknown_stride(value: SSAValue, steps: Mapping[SSAValue, IndexStride]) -> bool:
+    """Whether a value is computed in the loop body with unknown stride."""
     first = next(iter(steps))
     body = first.owner
     return isinstance(value.owner, Operation) and value.owner.parent is body and value not in steps
 
 
-def reductions_of(op: IterateOp) -> list[Operation | None]:
-    """For each value taken over by the next iteration, the op that brings it together with that one's."""
+def loop_reductions(op: IterateOp) -> list[Operation | None]:
+    """Return the reduction operation of each loop-carried value; `None` if it is not a reduction."""
     body = op.body.block
     end = body.last_op
-    taken = body.args[len(body.args) - len(op.returned) :]
+    carried = body.args[len(body.args) - len(op.returned) :]
     if not isinstance(end, YieldOp):
-        return [None] * len(taken)
-    return [_reduction(value, argument) for value, argument in zip(end.arguments, taken, strict=True)]
+        return [None] * len(carried)
+    return [_reduction(value, argument) for value, argument in zip(end.arguments, carried, strict=True)]
 
 
 def _reduction(value: SSAValue, argument: SSAValue) -> Operation | None:
@@ -184,8 +189,8 @@ def _reduction(value: SSAValue, argument: SSAValue) -> Operation | None:
     return owner if list(owner.operands).count(argument) == 1 else None
 
 
-def neutral(reduction: Operation) -> float | int:
-    """What changes nothing under a reduction."""
+def neutral_element(reduction: Operation) -> float | int:
+    """Return the neutral element of a reduction; -0.0 for float addition, which keeps a sum of -0.0."""
     type_ = reduction.results[0].type
     bits = type_.width.data if is_integer(type_) else 0
     match reduction:

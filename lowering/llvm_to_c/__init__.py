@@ -1,1 +1,1 @@
-"""Functions of the llvm dialect as C."""
+"""Emission of C source from functions of the llvm dialect."""

@@ -1,1 +1,1 @@
-"""The order of steps and the place of buffers that need little memory, on plain data."""
+"""Scheduling and offset assignment that minimise memory, as functions on plain data."""

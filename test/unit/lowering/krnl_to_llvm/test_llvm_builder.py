@@ -7,7 +7,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Region
 
-from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter
+from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter
 )
 def test_places_past_the_indices_that_an_address_holds_are_numbers(place: int, expected: str):
     region = Region(Block(arg_types=[POINTER]))
-    to = Emitter(region)
-    to.address(region.block.args[0], place, f32)
-    to.do(llvm.ReturnOp())
+    builder = LLVMBuilder(region)
+    builder.address(region.block.args[0], place, f32)
+    builder.insert(llvm.ReturnOp())
     text = str(llvm.FuncOp("far", llvm.LLVMFunctionType([POINTER]), body=region))
     assert f"{expected} -> !llvm.ptr, f32" in text
     assert place < 1 << 31 or f"llvm.mlir.constant({place}) : i64" in text
@@ -31,4 +31,4 @@ def test_places_past_the_indices_that_an_address_holds_are_numbers(place: int, e
 
 def test_the_first_place_is_the_buffer():
     region = Region(Block(arg_types=[POINTER]))
-    assert Emitter(region).address(region.block.args[0], 0, f32) is region.block.args[0]
+    assert LLVMBuilder(region).address(region.block.args[0], 0, f32) is region.block.args[0]

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, Block, Region
 
 from xonnc.errors import XonncError
-from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter
+from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder
 from xonnc.lowering.llvm_to_c.c_functions import c_function
 from xonnc.lowering.llvm_to_c.vector_functions import VectorFunctions
 
@@ -18,12 +18,12 @@ class Kernel:
 
     def __init__(self) -> None:
         self.region = Region(Block(arg_types=[POINTER, POINTER]))
-        self.to = Emitter(self.region)
+        self.builder = LLVMBuilder(self.region)
         self.source, self.target = self.region.block.args
 
     def text(self) -> str:
         """The function in C, and those of vectors before it."""
-        self.to.do(llvm.ReturnOp())
+        self.builder.insert(llvm.ReturnOp())
         types: list[Attribute] = [POINTER, POINTER]
         vectors = VectorFunctions()
         text = c_function(llvm.FuncOp("kernel", llvm.LLVMFunctionType(types), body=self.region), vectors)
@@ -36,9 +36,9 @@ def kernel() -> Kernel:
 
 
 def test_vectors_are_loaded_added_and_stored(kernel: Kernel) -> None:
-    to = kernel.to
-    loaded = to.load(kernel.source, f32, 5)
-    to.store(to.fadd(loaded, to.number(1.0, loaded.type)), kernel.target)
+    builder = kernel.builder
+    loaded = builder.load(kernel.source, f32, 5)
+    builder.store(builder.fadd(loaded, builder.constant(1.0, loaded.type)), kernel.target)
     text = kernel.text()
     assert "const xonnc_f32x8 v1 = xonnc_load_f32x8_5(a0);" in text
     assert "const xonnc_f32x8 v2 = xonnc_add_f32x8(v1, xonnc_splat_f32x8(0x1.0000000000000p+0f));" in text
@@ -46,34 +46,34 @@ def test_vectors_are_loaded_added_and_stored(kernel: Kernel) -> None:
 
 
 def test_a_function_is_written_once(kernel: Kernel) -> None:
-    to = kernel.to
-    loaded = to.load(kernel.source, f32, 4)
-    to.store(to.fadd(to.fadd(loaded, loaded), loaded), kernel.target)
+    builder = kernel.builder
+    loaded = builder.load(kernel.source, f32, 4)
+    builder.store(builder.fadd(builder.fadd(loaded, loaded), loaded), kernel.target)
     assert (
         kernel.text().count("xonnc_add_f32x4(xonnc_f32x4 a, xonnc_f32x4 b)\n") == 2
     )  # as vector and as array
 
 
 def test_inserting_into_a_vector_is_refused(kernel: Kernel) -> None:
-    to = kernel.to
-    loaded, number = to.load(kernel.source, f32, 4), to.load(kernel.source, f32)
-    to.store(to.add(llvm.InsertElementOp(loaded, number, to.number(0, i32))), kernel.target)
+    builder = kernel.builder
+    loaded, number = builder.load(kernel.source, f32, 4), builder.load(kernel.source, f32)
+    builder.store(builder.add(llvm.InsertElementOp(loaded, number, builder.constant(0, i32))), kernel.target)
     with pytest.raises(XonncError, match=r"C has no llvm.insertelement into a vector; a shared library"):
         kernel.text()
 
 
 def test_vectors_of_single_numbers_are_refused(kernel: Kernel) -> None:
-    to = kernel.to
-    first, second = to.load(kernel.source, f32, 1), to.load(kernel.target, f32, 1)
-    to.store(to.merge(first, second, [0, 1]), kernel.target)
+    builder = kernel.builder
+    first, second = builder.load(kernel.source, f32, 1), builder.load(kernel.target, f32, 1)
+    builder.store(builder.shuffle_pair(first, second, [0, 1]), kernel.target)
     with pytest.raises(XonncError, match=r"C has no llvm.shufflevector of numbers; a shared library"):
         kernel.text()
 
 
 def test_what_is_fetched_ahead_is_left_out(kernel: Kernel) -> None:
-    to = kernel.to
-    to.prefetch(kernel.source, 2048)
-    to.store(to.load(kernel.source, f32), kernel.target)
+    builder = kernel.builder
+    builder.prefetch(kernel.source, 2048)
+    builder.store(builder.load(kernel.source, f32), kernel.target)
     text = kernel.text()
     assert "2048" not in text
     assert "prefetch" not in text

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f32, f64, i8, i64
 from xdsl.ir import Attribute, Block, Region
 
 from xonnc.dialects.krnl.types import size_of
-from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter
+from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder
 from xonnc.lowering.llvm_to_c.c_functions import c_function
 from xonnc.lowering.llvm_to_c.c_source import PRELUDE
 from xonnc.lowering.llvm_to_c.scalar_expressions import c_type
@@ -30,10 +30,10 @@ def program(native: int) -> str:
         for count in counts:
             name = f"copy_{element}_{count}"
             region = Region(Block(arg_types=[POINTER, POINTER]))
-            to = Emitter(region)
+            builder = LLVMBuilder(region)
             target, source = region.block.args
-            to.store(to.load(source, element, count), target)
-            to.do(llvm.ReturnOp())
+            builder.store(builder.load(source, element, count), target)
+            builder.insert(llvm.ReturnOp())
             kernel = llvm.FuncOp(name, llvm.LLVMFunctionType([POINTER, POINTER]), body=region)
             functions.append(c_function(kernel, vectors))
             calls.append(f"    failed += copies({name}, {count * size_of(element)});")

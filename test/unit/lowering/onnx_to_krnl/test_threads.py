@@ -13,7 +13,7 @@ from onnx import numpy_helper
 from onnx import parser as onnx_parser
 
 from xonnc.errors import XonncError
-from xonnc.lowering.krnl_to_llvm.thread_pool import SMALLEST, pool_text
+from xonnc.lowering.krnl_to_llvm.thread_pool import MIN_PARALLEL_BYTES, thread_pool_ir
 from xonnc.lowering.native.read_program import KernelCall
 from xonnc.native import compile_native
 from xonnc.runtime.native.jit import Code, machine_code
@@ -70,7 +70,7 @@ def test_threads_end_with_the_session():
 
 @pytest.mark.skipif(not TASKS.is_dir(), reason="counts threads by Linux's folder of them")
 def test_threads_that_have_hardly_begun_end_too():
-    code = machine_code(pool_text([("run_0", [])], 4))
+    code = machine_code(thread_pool_ir([("run_0", [])], 4))
     before = len(list(TASKS.iterdir()))
     for _ in range(200):
         Code(code, {"run_0": None}, 4)
@@ -102,9 +102,9 @@ COUNTING = """
 @pytest.mark.parametrize("threads", [2, 3, 8])
 def test_each_turn_is_done_once_in_a_run(threads: int):
     iterations, runs = (1, 2, 7, 64, 1001), 300
-    row = [KernelCall("count", [], count, SMALLEST) for count in iterations]
+    row = [KernelCall("count", [], count, MIN_PARALLEL_BYTES) for count in iterations]
     steps = [COUNTING.format(place=place, start=1024 * place) for place in range(len(iterations))]
-    text = "\n".join([pool_text([("run_0", row)], threads), *steps])
+    text = "\n".join([thread_pool_ir([("run_0", row)], threads), *steps])
     code = Code(machine_code(text), {"run_0": None}, threads)
     counts = np.zeros((len(iterations), 1024), np.int64)
     for _ in range(runs):
