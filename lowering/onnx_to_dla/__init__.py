@@ -1,1 +1,1 @@
-"""From `onnx` operators to the engines of the DLA: one function per operator, by theme."""
+"""Lowering of `onnx` operators to operations of NVDLA's engines: one function per operator, by theme."""

@@ -1,7 +1,7 @@
 """
-`convert-onnx-builder-dla`: every operator of a network becomes operations of the DLA's engines on tensors.
+`convert-onnx-to-dla`: lower every operator of a network to operations of NVDLA's engines on tensors.
 
-All operators that the target cannot take are collected and reported together.
+Everything that the target cannot run is collected and reported together.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ from xonnc.targets import NvdlaTarget, load_target
 from xonnc.targets.limits import DIMENSION, lacks_precision
 
 NODES_ATTRIBUTE = "dla.nodes"
-"""The function's attribute that says how many of the model's nodes each engine does."""
+"""The function's attribute with the number of ONNX nodes that each engine executes."""
 
 WAY_OUT = "; in a package (-o model.xpkg) it runs on the CPU"
-"""What can be done about a refused node where its rule says nothing better."""
+"""What to do about a refused node whose rule names no better remedy."""
 
 LOWERING_MODULES = (
     depth_to_space,
@@ -89,21 +89,21 @@ LOWERING_MODULES = (
     tensor,
     upsampling,
 )
-"""Importing a theme registers its operators."""
+"""Importing these modules registers their lowering functions."""
 
 LOWERINGS_BY_PRECISION: Mapping[str, Mapping[type[OnnxOp], Callable[..., object]]] = {
     "fp16": LOWERINGS,
     "int8": QUANTIZED,
 }
-"""The function for each operator that the DLA takes, by precision."""
+"""The lowering function of each supported operator, by precision."""
 
 
 @dataclass(frozen=True)
 class NodePlacement:
     """
-    What became of one node, the operation `op`: the engine of its first operation (`view`: it needs none of
-    its own), or why the target cannot take it. Neither is known where it reads what a refused node would
-    give. `readers` are the nodes that read its first result.
+    How one node, the operation `op`, was lowered: the engine of its first hardware layer (`view` if it takes
+    none), or the reason why the target cannot run it. Both are empty if an operand comes from a refused node.
+    `readers` are the nodes that read its first result.
     """
 
     op: Operation
@@ -128,7 +128,7 @@ class ConvertOnnxToDla(ModulePass):
 
 @dataclass(frozen=True)
 class AtBoundary:
-    """An operator that is refused for what it takes from outside of the function, or gives to it."""
+    """An operator that is refused because of a value that enters or leaves the function."""
 
     op: Operation
     value: SSAValue
@@ -137,9 +137,10 @@ class AtBoundary:
 @dataclass(frozen=True)
 class Refusal:
     """
-    Why something cannot be lowered, as one line, and what: an operator, or an input that none can read.
+    Why something cannot be lowered, in one line, and its subject: an operator, or a function argument that no
+    operator can read.
 
-    Of an output that cannot be returned it is the operator that makes it.
+    For an output that cannot be returned the subject is the operator that produces it.
     """
 
     reason: str
@@ -148,9 +149,10 @@ class Refusal:
 
 def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> dict[Operation, str]:
     """
-    Lowers the network in `module`; the engine that does each operator, which is then erased.
+    Lower the network in `module`; return the engine of each operator, all of which are erased.
 
-    `RefusalError` lists all that `target` cannot take; the module is then half lowered and of no use.
+    Raises `RefusalError` with everything that `target` cannot run; the module is then partly lowered and
+    unusable.
     """
     placements, refusals = lower_network(module, target, pool)
     if refusals:
@@ -162,9 +164,10 @@ def lower_network(
     module: ModuleOp, target: NvdlaTarget, pool: DisposablePool
 ) -> tuple[list[NodePlacement], list[Refusal]]:
     """
-    Lowers the network in `module` as far as `target` can take it: what became of each node, and the refusals.
+    Lower the network in `module` as far as `target` supports it; return what became of each node, and the
+    refusals.
 
-    With refusals the module is half lowered and of no use.
+    With refusals the module is partly lowered and unusable.
     """
     placements: list[NodePlacement] = []
     refusals: list[Refusal] = []
@@ -173,7 +176,7 @@ def lower_network(
         builder = QuantizedDlaBuilder(target, pool) if is_quantized else DlaBuilder(target, pool)
         needed = builder.precision.name.lower()
         if (lack := lacks_precision(target, needed)) is not None:
-            quantized = ": round it by --calibrate or --calib" if needed == "fp16" else ""
+            quantized = ": quantize it with --calibrate or --calib" if needed == "fp16" else ""
             refusals.append(Refusal(f"{lack}; the model needs {needed}{quantized}"))
         refusals += _convert_function(function, builder, placements)
     if not refusals:
@@ -234,8 +237,8 @@ def _convert_function(
 
 def _erase_unread(function: FuncOp) -> None:
     """
-    Leaves out layers and views that nothing reads: part of a Split, say. Memory is planned for readers, so
-    that a result without any would be written over something else.
+    Erase layers and views without readers, such as unused results of a Split. Memory is planned by lifetimes
+    that end at the last reader, so an unread result would overwrite live data.
     """
     for op in reversed(list(function.body.block.ops)):
         if is_trivially_dead(op):
@@ -253,23 +256,25 @@ def _placement(op: OnnxOp, engine: str, reason: str | None) -> NodePlacement:
 
 
 def _operator(op: OnnxOp) -> str:
-    """What the model calls the operator."""
+    """Return the operator type that the model uses."""
     identity = identity_of(op)
     return op.name if identity is None else identity.op_type
 
 
 def refusal_of(op: Operation, rule: str) -> str:
-    """One line: node, operator, the rule broken with what was found, and a way out."""
+    """Format a refusal: node, operator, the rule with the value found, and what to do."""
     return f"{title_of(op)}: {rule}" + ("" if ";" in rule else WAY_OUT)
 
 
 def rule_of(op: Operation, refusal: str) -> str:
-    """The rule in a line of `refusal_of`, without the node or a general way out; other lines as they are."""
+    """
+    Return the rule in a line of `refusal_of`, without the node and the general remedy; other lines unchanged.
+    """
     return refusal.removeprefix(f"{title_of(op)}: ").removesuffix(WAY_OUT)
 
 
 def title_of(op: Operation) -> str:
-    """A node's name and operator: `conv1 (Conv)`."""
+    """Return name and operator of a node: `conv1 (Conv)`."""
     name = op.OP_TYPE if isinstance(op, OnnxOp) else ""
     if isinstance(op, CustomOp):
         domain = op.attributes.get("domain_name")
@@ -285,7 +290,7 @@ def _convert_inputs(function: FuncOp, builder: DlaBuilder) -> list[Refusal]:
         cube = None if shape is None else cube_shape(shape)
         if shape is None or cube is None:
             reason = (
-                f"input {index}: {argument.type} (the DLA takes tensors whose sizes are known, from 1 on); "
+                f"input {index}: {argument.type} (the DLA takes static shapes without empty dimensions); "
                 "fix the shapes of the model's inputs"
             )
             refusals.append(Refusal(reason, argument))
@@ -303,7 +308,9 @@ def _convert_inputs(function: FuncOp, builder: DlaBuilder) -> list[Refusal]:
 
 
 def _convert_return(op: ReturnOp, builder: DlaBuilder, is_refused: bool) -> list[Refusal]:
-    """The end of the function; after a refusal, outputs that the DLA does not have say nothing."""
+    """
+    Lower the function's terminator. After a refusal, outputs that depend on refused nodes are not reported.
+    """
     refusals: list[Refusal] = []
     output: list[SSAValue] = []
     for value in op.operands:

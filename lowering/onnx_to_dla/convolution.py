@@ -1,4 +1,10 @@
-"""Convolutions and products with constant matrices."""
+"""
+Conv, Gemm and MatMul with constant weights in FP16, on the convolution core.
+
+Batches and rows of a matrix run as groups of one convolution, since the core takes a single image.
+Convolutions that exceed the convolution buffer are split along the kernel, their partial sums added in the
+SDP.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +33,7 @@ from xonnc.lowering.onnx_to_dla.dla_builder import (
     lowers,
 )
 from xonnc.lowering.onnx_to_dla.image_convolution import check_window, flattened, undilated, window_over
-from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
+from xonnc.lowering.onnx_to_dla.windows import output_size, trim_padding, window_of
 
 PER_CHANNEL_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_KERNEL)
 PER_POINT_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
@@ -36,8 +42,8 @@ PER_POINT_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
 @lowers(ConvOp)
 def conv(op: ConvOp, builder: DlaBuilder) -> Cube:
     """
-    A convolution and its bias; with groups, one for every few groups that fill whole atoms. The images of a
-    batch are groups as well.
+    Lower Conv and its bias. Groups are merged into layers that fill whole atoms (`group_merging.py`); the
+    images of a batch are groups as well.
     """
     weights = builder.weights(op.W, "the kernels")
     bias = None if op.B.type == NONE else builder.weights(op.B, "the bias")
@@ -45,7 +51,7 @@ def conv(op: ConvOp, builder: DlaBuilder) -> Cube:
         return image_convolution(op, image_value, weights, bias, builder)
     found = builder.unscaled_cube(op.X)
     if weights.ndim not in (3, 4):
-        builder.refuse(f"a convolution over {weights.ndim - 2} dimensions (the core takes 1 or 2)")
+        builder.refuse(f"{weights.ndim - 2} spatial dimensions (the convolution core takes 1 or 2)")
     window = window_of(op, weights.shape[2:], found.cube, builder)
     if weights.ndim == 3:
         weights = weights[:, :, np.newaxis, :]
@@ -63,7 +69,7 @@ def conv(op: ConvOp, builder: DlaBuilder) -> Cube:
 def image_convolution(
     op: ConvOp, image_value: ImageValue, weights: Array, bias: Array | None, builder: DlaBuilder
 ) -> Cube:
-    """A convolution over pixels of halves and its bias."""
+    """Lower a convolution over float16 pixels and its bias."""
     window = window_over(op, image_value, weights.shape[2:], builder)
     check_window(image_value, weights.shape[0], window, builder)
     rows, columns = int_values(op.dilations) or (1, 1)
@@ -77,7 +83,10 @@ def image_convolution(
 
 @lowers(GemmOp)
 def gemm(op: GemmOp, builder: DlaBuilder) -> Cube:
-    """`alpha A B + beta C` with constant B and C: a convolution whose kernel covers the whole cube of A."""
+    """
+    Lower Gemm, `alpha A B + beta C` with constant B and C, as a convolution whose kernel covers the whole
+    cube of A.
+    """
     matrix = builder.weights(op.B, "B")
     matrix = matrix if op.transB.value.data else matrix.T
     alpha, beta = op.alpha.value.data, op.beta.value.data
@@ -95,14 +104,12 @@ def gemm(op: GemmOp, builder: DlaBuilder) -> Cube:
 
 @lowers(MatMulOp)
 def matmul(op: MatMulOp, builder: DlaBuilder) -> Cube:
-    """Rows times a constant matrix; of several, each is a group of a convolution."""
+    """Lower MatMul with a constant second factor; each row of a matrix is a group of a convolution."""
     matrix = builder.constant(op.B)
     if matrix is None:
-        builder.refuse(
-            "a second factor that is computed (the core reads weights in an order in which no engine writes)"
-        )
+        builder.refuse("B is computed at run time (the convolution core takes constant weights)")
     if matrix.ndim > 2:
-        builder.refuse(f"a second factor of rank {matrix.ndim} (the core takes one matrix)")
+        builder.refuse(f"B has rank {matrix.ndim} (the convolution core takes a matrix)")
     columns = matrix.reshape(matrix.shape[0], -1)
     return product(op.A, columns.T, None, builder.result_shape(op), builder)
 
@@ -110,7 +117,7 @@ def matmul(op: MatMulOp, builder: DlaBuilder) -> Cube:
 def product(
     factor: SSAValue, matrix: Array, bias: Array | None, shape: tuple[int, ...], builder: DlaBuilder
 ) -> Cube:
-    """`matrix` (`NxK`) times rows of K numbers: a row's channels have its elements in order already."""
+    """Multiply rows of K elements by `matrix` (`NxK`). The elements of a row are its channels, in order."""
     found = builder.cube(factor)
     rows = rows_of(found, matrix.shape[1], builder)
     weights = matrix.reshape(matrix.shape[0], found.cube.channels // rows, *found.cube[1:])
@@ -120,38 +127,37 @@ def product(
 
 
 MAX_GROUPS = 32
-"""Images of a batch or rows of a matrix that one node may have: each is a convolution by itself."""
+"""The largest batch size, and the most rows of a matrix: each takes a convolution layer of its own."""
 
 
 def batch_of(shape: Sequence[int], builder: DlaBuilder) -> int:
-    """The images of a batch, which are as many groups of one convolution."""
+    """Return the batch size, whose images become groups of one convolution."""
     if shape[0] > MAX_GROUPS:
-        builder.refuse(f"a batch of {shape[0]} (up to {MAX_GROUPS}, as groups); make it smaller")
+        builder.refuse(f"batch size {shape[0]} (up to {MAX_GROUPS}, as groups); use a smaller batch")
     return shape[0]
 
 
 def rows_of(found: Cube, count: int, builder: DlaBuilder) -> int:
-    """How many rows of `count` numbers a cube is, each with channels of its own."""
+    """Return how many rows of `count` elements a cube holds, each with channels of its own."""
     rows, rest = divmod(found.cube.elements, count)
     if rest or found.cube.channels % rows:
         builder.refuse(
-            f"a product of {list(found.shape)} by a matrix with {count} rows (it lies as {list(found.cube)}, "
-            "where each row of the product needs channels of its own)"
+            f"A of shape {list(found.shape)} times a matrix with {count} rows (A is the cube "
+            f"{list(found.cube)}, "
+            "where each row of A must have channels of its own)"
         )
     if rows > MAX_GROUPS:
-        builder.refuse(
-            f"a product of {rows} rows by a matrix (up to {MAX_GROUPS}, as groups); make it smaller"
-        )
+        builder.refuse(f"A has {rows} rows (up to {MAX_GROUPS}, as groups); use fewer rows")
     return rows
 
 
 def across_rows(matrix: Array, found: Cube, builder: DlaBuilder) -> Array:
-    """Kernels that multiply the transpose of what lies in one position by a matrix (`NxK`)."""
+    """Return kernels that multiply the transpose of the channels of a single position by a matrix (`NxK`)."""
     columns, rest = divmod(found.cube.channels, matrix.shape[1])
     if rest or found.cube.positions != 1 or columns > MAX_GROUPS:
         builder.refuse(
-            f"transA = 1 on {list(found.shape)} (the core takes up to {MAX_GROUPS} columns that lie in one "
-            "position); transpose it before"
+            f"transA = 1 on {list(found.shape)} (the core takes up to {MAX_GROUPS} columns in one spatial "
+            "position); transpose A before"
         )
     spread = np.zeros((columns, matrix.shape[0], matrix.shape[1], columns), matrix.dtype)
     spread[np.arange(columns), :, :, np.arange(columns)] = matrix
@@ -159,7 +165,7 @@ def across_rows(matrix: Array, found: Cube, builder: DlaBuilder) -> Array:
 
 
 def tiled(array: Array, times: int) -> Array:
-    """Kernels or biases once for each image of a batch."""
+    """Repeat kernels or biases for each image of a batch."""
     return array if times == 1 else np.tile(array, (times, *(1,) * (array.ndim - 1)))
 
 
@@ -172,22 +178,22 @@ def convolution(
     factors: Array | None = None,
 ) -> SSAValue:
     """
-    A convolution with bias; `weights` are `KxCxRxS`, `factors` multiply each position before the bias.
+    Build a convolution with bias from `weights` (`KxCxRxS`); `factors` scale each position before the bias.
 
-    Where the kernels that run at once do not fit into the convolution buffer, parts of the kernel run one
-    after another and their sums meet in the SDP.
+    If the kernels that run at once exceed the convolution buffer, parts of the kernel run one after another
+    and the SDP adds their sums.
     """
     cube = cube_of(source.type)
     if weights.shape[1] != cube.channels:
-        builder.refuse(f"kernels for {weights.shape[1]} channels on an input of {cube.channels}")
-    counts(window, cube, builder)
-    window = exact(window, cube)
+        builder.refuse(f"weights for {weights.shape[1]} channels, but the input has {cube.channels}")
+    output_size(window, cube, builder)
+    window = trim_padding(window, cube)
     parts = partial_convolutions(builder.target, builder.precision, cube, weights.shape[0], window)
     if parts is None:
         builder.check(conv_limits(cube, weights.shape[0], window))
         builder.refuse(
             f"a {weights.shape[2]}x{weights.shape[3]} kernel on rows of {cube.width} does not fit the "
-            f"convolution buffer even in parts of {builder.target.atomic_c} channels; use a smaller kernel"
+            f"convolution buffer even split to {builder.target.atomic_c} channels; use a smaller kernel"
         )
     value: SSAValue | None = None
     for part in parts:
@@ -205,7 +211,7 @@ def convolution(
 
 
 def region(source: SSAValue, part: PartialConvolution, builder: DlaBuilder) -> SSAValue:
-    """The part of a cube that a part of a convolution reads, where it lies."""
+    """Return the slice of a cube that a partial convolution reads."""
     if part.shape == cube_of(source.type):
         return source
     return builder(
@@ -219,7 +225,7 @@ def _taps(weights: Array, part: PartialConvolution) -> Array:
 
 
 def channels_of(source: SSAValue, begin: int, end: int, builder: DlaBuilder) -> SSAValue:
-    """Channels `begin` to `end` of a cube, where they lie."""
+    """Return channels `begin` to `end` of a cube, as a view."""
     cube = cube_of(source.type)
     return builder(SliceOp(source, (begin, 0, 0), builder.cube_type(cube._replace(channels=end - begin))))
 
@@ -227,12 +233,12 @@ def channels_of(source: SSAValue, begin: int, end: int, builder: DlaBuilder) -> 
 def grouped(
     source: SSAValue, weights: Array, bias: Array | None, window: Window, groups: int, builder: DlaBuilder
 ) -> SSAValue:
-    """A convolution of groups, one for every few groups that fill whole atoms."""
+    """Build a grouped convolution, several groups merged into each layer."""
     if groups == 1:
         return convolution(source, weights, bias, window, builder)
     inputs, outputs = cube_of(source.type).channels, weights.shape[0]
     if inputs % groups or outputs % groups:
-        builder.refuse(f"{groups} groups do not divide {inputs} and {outputs} channels")
+        builder.refuse(f"group {groups} does not divide {inputs} input and {outputs} output channels")
     merged = merged_groups(builder.target, builder.precision, cube_of(source.type), outputs, window, groups)
     if merged == groups:
         return convolution(source, dense(weights, groups), bias, window, builder)
@@ -248,7 +254,10 @@ def grouped(
 
 
 def dense(weights: Array, groups: int) -> Array:
-    """The kernels of a dense convolution that computes `groups` groups: zeros where a group does not look."""
+    """
+    Return the kernels of a dense convolution that computes `groups` groups, zeros outside of the diagonal
+    blocks.
+    """
     if groups == 1:
         return weights
     outputs, inputs, *kernel = weights.shape

@@ -1,4 +1,4 @@
-"""Channels that become squares of pixels, and the other way, in FP16 and in integers."""
+"""DepthToSpace and SpaceToDepth in FP16 and INT8: interleaved copies, and one-hot convolutions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from xonnc.lowering.onnx_to_dla.upsampling import interleave
 
 @lowers(DepthToSpaceOp)
 def depth_to_space(op: DepthToSpaceOp, builder: DlaBuilder) -> Cube:
-    """Blocks of channels take turns as rows and columns."""
+    """Lower DepthToSpace: interleave blocks of channels as rows and columns."""
     image = ordered(op, builder.spatial_cube(op.input), builder)
     return Cube(squares(image, op.blocksize.value.data, builder), builder.result_shape(op))
 
@@ -29,7 +29,7 @@ def depth_to_space(op: DepthToSpaceOp, builder: DlaBuilder) -> Cube:
 def depth_to_space_of_integers(
     op: DepthToSpaceOp, builder: QuantizedDlaBuilder
 ) -> Dequantized | StoredIntegers:
-    """Blocks of channels take turns as rows and columns."""
+    """Lower DepthToSpace on int8: interleave blocks of channels as rows and columns."""
     check_one(op, builder)
     return builder.moved(
         op.input,
@@ -39,13 +39,16 @@ def depth_to_space_of_integers(
 
 
 def check_one(op: DepthToSpaceOp | SpaceToDepthOp, builder: DlaBuilder) -> None:
-    """Gives up a batch of images, whose channels would have to change places."""
+    """Refuse a batch size other than 1: channels of several images would have to be permuted."""
     if (batch := builder.result_shape(op)[:1]) != (1,):
-        builder.refuse(f"a batch of {batch[0]} (blocks of channels belong to one image); cut the batch")
+        builder.refuse(f"batch size {batch[0]} (channels of one image are rearranged); use batch size 1")
 
 
 def ordered(op: DepthToSpaceOp, image: SSAValue, builder: DlaBuilder) -> SSAValue:
-    """The image with the channels of each place in the squares together, as `mode` DCR has them."""
+    """
+    Return the image with the channels of each block position adjacent, which is `mode` DCR; CRD takes a
+    permutation.
+    """
     check_one(op, builder)
     if op.mode.data == "DCR":
         return image
@@ -55,7 +58,7 @@ def ordered(op: DepthToSpaceOp, image: SSAValue, builder: DlaBuilder) -> SSAValu
 
 
 def squares(image: SSAValue, size: int, builder: DlaBuilder) -> SSAValue:
-    """Channels in blocks as squares of `size` by `size` pixels."""
+    """Interleave blocks of channels as squares of `size` by `size` pixels."""
     step = cube_of(image.type).channels // (size * size)
     made = [
         [
@@ -68,7 +71,7 @@ def squares(image: SSAValue, size: int, builder: DlaBuilder) -> SSAValue:
 
 
 def convolved(image: SSAValue, weights: Array, window: Window, builder: DlaBuilder) -> SSAValue:
-    """A convolution whose kernels are ones and zeros: it moves numbers."""
+    """Apply a convolution with one-hot kernels, which moves elements without changing them."""
     if isinstance(builder, QuantizedDlaBuilder):
         return builder.requantized(builder.conv(image, builder.kernels(weights), window), [], Converter())
     return convolution(image, weights.astype(np.float16), None, window, builder)
@@ -76,7 +79,7 @@ def convolved(image: SSAValue, weights: Array, window: Window, builder: DlaBuild
 
 @lowers(SpaceToDepthOp)
 def space_to_depth(op: SpaceToDepthOp, builder: DlaBuilder) -> Cube:
-    """A convolution with ones: each pixel of a square has a channel."""
+    """Lower SpaceToDepth as a strided convolution with one-hot kernels."""
     check_one(op, builder)
     return Cube(depths(op, builder.spatial_cube(op.input), builder), builder.result_shape(op))
 
@@ -85,13 +88,13 @@ def space_to_depth(op: SpaceToDepthOp, builder: DlaBuilder) -> Cube:
 def space_to_depth_of_integers(
     op: SpaceToDepthOp, builder: QuantizedDlaBuilder
 ) -> Dequantized | StoredIntegers:
-    """A convolution with ones: each pixel of a square has a channel."""
+    """Lower SpaceToDepth on int8 as a strided convolution with one-hot kernels."""
     check_one(op, builder)
     return builder.moved(op.input, builder.result_shape(op), lambda value: depths(op, value, builder))
 
 
 def depths(op: SpaceToDepthOp, image: SSAValue, builder: DlaBuilder) -> SSAValue:
-    """Squares of pixels as blocks of channels, in the order that `mode` says."""
+    """Return squares of pixels as blocks of channels, in the order of `mode`."""
     channels, size = cube_of(image.type).channels, op.blocksize.value.data
     weights = np.zeros((size, size, channels, channels, size, size), np.int8)
     for row in range(size):

@@ -1,8 +1,10 @@
 """
-Real numbers that are not rounded yet: what lies between DequantizeLinear and QuantizeLinear.
+Float tensors of a quantized network that are not requantized yet, between DequantizeLinear and
+QuantizeLinear.
 
-An engine makes integers; the SDP brings them to the grid of the QuantizeLinear that follows, in the same pass
-that adds the bias and clips.
+They are expressions. Given the scale and zero point of the following QuantizeLinear, the SDP requantizes the
+engine's integers in the same pass that adds the bias and clamps. Integers are formed with up to `GUARD_BITS`
+more resolution than the result.
 """
 
 from __future__ import annotations
@@ -29,14 +31,14 @@ from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, Operand
 from xonnc.lowering.onnx_to_dla.sdp_operands import FixedPoint, fixed_point_addends, fixed_point_factors
 
 NEGLIGIBLE = 2.0**-6
-"""A part of a grid's step that rounding hides."""
+"""Rounding a bias to the nearest unit may lose this part of a unit of the source."""
 
 GUARD_BITS = 8
-"""How much finer than the result's grid sums are formed, at most."""
+"""Extra fractional bits of sums, at most."""
 
 
 class Dequantized(Protocol):
-    """Real numbers in a shape of the model."""
+    """A float tensor with a shape of the model."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -44,13 +46,13 @@ class Dequantized(Protocol):
         ...
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """A cube of 8-bit integers on a grid."""
+        """Emit an int8 cube with these parameters."""
         ...
 
 
 @dataclass(frozen=True)
 class ClampBound:
-    """Numbers below (or above) `number` become it."""
+    """A lower (`is_minimum`) or upper bound."""
 
     number: float
     is_minimum: bool
@@ -58,7 +60,7 @@ class ClampBound:
 
 @dataclass(frozen=True)
 class QuantizedCube:
-    """A cube of stored integers is added."""
+    """An int8 cube and its parameters; as a step, the cube that is added."""
 
     value: SSAValue
     qparams: QuantizationParameters
@@ -70,10 +72,10 @@ AffineStep: TypeAlias = ClampBound | QuantizedCube
 @dataclass(frozen=True)
 class Affine:
     """
-    `scale * source + bias`, then `steps`; `scale` and `bias` have one entry or one for each channel.
+    `scale * source + bias`, then `steps`; `scale` and `bias` are scalars or have one entry per channel.
 
-    `make` adds the operations that make the source: sums of a convolution, or stored integers. `stored` is
-    what the numbers are if nothing has happened to them since they were dequantised.
+    `make` emits the operations of the source: sums of a convolution, or stored integers. `stored` is the
+    source if nothing has happened since it was dequantized.
     """
 
     make: Callable[[], SSAValue]
@@ -82,17 +84,17 @@ class Affine:
     scale: Array
     bias: Array
     is_fine: bool = True
-    """Whether one of the source is far less than one of any result, as in sums of a convolution."""
+    """Whether a unit of the source is far below one of any result, as in a convolution's sums."""
     steps: tuple[AffineStep, ...] = ()
     stored: QuantizedCube | None = None
     spread: Array | None = None
-    """Integers of 8 bits, one for each row and column, that multiply the source first."""
+    """8-bit factors per position that multiply the source first."""
 
     @staticmethod
     def of(
         value: SSAValue, cube: CubeShape, shape: tuple[int, ...], qparams: QuantizationParameters
     ) -> Affine:
-        """Stored integers as real numbers."""
+        """Dequantize stored integers."""
         scale = np.array([qparams.scale])
         return Affine(
             lambda: value,
@@ -106,27 +108,29 @@ class Affine:
         )
 
     def then(self, step: AffineStep) -> Affine:
-        """One more step."""
+        """Append a step."""
         return replace(self, steps=(*self.steps, step), stored=None)
 
     def times(self, factor: Array) -> Affine | None:
-        """Multiplied by one number or one for each channel; `None` after other steps."""
+        """Multiply by a scalar or per channel; `None` after other steps."""
         if self.steps:
             return None
         return replace(self, scale=self.scale * factor, bias=self.bias * factor, stored=None)
 
     def plus(self, number: Array) -> Affine | None:
-        """With one number or one for each channel added; `None` after other steps."""
+        """Add a scalar or one value per channel; `None` after other steps."""
         return None if self.steps else replace(self, bias=self.bias + number, stored=None)
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """One pass of the SDP, or none where the numbers lie on the grid already."""
+        """Emit one SDP pass, or nothing if the integers have these parameters already."""
         if self.stored is not None and self.stored.qparams == qparams:
             return self.stored.value
         before, added, after = self._split(qparams, builder)
         if added is not None:
             unit = self._unit(added, qparams)
         else:
+            # With an exact bias the factor goes straight to the result's scale, and the output converter only
+            # adds the zero point.
             unit = qparams.scale if self._sums_exactly else qparams.scale * 2.0**-GUARD_BITS
         stages = [self._first(unit, added, before, builder)]
         if self.spread is not None:
@@ -135,10 +139,12 @@ class Affine:
                 0, (Stage(StageFunction.MUL, mode=OperandMode.PER_POINT), builder.constant_cube(cube))
             )
             if added is not None or unit != qparams.scale:
-                builder.refuse("a sum behind windows of several sizes; put a QuantizeLinear between them")
+                builder.refuse("an addition after an average that excludes padding; quantize in between")
         if added is None and unit != qparams.scale:
             stages.append(_per_channel(StageFunction.ALU, self.bias / unit, self.cube, builder))
         if added is not None:
+            # `unit` is the added cube's scale divided by a power of two, so its operand only needs a left
+            # shift.
             shift = round(log2(added.qparams.scale / unit))
             summed = Stage(StageFunction.ALU, mode=OperandMode.PER_POINT, shift_value=shift)
             stages.append((summed, added.value))
@@ -153,11 +159,14 @@ class Affine:
         )
 
     def _own_bias(self, added: QuantizedCube | None) -> Array:
-        """The bias, and what the zero of an added cube takes away."""
+        """Return the bias less the contribution of an added cube's zero point."""
         return self.bias if added is None else self.bias - added.qparams.zero_point * added.qparams.scale
 
     def _rest(self, added: QuantizedCube | None) -> float:
-        """What a sum of two stored cubes cannot add in whole steps of the first: the converter adds it."""
+        """
+        Return the part of the bias that is no multiple of the source's unit, when two stored cubes are added:
+        the output converter adds it.
+        """
         if added is None or self.is_fine or self.bias.size > 1 or self.scale.size > 1:
             return 0.0
         bias = float(self._own_bias(added).reshape(()))
@@ -166,7 +175,7 @@ class Affine:
 
     @property
     def _sums_exactly(self) -> bool:
-        """Whether the bias loses nothing in the source's unit: sums of a convolution are fine enough."""
+        """Whether the bias can be rounded to the source's unit without loss."""
         if not np.all(self.scale):
             return False
         units = self.bias / self.scale
@@ -175,10 +184,13 @@ class Affine:
     def _split(
         self, qparams: QuantizationParameters, builder: DlaBuilder
     ) -> tuple[list[ClampBound], QuantizedCube | None, list[ClampBound]]:
-        """The bounds before the sum, the sum, the bounds behind it; those that the grid has anyway go."""
+        """
+        Return the clamps before the addition, the added cube, and the clamps after it that can have an
+        effect.
+        """
         sums = [place for place, step in enumerate(self.steps) if isinstance(step, QuantizedCube)]
         if len(sums) > 1:
-            builder.refuse("two sums without a QuantizeLinear between them; quantise the first")
+            builder.refuse("two additions without quantization in between; quantize the first")
         place = sums[0] if sums else len(self.steps)
         before = [step for step in self.steps[:place] if isinstance(step, ClampBound)]
         after = [step for step in self.steps[place:] if isinstance(step, ClampBound)]
@@ -189,7 +201,10 @@ class Affine:
         return before, added, [bound for bound in after if _matters(bound, qparams)]
 
     def _unit(self, added: QuantizedCube, qparams: QuantizationParameters) -> float:
-        """What one stands for where the sum is formed: the added cube's unit, halved until it is fine."""
+        """
+        Return the value of one unit of the sum: the added cube's scale, halved up to `GUARD_BITS` below the
+        result's.
+        """
         ratio = added.qparams.scale / qparams.scale
         shift = min(max(floor(log2(ratio)) + GUARD_BITS, 0), 22)
         return added.qparams.scale * 2.0**-shift
@@ -197,15 +212,20 @@ class Affine:
     def _first(
         self, unit: float, added: QuantizedCube | None, before: list[ClampBound], builder: DlaBuilder
     ) -> Operand:
-        """X1: factor and, unless X2 adds it, bias of each channel; a ReLU where one comes before a sum."""
+        """
+        Return stage X1: factor and, unless X2 adds it, bias of each channel, and a ReLU that precedes an
+        addition.
+        """
         if added is not None and not np.all(self.scale):
-            builder.refuse("a factor of zero before a sum; put a QuantizeLinear in between")
+            builder.refuse("a multiplication by zero before an addition; quantize in between")
         bias = self._own_bias(added) - self._rest(added)
         is_rectified = bool(before)
         if is_rectified and (
             before != [ClampBound(0.0, True)] or (added is not None and added.qparams.zero_point)
         ):
-            builder.refuse("a bound before a sum that is no ReLU of symmetric numbers; quantise in between")
+            builder.refuse(
+                "a clamp before an addition that is no ReLU with zero point 0; quantize in between"
+            )
         act = Activation.RELU if is_rectified else Activation.NONE
         if added is None and not self._sums_exactly:
             return _per_channel(StageFunction.MUL, self.scale / unit, self.cube, builder)
@@ -224,11 +244,13 @@ class Affine:
 
 
 def _per_channel(function: StageFunction, numbers: Array, cube: CubeShape, builder: DlaBuilder) -> Operand:
-    """A stage that adds or multiplies by one number, or by one for each channel."""
+    """Return a stage that adds or multiplies by a scalar or one value per channel."""
     if function is StageFunction.ALU:
         found = fixed_point_addends(numbers)
         if found is None:
-            builder.refuse(f"a sum of {np.abs(numbers).max():g} steps of the result exceeds 47 bits")
+            builder.refuse(
+                f"an addend of {np.abs(numbers).max():g} units of the result's scale exceeds 47 bits"
+            )
         stage = Stage(function, shift_value=found.shift)
     else:
         found = _factors(numbers, builder)
@@ -242,17 +264,15 @@ def _per_channel(function: StageFunction, numbers: Array, cube: CubeShape, build
 
 
 def _factors(factors: Array, builder: DlaBuilder) -> FixedPoint:
-    """Factors as the SDP's operands."""
+    """Return factors as SDP operands; refuse those that do not fit."""
     result = fixed_point_factors(factors)
     if result is None:
-        builder.refuse(
-            f"a factor of {np.abs(factors).max():g} between two scales (the SDP's are below 32768)"
-        )
+        builder.refuse(f"a requantization factor of {np.abs(factors).max():g} (the SDP's are below 32768)")
     return result
 
 
 def _matters(bound: ClampBound, qparams: QuantizationParameters) -> bool:
-    """Whether numbers on the grid can lie beyond a bound."""
+    """Whether int8 values with these parameters can exceed a bound."""
     place = qparams.unrounded(bound.number)
     return place > INT8_MIN + 0.5 if bound.is_minimum else place < INT8_MAX - 0.5
 
@@ -260,7 +280,7 @@ def _matters(bound: ClampBound, qparams: QuantizationParameters) -> bool:
 def clamp(
     value: SSAValue, bounds: Sequence[ClampBound], qparams: QuantizationParameters, builder: DlaBuilder
 ) -> SSAValue:
-    """Integers on a grid within bounds: a pass of its own, where the one before has no stage left."""
+    """Clamp stored integers in passes of their own, for when the previous pass has no free stage."""
     for begin in range(0, len(bounds), 2):
         stages: list[Operand] = []
         for bound in bounds[begin : begin + 2]:
@@ -273,7 +293,7 @@ def clamp(
 
 @dataclass(frozen=True)
 class Clamped:
-    """Numbers within bounds, whatever makes them: they are limited on the grid."""
+    """A tensor within bounds, which are applied after quantization."""
 
     source: Dequantized
     bounds: tuple[ClampBound, ...]
@@ -284,13 +304,13 @@ class Clamped:
         return self.source.shape
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """The source on the grid, and one more pass where a bound matters there."""
+        """Quantize the source, then clamp in another pass where a bound has an effect."""
         bounds = [bound for bound in self.bounds if _matters(bound, qparams)]
         return clamp(self.source.quantized(qparams, builder), bounds, qparams, builder)
 
 
 def _bounded(stages: list[Operand], bound: ClampBound, unit: float) -> list[Operand] | None:
-    """The stages with a bound behind them; `None` if there is no room for it."""
+    """Return the stages with a clamp appended, `None` if no stage is free."""
     (last, operand), rest = stages[-1], stages[:-1]
     if bound == ClampBound(0.0, True) and last.act is Activation.NONE:
         return [*rest, (replace(last, act=Activation.RELU), operand)]
@@ -305,30 +325,31 @@ def _bounded(stages: list[Operand], bound: ClampBound, unit: float) -> list[Oper
 def converter(
     unit: float, qparams: QuantizationParameters, builder: DlaBuilder, rest: float = 0.0
 ) -> Converter:
-    """From `unit` to the grid, `rest` added."""
+    """Return the output converter from `unit` to the parameters, with `rest` added."""
     factor = _factors(np.array([unit / qparams.scale]), builder)
     if unit == qparams.scale:
         return Converter(offset=-qparams.zero_point)
+    # (x - offset) * unit / scale = x * unit / scale + zero_point + rest / scale, all in one rounding shift.
     offset = -round((qparams.zero_point * qparams.scale + rest) / unit)
     return Converter(scale=int(factor.operands[0]), truncate=factor.shift, offset=offset)
 
 
 @dataclass(frozen=True)
 class Concatenated:
-    """Parts side by side along an axis of the cube."""
+    """Parts that are concatenated along an axis of the cube."""
 
     parts: tuple[Dequantized, ...]
     shape: tuple[int, ...]
     join: Callable[[list[SSAValue]], SSAValue]
     beside: Callable[[QuantizedCube], tuple[QuantizedCube, ...]] | None = None
-    """What of a stored cube lies at the place of each part, where the parts are groups of channels."""
+    """Slices of a stored cube for each part, if the parts are groups of channels."""
 
     def over(self, step: Callable[[Dequantized], Dequantized]) -> Concatenated:
-        """With a step on each part."""
+        """Apply a step to each part."""
         return replace(self, parts=tuple(step(part) for part in self.parts))
 
     def plus(self, added: QuantizedCube) -> Concatenated | None:
-        """With a stored cube added; `None` where no pass can take it in."""
+        """Add a stored cube; `None` if no pass can take it."""
         parts = [part for part in self.parts if isinstance(part, Affine)]
         if self.beside is None or len(parts) < len(self.parts):
             return None
@@ -339,22 +360,22 @@ class Concatenated:
         return replace(self, parts=tuple(part.then(one) for part, one in zip(parts, sums, strict=True)))
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """The parts on one grid, joined."""
+        """Quantize each part with the same parameters, then concatenate."""
         return self.join([part.quantized(qparams, builder) for part in self.parts])
 
 
 @dataclass(frozen=True)
 class Moved:
-    """Numbers that an engine picks or orders without computing: rounding first gives the same."""
+    """Data movement or selection, which commutes with quantization."""
 
     source: Dequantized
     shape: tuple[int, ...]
     move: Callable[[SSAValue], SSAValue]
 
     def over(self, step: Callable[[Dequantized], Dequantized]) -> Moved:
-        """With a step on what is moved."""
+        """Apply a step to the source."""
         return replace(self, source=step(self.source))
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """The source on the grid, moved."""
+        """Quantize the source, then move it."""
         return self.move(self.source.quantized(qparams, builder))

@@ -1,5 +1,5 @@
 """
-What every lowering function is given: cubes for tensors, constants as arrays, the target, a way to refuse.
+Builder that lowering functions receive: cubes of tensors, constants as arrays, the target, and refusals.
 """
 
 from __future__ import annotations
@@ -63,18 +63,18 @@ ENGINES: tuple[tuple[type[Operation], str], ...] = (
     (PowerOp, "EMU"),
     (SdpOp, "SDP"),
 )
-"""Engines by operation; of several that one operator needs the first one counts."""
+"""Engines by operation, in order of priority when an operator takes several."""
 
 
 FLOATS = (f16, bf16, f32, f64)
-"""Element types of inputs that cubes stand for."""
+"""Element types of inputs that FP16 cubes represent."""
 
 
 class UnsupportedOperator(Exception):
     """
-    The operator at hand cannot be lowered; the message says the rule, the value found and a way out.
+    The current operator cannot be lowered; the message has the rule, the value found and a remedy.
 
-    `boundary` is the input of the function that is to blame, if one is.
+    `boundary` is the function input that causes it, if one does.
     """
 
     def __init__(self, rule: str, boundary: SSAValue | None = None):
@@ -83,19 +83,18 @@ class UnsupportedOperator(Exception):
 
 
 class MissingOperand(UnsupportedOperator):
-    """An operand of the operator at hand was itself refused, which says why."""
+    """An operand of the current operator was itself refused, which has been reported."""
 
 
 @dataclass(frozen=True)
 class Cube:
     """
-    A tensor of the model as the engines see it.
+    A tensor of the model as a feature cube.
 
-    `value` is a `tensor<1xCxHxW>` whose elements in that order are those of the model's tensor of `shape` in
-    row major order: a reshape changes only `shape`.
+    `value` is a `tensor<1xCxHxW>` whose elements in row-major order are those of the model's tensor of
+    `shape`: a reshape changes only `shape`.
 
-    `factors`, one for each row and column, are still to be multiplied in: a convolution of single positions
-    does that in its own SDP pass.
+    `factors` per position are still to be multiplied in; a 1x1 convolution does that in its own SDP pass.
     """
 
     value: SSAValue
@@ -104,17 +103,17 @@ class Cube:
 
     @property
     def cube(self) -> CubeShape:
-        """Channels, height, width in memory."""
+        """Channels, height and width in memory."""
         return cube_of(self.value.type)
 
 
 @dataclass(frozen=True)
 class ImageValue:
     """
-    An input that lies as an image, `value`, and what its pixels stand for.
+    An input in a pixel format, and its normalization.
 
-    Of bytes `offset` is by how much they exceed signed ones, and no floats are read. `qparams` is that of the
-    QuantizeLinear behind the input; `is_real` once a DequantizeLinear has read that.
+    `offset` is what 8-bit pixels of the model exceed signed ones by, `None` for float inputs. `qparams` are
+    those of the QuantizeLinear after the input; `is_real` is set after the DequantizeLinear.
     """
 
     value: SSAValue
@@ -126,17 +125,16 @@ class ImageValue:
 
 
 CHANNELS_OF_PIXELS = {1: (1,), 4: (3, 4)}
-"""Channels of the model's inputs, by those that a pixel format delivers: a fourth may be left out."""
+"""Allowed channels of the model's input by channels of the pixel format: alpha may be left out."""
 
 UINT8_OFFSET = 128
 
 
 def cube_shape(shape: Sequence[int]) -> CubeShape | None:
     """
-    How a tensor lies: `1xCxHxW` as it is, `1xCxL` with height 1, `1xC` and `C` in one position.
+    Return the cube of a tensor: `1xCxHxW` as it is, `1xCxL` with height 1, `1xC` and `C` at one position.
 
-    The images of a batch lie one behind the other, as channels; so do the dimensions of more than four that
-    are not the last two. `None` for empty tensors.
+    A batch, and leading dimensions of more than four, become channels. `None` for empty tensors.
     """
     if min(shape, default=1) < 1:
         return None
@@ -147,16 +145,16 @@ def cube_shape(shape: Sequence[int]) -> CubeShape | None:
 
 
 class DlaBuilder:
-    """Builds the engines' operations for one operator after another, in front of it."""
+    """Builds the operations of one operator after another, inserted before it."""
 
     def __init__(self, target: NvdlaTarget, pool: DisposablePool, precision: Precision = Precision.FP16):
-        """`precision` is what the engines compute in."""
+        """`precision` is the one that the engines compute in."""
         self.target = target
         self.precision = precision
         self.qparams_by_value: dict[SSAValue, QuantizationParameters] = {}
-        """What the integers of inputs and outputs stand for, where they are integers."""
+        """Quantization parameters of integer inputs and outputs."""
         self.pixels: dict[SSAValue, Normalization] = {}
-        """What the pixels of inputs stand for, where they are images."""
+        """Normalizations of inputs that are images."""
         self._pool = pool
         self._cubes: dict[SSAValue, Cube] = {}
         self._image_values: dict[SSAValue, ImageValue] = {}
@@ -164,12 +162,12 @@ class DlaBuilder:
         self._added: set[Operation] = set()
 
     def __call__(self, op: Operation) -> SSAValue:
-        """Adds `op` under the name of the node being lowered; its first result."""
+        """Insert `op` with a location derived from the current node; return its first result."""
         self.add(op)
         return op.results[0]
 
     def add(self, op: Operation) -> None:
-        """Adds `op` under the name of the node being lowered."""
+        """Insert `op` with a location derived from the current node."""
         assert self._at is not None, "start comes first"
         op.location = derived(self._at.location)
         self._check_sizes(op)
@@ -177,7 +175,10 @@ class DlaBuilder:
         self._added.add(op)
 
     def _check_sizes(self, op: Operation) -> None:
-        """Gives up if an engine would have more channels, rows or columns to count than it can; views may."""
+        """
+        Refuse operations whose channels, rows or columns exceed the engines' register fields; views are
+        exempt.
+        """
         if not isinstance(op, tuple(op_type for op_type, _ in ENGINES)):
             return
         for type_ in (op.operands[0].type, *op.result_types):
@@ -185,29 +186,26 @@ class DlaBuilder:
                 self.check(DIMENSION.broken(max(cube_of(type_))))
 
     def start(self, op: Operation) -> None:
-        """From now on operations are added in front of `op`."""
+        """Set the insertion point before `op`, the next operator."""
         self._at = op
         self._added = set()
 
     @property
     def engine(self) -> str:
-        """The engine that does the operator at hand, by what has been added for it; `view` for none."""
+        """The engine of the current operator, by the operations inserted for it; `view` for none."""
         added = {type(op) for op in self._added}
         return next((name for op_type, name in ENGINES if op_type in added), "view")
 
     def finish(self, value: SSAValue) -> None:
-        """
-        The operation that makes `value`, if it is new, gets the node's whole location, the results' names
-        too.
-        """
+        """Give the operation that produces `value`, if new, the node's location with its result names."""
         if self._at is not None and isinstance(value.owner, Operation) and value.owner in self._added:
             value.owner.location = self._at.location
 
     def add_input(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> str | None:
-        """Takes an input of the network; the reason if it cannot."""
+        """Accept a network input; return the reason if it cannot be taken."""
         if element_type(argument.type) not in FLOATS:
             return (
-                f"{argument.type} (the DLA computes in fp16, which does not hold such numbers exactly); "
+                f"{argument.type} (the DLA computes in fp16, which does not represent it exactly); "
                 "feed floats"
             )
         placed = Rewriter.replace_value_with_new_type(argument, self.cube_type(cube))
@@ -215,7 +213,7 @@ class DlaBuilder:
         return None
 
     def add_image_input(self, argument: SSAValue, shape: tuple[int, ...], image: ImageInput) -> str | None:
-        """Takes an input that lies as an image; the reason if it cannot."""
+        """Accept an input in a pixel format; return the reason if it cannot be taken."""
         if len(shape) != 4 or shape[0] != 1 or shape[1] not in CHANNELS_OF_PIXELS[image.channels]:
             channels = " or ".join(map(str, CHANNELS_OF_PIXELS[image.channels]))
             return f"{list(shape)} as {image.format} (1xCxHxW of {channels} channels); take another format"
@@ -242,30 +240,29 @@ class DlaBuilder:
         return None
 
     def image_refusal(self, argument: SSAValue, image: ImageInput, pixels: Normalization) -> str | None:
-        """Why an input of this type cannot be an image; halves pass as they are."""
+        """Return why an input of this type cannot be a float16 image."""
         if element_type(argument.type) not in FLOATS:
-            return f"{argument.type} as {image.format}, which holds halves; feed floats"
+            return f"{argument.type} as {image.format}, which holds float16 pixels; feed floats"
         if not pixels.is_identity:
             return (
-                f"{image.format} with a mean or deviation (halves are read as they are); normalise them "
+                f"{image.format} with a mean or std (float16 pixels are read unchanged); normalize them "
                 "before, as nvdla_runtime does by --mean and --normalize"
             )
         return None
 
     def image_value(self, value: SSAValue) -> ImageValue | None:
-        """The image that the model's `value` is; `None` for all else."""
+        """Return the image that the model's `value` is, or `None`."""
         return self._image_values.get(value)
 
     def define_image(self, value: SSAValue, image_value: ImageValue) -> None:
-        """The model's `value` is a picture, rounded perhaps."""
+        """Define the model's `value` as an image."""
         self._image_values[value] = image_value
 
     def refuse_image(self, value: SSAValue) -> None:
-        """Gives up the operator at hand if it reads an image."""
+        """Refuse the current operator if it reads an image."""
         if value in self._image_values:
             self.refuse(
-                "an image format is read by convolutions alone; take the input as a feature cube, or put the "
-                "convolution first"
+                "the input has an image format, which only convolutions read; take it as a feature cube"
             )
 
     def lower(self, op: OnnxOp) -> None:
@@ -279,15 +276,15 @@ class DlaBuilder:
             self.define(result, cube)
 
     def output(self, value: SSAValue) -> SSAValue:
-        """The cube of an output."""
+        """Return the cube of an output."""
         return self.cube(value).value
 
     def define(self, value: SSAValue, cube: Cube) -> None:
-        """`cube` is what the model's `value` has become."""
+        """Define what the model's `value` was lowered to."""
         self._cubes[value] = cube
 
     def cube(self, value: SSAValue) -> Cube:
-        """What the model's `value` has become; a constant becomes a cube in memory."""
+        """Return the cube of the model's `value`; a constant becomes a cube in memory."""
         self.refuse_image(value)
         if value in self._cubes:
             result = self._cubes[value]
@@ -309,58 +306,58 @@ class DlaBuilder:
         return self._cubes[value] if value in self._cubes else self.cube(value)
 
     def spatial_cube(self, value: SSAValue) -> SSAValue:
-        """The cube of `value` for an operator that looks at rows and columns."""
+        """Return the cube of `value` for an operator that depends on rows and columns."""
         found = self.cube(value)
         self.check_spatial(found)
         return found.value
 
     def check_spatial(self, found: Cube) -> None:
-        """Gives up if the rows and columns in memory are not those of the model's tensor."""
+        """Refuse if rows and columns in memory are not those of the model's tensor, because of a reshape."""
         if found.cube != cube_shape(found.shape):
             self.refuse(
-                f"the reshape to {list(found.shape)} before it moves data (it lies as {list(found.cube)}); "
-                "put the operator before the reshape"
+                f"the reshape to {list(found.shape)} before it moves data (it is stored as "
+                f"{list(found.cube)}); put the reshape after this operator"
             )
 
     def constant(self, value: SSAValue) -> Array | None:
-        """The elements of a constant of the model, `None` for any other value."""
+        """Return the elements of a constant of the model, `None` for other values."""
         if not isinstance(value, OpResult) or not isinstance(value.op, OnnxConstantOp):
             return None
         return None if value.op.value is None else elements_array(value.op.value)
 
     def weights(self, value: SSAValue, what: str) -> Array:
-        """The elements of an operand that must be a constant."""
+        """Return the elements of an operand that must be constant."""
         array = self.constant(value)
         if array is None:
             self.refuse(f"{what} must be a constant, found a computed value; run constprop-onnx first")
         return array
 
     def result_shape(self, op: Operation) -> tuple[int, ...]:
-        """The shape of the first result of `op`, which must be known."""
+        """Return the static shape of the first result of `op`."""
         shape = static_shape(op.results[0].type)
         if shape is None:
-            self.refuse("the result's shape is not known; run shape-inference-onnx or fix the input shapes")
+            self.refuse("the result has no static shape; run shape-inference-onnx or fix the input shapes")
         return shape
 
     def refuse(self, rule: str, boundary: SSAValue | None = None) -> NoReturn:
-        """Gives up the operator at hand, for an input of the function where there is a `boundary`."""
+        """Refuse the current operator; `boundary` is the function input that causes it, if any."""
         raise UnsupportedOperator(rule, boundary)
 
     def check(self, broken: str | None) -> None:
-        """Gives up the operator at hand if a constraint of the target says so."""
+        """Refuse the current operator if a limit of the target is exceeded."""
         if broken is not None:
             self.refuse(broken)
 
     def kernels(self, array: Array) -> SSAValue:
-        """Convolution weights `KxCxRxS`."""
+        """Add convolution weights `KxCxRxS`."""
         return self._constant(array, ConstantLayout.KERNELS)
 
     def per_kernel(self, array: Array) -> SSAValue:
-        """An SDP operand with one number per channel."""
+        """Add an SDP operand with one value per channel."""
         return self._constant(array, ConstantLayout.PER_KERNEL)
 
     def constant_cube(self, array: Array) -> SSAValue:
-        """An SDP operand `1xCxHxW` with one number per element."""
+        """Add an SDP operand `1xCxHxW` with one value per element."""
         return self._constant(array, ConstantLayout.CUBE)
 
     def conv(
@@ -373,8 +370,8 @@ class DlaBuilder:
         means: Sequence[int] | None = None,
     ) -> SSAValue:
         """
-        A convolution's accumulator; `pad_value` is the integer that stands around the source, `in_cvt` and
-        `means` make integers of pixels.
+        Add a convolution; return its accumulator. `pad_value` is the stored integer of the padding; `in_cvt`
+        and `means` convert pixels to integers.
         """
         rows, columns = window.output_size(cube_of(source.type))
         sums = f32 if self.precision is Precision.FP16 else i32
@@ -394,29 +391,31 @@ class DlaBuilder:
         )
 
     def sdp(self, source: SSAValue, stages: Sequence[Operand]) -> SSAValue:
-        """A pass of the SDP whose result goes to memory."""
+        """Add an SDP pass that writes to memory."""
         return self(SdpOp(source, stages, self.cube_type(cube_of(source.type))))
 
     def requantized(self, source: SSAValue, stages: Sequence[Operand], converter: Converter) -> SSAValue:
-        """A pass of the SDP on integers, its results converted to those that go to memory."""
+        """Add an SDP pass on integers whose output converter requantizes the result."""
         result = self.cube_type(cube_of(source.type))
         return self(SdpOp(source, stages, result, out_cvt=ConverterAttr(converter)))
 
     def scaled(self, source: SSAValue, factors: Array) -> SSAValue:
-        """`source` times one factor for each position."""
+        """Multiply `source` by a factor per position."""
         if np.all(factors == 1.0):
             return source
         return self.sdp(source, [self.position_factors(factors, cube_of(source.type).channels)])
 
     def position_factors(self, factors: Array, channels: int) -> Operand:
-        """The stage that multiplies by one factor for each position, or by one for all if they are equal."""
+        """Return the stage that multiplies by a factor per position, or by a scalar if all are equal."""
         if np.all(factors == factors[0, 0]):
             return Stage(type=StageFunction.MUL, mul_operand=float(factors[0, 0])), None
         operand = self.constant_cube(np.broadcast_to(factors, (1, channels, *factors.shape)))
         return Stage(type=StageFunction.MUL, mode=OperandMode.PER_POINT), operand
 
     def define_placeholder(self, value: SSAValue) -> None:
-        """Stands in for the result of a refused operator, so that what follows is still looked at."""
+        """
+        Define a placeholder for the result of a refused operator, so that its readers are still checked.
+        """
         shape = static_shape(value.type)
         cube = None if shape is None else cube_shape(shape)
         if shape is not None and cube is not None:
@@ -432,7 +431,7 @@ class DlaBuilder:
         return self(ConstantOp(self._pool.create(array), layout, tensor_type(array.shape, element)))
 
     def cube_type(self, cube: CubeShape) -> TensorType[Attribute]:
-        """The type of a cube in memory."""
+        """Return the type of a cube in memory."""
         return tensor_type((1, *cube), f16 if self.precision is Precision.FP16 else i8)
 
 
@@ -440,11 +439,11 @@ LoweringFunction: TypeAlias = Callable[[Any, DlaBuilder], Cube | Sequence[Cube]]
 FunctionT = TypeVar("FunctionT", bound=LoweringFunction)
 
 LOWERINGS: dict[type[OnnxOp], LoweringFunction] = {}
-"""The function for each operator that the DLA takes."""
+"""The FP16 lowering function of each supported operator."""
 
 
 def lowers(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
-    """Registers the decorated function as the lowering of operators `op_types`; it gives their results."""
+    """Register the decorated function, which returns the results, as the lowering of `op_types`."""
 
     def register(function: FunctionT) -> FunctionT:
         LOWERINGS.update((op_type, function) for op_type in op_types)

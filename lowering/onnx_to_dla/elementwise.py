@@ -1,4 +1,8 @@
-"""What the SDP does to every element: sums, products, activations."""
+"""
+Elementwise operators in FP16 as stages of the SDP (sum, product, minimum, maximum, ReLU, PReLU).
+
+Square roots, reciprocals and powers run on the CPU emulator.
+"""
 
 from __future__ import annotations
 
@@ -51,44 +55,44 @@ RELU: Operand = (Stage(act=Activation.RELU), None)
 
 
 def scalar_operand(stage: Stage, value: float) -> Operand:
-    """`stage` with one number for all elements."""
+    """Return `stage` with one scalar operand for all elements."""
     field = "mul_operand" if stage.type is StageFunction.MUL else "alu_operand"
     return replace(stage, mode=OperandMode.PER_LAYER, **{field: value}), None
 
 
 @lowers(AddOp)
 def add(op: AddOp, builder: DlaBuilder) -> Cube:
-    """`A + B`."""
+    """Lower Add."""
     return binary(op.A, op.B, SUM, builder.result_shape(op), builder)
 
 
 @lowers(MulOp)
 def mul(op: MulOp, builder: DlaBuilder) -> Cube:
-    """`A B`."""
+    """Lower Mul."""
     return binary(op.A, op.B, PRODUCT, builder.result_shape(op), builder)
 
 
 @lowers(SumOp)
 def sum_(op: SumOp, builder: DlaBuilder) -> Cube:
-    """All inputs added up, in order."""
+    """Lower Sum, from left to right."""
     return fold(op.data_0, SUM, builder.result_shape(op), builder)
 
 
 @lowers(MaxOp)
 def max_(op: MaxOp, builder: DlaBuilder) -> Cube:
-    """The greatest of all inputs."""
+    """Lower Max."""
     return fold(op.data_0, MAXIMUM, builder.result_shape(op), builder)
 
 
 @lowers(MinOp)
 def min_(op: MinOp, builder: DlaBuilder) -> Cube:
-    """The least of all inputs."""
+    """Lower Min."""
     return fold(op.data_0, MINIMUM, builder.result_shape(op), builder)
 
 
 @lowers(SubOp)
 def sub(op: SubOp, builder: DlaBuilder) -> Cube:
-    """`A - B = A + (-B)`; the SDP's ALU cannot subtract, its multiplier can negate."""
+    """Lower Sub as `A + (-1 * B)`: the SDP's ALU cannot subtract."""
     shape = builder.result_shape(op)
     subtrahend = builder.constant(op.B)
     if subtrahend is not None:
@@ -103,36 +107,36 @@ def sub(op: SubOp, builder: DlaBuilder) -> Cube:
 
 @lowers(MeanOp)
 def mean(op: MeanOp, builder: DlaBuilder) -> Cube:
-    """All inputs added up, in order, divided by their number."""
+    """Lower Mean: the sum of all inputs, times `1 / n`."""
     total = fold(op.data_0, SUM, builder.result_shape(op), builder)
     return Cube(builder.sdp(total.value, [scalar_operand(PRODUCT, 1 / len(op.data_0))]), total.shape)
 
 
 @lowers(AbsOp)
 def abs_(op: AbsOp, builder: DlaBuilder) -> Cube:
-    """`X` where positive, else `-X`: the multiplier lets positive numbers pass."""
+    """Lower Abs as a PReLU of slope -1."""
     stage, _ = scalar_operand(PRODUCT, -1.0)
     return unary(op.X, [(replace(stage, act=Activation.PRELU), None)], builder)
 
 
 @lowers(SqrtOp)
 def sqrt(op: SqrtOp, builder: DlaBuilder) -> Cube:
-    """`X^0.5`, a task of the CPU emulator."""
+    """Lower Sqrt, on the CPU emulator."""
     return emulated(op.X, 0.5, builder)
 
 
 @lowers(ReciprocalOp)
 def reciprocal(op: ReciprocalOp, builder: DlaBuilder) -> Cube:
-    """`X^-1`, a task of the CPU emulator."""
+    """Lower Reciprocal, on the CPU emulator."""
     return emulated(op.X, -1.0, builder)
 
 
 @lowers(PowOp)
 def power(op: PowOp, builder: DlaBuilder) -> Cube:
-    """`X X` for the power of 2, any other constant one as a task of the CPU emulator."""
+    """Lower Pow: `X * X` for exponent 2, else a constant exponent on the CPU emulator."""
     exponent = builder.weights(op.Y, "the exponent")
     if exponent.size != 1:
-        builder.refuse(f"{exponent.size} exponents (the CPU emulator takes one for all)")
+        builder.refuse(f"{exponent.size} exponents (the CPU emulator takes a scalar)")
     shape, result = builder.cube(op.X).shape, builder.result_shape(op)
     if shape != result:
         builder.refuse(f"{list(shape)} is broadcast to {list(result)}; expand it first")
@@ -144,12 +148,12 @@ def power(op: PowOp, builder: DlaBuilder) -> Cube:
 
 
 def squared(value: SSAValue, builder: DlaBuilder) -> SSAValue:
-    """Each element times itself."""
+    """Multiply each element by itself."""
     return builder.sdp(value, [(replace(PRODUCT, mode=OperandMode.PER_POINT), value)])
 
 
 def emulated(value: SSAValue, exponent: float, builder: DlaBuilder) -> Cube:
-    """Each element to a power, on the CPU emulator."""
+    """Raise each element to a power on the CPU emulator."""
     builder.check(lacks_emulator(builder.target))
     source = builder.cube(value)
     return Cube(builder(PowerOp(source.value, source.value.type, power=exponent)), source.shape)
@@ -158,13 +162,13 @@ def emulated(value: SSAValue, exponent: float, builder: DlaBuilder) -> Cube:
 @lowers(InstanceNormalizationOp)
 def instance_normalization(op: InstanceNormalizationOp, builder: DlaBuilder) -> Cube:
     """
-    `scale (X - mean) / sqrt(variance + epsilon) + B` over each channel: poolings, and the power from the CPU
+    Lower InstanceNormalization: means by average pooling, and `(variance + epsilon)^-0.5` on the CPU
     emulator.
     """
     builder.check(lacks_emulator(builder.target))
     source, shape = builder.spatial_cube(op.input), builder.result_shape(op)
     if len(shape) > 4:
-        builder.refuse(f"a normalisation over {len(shape) - 2} dimensions (images have 2)")
+        builder.refuse(f"{len(shape) - 2} spatial dimensions (the DLA takes 2)")
     cube = cube_of(source.type)
     scale, shift = (
         np.tile(builder.weights(operand, what), cube.channels // operand_size(operand, builder)).astype(
@@ -187,19 +191,19 @@ def instance_normalization(op: InstanceNormalizationOp, builder: DlaBuilder) -> 
 
 
 def operand_size(value: SSAValue, builder: DlaBuilder) -> int:
-    """How many numbers a constant has."""
+    """Return the number of elements of a constant."""
     return builder.weights(value, "a constant").size
 
 
 def means(value: SSAValue, factor: float, builder: DlaBuilder) -> SSAValue:
-    """`factor` times the mean of each channel."""
+    """Return `factor` times the mean of each channel."""
     pooled, correction = cascade(value, PoolMode.AVERAGE, builder)
     return builder.sdp(pooled, [scalar_operand(PRODUCT, factor * correction)])
 
 
 @lowers(DivOp)
 def div(op: DivOp, builder: DlaBuilder) -> Cube:
-    """`A / B = A (1 / B)`; the CPU emulator makes `1 / B` of a computed B."""
+    """Lower Div as `A * (1 / B)`; the CPU emulator computes the reciprocal of a non-constant B."""
     if builder.constant(op.B) is None:
         inverse = emulated(op.B, -1.0, builder)
         shape, dividend = builder.result_shape(op), builder.constant(op.A)
@@ -208,32 +212,32 @@ def div(op: DivOp, builder: DlaBuilder) -> Cube:
         return combine_cubes(builder.cube(op.A), inverse, PRODUCT, shape, builder)
     divisor = builder.weights(op.B, "the divisor").astype(np.float32, copy=False)
     if not np.all(divisor):
-        builder.refuse("a divisor that is zero")
+        builder.refuse("the divisor contains zeros")
     return combine_constant(builder.cube(op.A), 1.0 / divisor, PRODUCT, builder.result_shape(op), builder)
 
 
 @lowers(NegOp)
 def neg(op: NegOp, builder: DlaBuilder) -> Cube:
-    """`-X`."""
+    """Lower Neg."""
     return unary(op.X, [scalar_operand(PRODUCT, -1.0)], builder)
 
 
 @lowers(ReluOp)
 def relu(op: ReluOp, builder: DlaBuilder) -> Cube:
-    """`max(X, 0)`."""
+    """Lower Relu."""
     return unary(op.X, [RELU], builder)
 
 
 @lowers(LeakyReluOp)
 def leaky_relu(op: LeakyReluOp, builder: DlaBuilder) -> Cube:
-    """`X` where positive, else `alpha X`: the multiplier lets positive numbers pass."""
+    """Lower LeakyRelu: a PReLU passes positive elements and multiplies the others by alpha."""
     stage, _ = scalar_operand(PRODUCT, op.alpha.value.data)
     return unary(op.X, [(replace(stage, act=Activation.PRELU), None)], builder)
 
 
 @lowers(PReluOp)
 def prelu(op: PReluOp, builder: DlaBuilder) -> Cube:
-    """`X` where positive, else `slope X`, one slope for all or for each channel."""
+    """Lower PRelu with one slope, or one per channel."""
     return combine_constant(
         builder.cube(op.X),
         builder.weights(op.slope, "the slope"),
@@ -245,7 +249,7 @@ def prelu(op: PReluOp, builder: DlaBuilder) -> Cube:
 
 @lowers(ClipOp, ClipV11Op, ClipV12Op)
 def clip(op: ClipOp | ClipV11Op | ClipV12Op, builder: DlaBuilder) -> Cube:
-    """`min(max(X, low), high)`; a low of zero is a ReLU."""
+    """Lower Clip; a lower bound of zero is a ReLU."""
     low = None if op.min.type == NONE else float(builder.weights(op.min, "the lower bound").reshape(()))
     high = None if op.max.type == NONE else float(builder.weights(op.max, "the upper bound").reshape(()))
     return unary(op.input, bounds(low, high), builder)
@@ -253,13 +257,13 @@ def clip(op: ClipOp | ClipV11Op | ClipV12Op, builder: DlaBuilder) -> Cube:
 
 @lowers(ClipV6Op)
 def clip_6(op: ClipV6Op, builder: DlaBuilder) -> Cube:
-    """`min(max(X, low), high)`, the bounds being properties as they were before opset 11."""
+    """Lower Clip of opset 6, whose bounds are attributes."""
     return unary(op.input, bounds(op.min.value.data, op.max.value.data), builder)
 
 
 @lowers(HardSigmoidOp)
 def hard_sigmoid(op: HardSigmoidOp, builder: DlaBuilder) -> Cube:
-    """`min(max(alpha X + beta, 0), 1)`."""
+    """Lower HardSigmoid, `min(max(alpha X + beta, 0), 1)`."""
     scaled, shifted = scalar_operand(PRODUCT, op.alpha.value.data), scalar_operand(SUM, op.beta.value.data)
     return unary(
         op.X,
@@ -270,7 +274,10 @@ def hard_sigmoid(op: HardSigmoidOp, builder: DlaBuilder) -> Cube:
 
 @lowers(BatchNormalizationInferenceModeOp)
 def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: DlaBuilder) -> Cube:
-    """`m X + (B - m mean)` with `m = scale / sqrt(var + epsilon)`, where no convolution has taken it in."""
+    """
+    Lower BatchNormalization that was not fused into a convolution: `m X + (B - m mean)` with `m = scale /
+    sqrt(var + epsilon)`.
+    """
     source = builder.spatial_cube(op.X)
     scale, shift, mean, variance = (
         builder.weights(operand, what).astype(np.float32, copy=False)
@@ -291,7 +298,7 @@ def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: DlaBuild
 
 
 def bounds(low: float | None, high: float | None) -> list[Operand]:
-    """Stages that clip; FP16 reaches to 65504, and a bound beyond it is none."""
+    """Return stages that clip. Bounds that float16 cannot exceed are left out."""
     stages: list[Operand] = []
     if low is not None and low > -MAX_FP16:
         stages.append(RELU if low == 0.0 else scalar_operand(MAXIMUM, low))
@@ -301,13 +308,13 @@ def bounds(low: float | None, high: float | None) -> list[Operand]:
 
 
 def unary(value: SSAValue, stages: Sequence[Operand], builder: DlaBuilder) -> Cube:
-    """`stages` on every element of `value`."""
+    """Apply `stages` to every element of `value`."""
     source = builder.cube(value)
     return Cube(builder.sdp(source.value, stages), source.shape)
 
 
 def fold(values: Sequence[SSAValue], stage: Stage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
-    """A binary stage over two or more operands from the left."""
+    """Apply a binary stage to two or more operands from the left, constants last."""
     computed = [value for value in values if builder.constant(value) is None]
     constants = [array for value in values if (array := builder.constant(value)) is not None]
     if not computed:
@@ -319,12 +326,12 @@ def fold(values: Sequence[SSAValue], stage: Stage, shape: tuple[int, ...], build
 
 
 def binary(a: SSAValue, b: SSAValue, stage: Stage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
-    """A commutative stage on two operands of which one may be constant."""
+    """Apply a commutative stage to two operands, one of which may be constant."""
     return fold((a, b), stage, shape, builder)
 
 
 def combine_cubes(a: Cube, b: Cube, stage: Stage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
-    """`stage` on two computed cubes; one may have a single position, its channels then meet all positions."""
+    """Apply `stage` to two computed cubes, one of which may be broadcast over the positions."""
     if shape not in (a.shape, b.shape):
         builder.refuse(f"{list(a.shape)} and {list(b.shape)} are both broadcast; expand one of them first")
     if a.shape != shape:
@@ -334,14 +341,16 @@ def combine_cubes(a: Cube, b: Cube, stage: Stage, shape: tuple[int, ...], builde
     elif b.cube == cube_shape(aligned(b.shape, len(shape))) == CubeShape(a.cube.channels, 1, 1):
         mode = OperandMode.PER_KERNEL
     else:
-        builder.refuse(f"{list(b.shape)} broadcast to {list(shape)} (the SDP spreads one position over all)")
+        builder.refuse(
+            f"{list(b.shape)} broadcast to {list(shape)} (the SDP broadcasts per-channel tensors only)"
+        )
     return Cube(builder.sdp(a.value, [(replace(stage, mode=mode), b.value)]), shape)
 
 
 def combine_constant(
     a: Cube, array: Array, stage: Stage, shape: tuple[int, ...], builder: DlaBuilder
 ) -> Cube:
-    """`stage` with a constant: one number, one for each channel, or one for each element."""
+    """Apply `stage` with a constant: a scalar, one value per channel, or one per element."""
     if a.shape != shape:
         builder.refuse(f"{list(a.shape)} is broadcast to {list(shape)}; expand it first")
     if array.size == 1:
@@ -355,12 +364,12 @@ def combine_constant(
 
 
 def _is_per_channel(array: Array, a: Cube) -> bool:
-    """Whether a constant differs along the channels only."""
+    """Whether a constant varies along the channels only."""
     return a.cube == cube_shape(a.shape) and (
         a.cube.positions == 1 or cube_shape(aligned(array.shape, len(a.shape))) == (a.cube.channels, 1, 1)
     )
 
 
 def aligned(shape: Sequence[int], rank: int) -> tuple[int, ...]:
-    """`shape` with ones in front up to `rank`, as broadcasting has it."""
+    """Pad `shape` with leading ones up to `rank`, as NumPy's broadcasting does."""
     return (1,) * (rank - len(shape)) + tuple(shape)

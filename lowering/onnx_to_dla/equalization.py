@@ -1,14 +1,16 @@
 """
-Channels of one tensor share a grid in 8 bits: those of small numbers, or far from zero, would use few steps.
+Cross-layer equalization and bias absorption before quantization to int8 [Nagel 2019, §4.1].
 
-Between two sums of products with at most ReLUs and moves in between, a channel may be larger by any factor if
-the kernels that read it are smaller by it: `relu(f x) = f relu(x)`, so nothing else changes. The kernels
-that make the channel have scales of their own, so the factor costs nothing there. Those that read it have one
-scale for all channels: factors are chosen, from none to what makes all channels equal, for the least noise
-(Nagel et al., 2019, §4.1, has one scale for all kernels, and factors from these alone). Without a ReLU in
-between the middle of each channel becomes zero too, and `W m` goes to the readers' biases.
+An activation tensor has one scale for all channels, so channels of a small range, or a range far from zero,
+use few of the 256 levels. Between two linear operators with at most ReLUs and data movement in between, a
+channel may be multiplied by any positive factor if the weights that read it are divided by it, since `relu(f
+x) = f relu(x)`. Weights are quantized per output channel, so the factor is free for the producer; the
+consumers' input channels share a scale. The factors are powers between none and full equalization of the
+channels, chosen for the least expected quantization noise. (Nagel et al. use one scale per weight tensor, and
+factors from the weights alone.) Without a ReLU in between the center of each channel is subtracted as well,
+and `W m` moves into the consumers' biases.
 
-The mean of an image is a sum of products as well, with one weight.
+A global average pooling counts as a linear operator: it becomes a depthwise convolution.
 """
 
 from __future__ import annotations
@@ -47,27 +49,30 @@ SpatialMean = AveragePoolOp | GlobalAveragePoolOp
 UINT8_MAX = 255
 
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""How far channels become equal: 0 not at all, 1 wholly."""
+"""Candidate degrees of equalization: 0 leaves the channels unchanged, 1 equalizes them fully."""
 
 MAX_RATIO = 64.0
-"""The largest factor between two channels: multipliers of the SDP share a shift, and keep 9 of 15 bits."""
+"""
+The largest ratio between factors of two channels. SDP multipliers share a shift: the smallest keeps 9 of 15
+bits.
+"""
 
 PEAK_TO_RMS = 6.0
-"""How many times the root of the mean of a channel's squares its greatest number is, about."""
+"""Assumed ratio of a channel's largest magnitude to its root mean square."""
 
 
 MEAN_MARGIN = 0.35
 """
-What is left free on either side of the means of images, in parts of how far they spread: one number for each
-sample, of which a few dozen reach two deviations where others will reach three and a half.
+Margin on either side of the range of image means, relative to that range. Each sample gives one value per
+channel: a few dozen samples reach about 2 standard deviations, other images 3.5.
 """
 
 
 def equalize(function: FuncOp, ranges: ValueRanges, pool: DisposablePool) -> None:
     """
-    Scales weights so that channels of what lies between two convolutions use the steps of 8 bits alike.
+    Scale the weights of `function` so that the channels between linear operators use the int8 range equally.
 
-    `ranges` become those of the scaled values; what they do not tell the channels of stays as it is.
+    Updates `ranges` to the scaled values. Values without ranges per channel stay unchanged.
     """
     for op in list(function.body.block.ops):
         path = _path_from(op) if isinstance(op, LinearOp | SpatialMean) else None
@@ -77,17 +82,17 @@ def equalize(function: FuncOp, ranges: ValueRanges, pool: DisposablePool) -> Non
 
 @dataclass(frozen=True)
 class _Path:
-    """From a sum to those that read what it makes: the values on the way, and where channels go."""
+    """The way from a linear operator to its consumers: the values, and where each channel goes."""
 
     producer: LinearOp | SpatialMean
     values: tuple[SSAValue, ...]
     channel_maps: tuple[Array, ...]
-    """For each value and each of its places along axis 1, the maker's channel there; empty for a mixture."""
+    """For each value and each index of its axis 1, the producer's channel; empty if channels are mixed."""
     consumers: tuple[LinearOp, ...]
 
     @property
     def may_shift(self) -> bool:
-        """Whether channels may have numbers added: no ReLU bends them, no zeros are put around them."""
+        """Whether a constant may be added to channels: no ReLU in between, and no zero padding."""
         bends = any(isinstance(value.owner, ReluOp) for value in self.values)
         return not bends and not any(
             isinstance(consumer, ConvOp) and _pads(consumer) for consumer in self.consumers
@@ -96,15 +101,15 @@ class _Path:
 
 @dataclass(frozen=True)
 class _Change:
-    """Each channel of the maker less a number, then times a factor."""
+    """Per-channel shift and scale of the producer's result: `(x - center) * factor`."""
 
     centers: Array
     factors: Array
     margin: float
-    """What is left free on either side of a channel, in parts of how far it spreads."""
+    """Margin on either side of a channel's range, relative to the range."""
 
     def of(self, found: Range, channel_map: Array) -> Range:
-        """A range after the change; as it is where it does not tell channels."""
+        """Return a range after the change; unchanged if it has no ranges per channel."""
         if not channel_map.size or len(found.lows) != channel_map.size:
             return found
         centers, factors = self.centers[channel_map], self.factors[channel_map]
@@ -124,14 +129,16 @@ class _Change:
 
 
 def _ends(found: Range, margin: float) -> tuple[Array, Array]:
-    """Between what channels lie, as far as the range of all does not cut it off, and what is left free."""
+    """Return lower and upper ends of the channels, clipped to the range of the tensor, with the margin."""
     least, largest = (np.clip(each, found.least, found.largest) for each in (found.lows, found.highs))
     free = margin * (largest - least)
     return least - free, largest + free
 
 
 def _path_from(producer: LinearOp | SpatialMean) -> _Path | None:
-    """The path from a sum or mean, if sums alone read what it makes."""
+    """
+    Return the path from a linear operator or mean if only linear operators read its result, else `None`.
+    """
     shape = static_shape(producer.results[0].type)
     if shape is None or len(shape) < 2 or shape[0] != 1 or not _scales_outputs(producer):
         return None
@@ -160,7 +167,10 @@ def _path_from(producer: LinearOp | SpatialMean) -> _Path | None:
 
 
 def _channels_after(user: Operation, value: SSAValue, channels: Array) -> Array | None:
-    """Where the maker's channels are behind an op that keeps factors of channels; `None` for any other op."""
+    """
+    Return the producer's channel of each element after an op that commutes with scaling, `None` for other
+    ops.
+    """
     shape = static_shape(user.results[0].type) if user.results and user.operands[0] == value else None
     if shape is None:
         return None
@@ -180,7 +190,7 @@ def _channels_after(user: Operation, value: SSAValue, channels: Array) -> Array 
 
 
 def _order(channels: Array) -> Array:
-    """The channel at each place along axis 1; empty where there are several."""
+    """Return the producer's channel of each index of axis 1; empty if an index has several."""
     if channels.ndim < 2 or channels.shape[0] != 1:
         return np.zeros(0, np.int32)
     rows = channels.reshape(channels.shape[1], -1)
@@ -188,14 +198,17 @@ def _order(channels: Array) -> Array:
 
 
 def _scales_outputs(op: LinearOp | SpatialMean) -> bool:
-    """Whether what an op makes can be scaled in it."""
+    """Whether the channels of an op's result can be scaled through its weights."""
     if isinstance(op, SpatialMean):
         return _window(op) is not None
     return _is_plain(op)
 
 
 def _window(op: SpatialMean) -> tuple[int, int] | None:
-    """Rows and columns of a mean over a whole image that the engines add up exactly; `None` for others."""
+    """
+    Return rows and columns of a mean over the whole image that one convolution can compute exactly, else
+    `None`.
+    """
     shape = static_shape(op.X.type)
     if shape is None or len(shape) != 4 or element_type(op.X.type) != f32:
         return None
@@ -208,7 +221,7 @@ def _window(op: SpatialMean) -> tuple[int, int] | None:
 
 
 def _is_plain(op: LinearOp) -> bool:
-    """Whether an op is a sum of products with constants of 32 bits, and a constant bias."""
+    """Whether an op has constant float32 weights and a constant bias."""
     weights, bias = _numbers(op.operands[1]), _numbers(op.operands[2])
     if weights is None or weights.dtype != np.float32 or (bias is None and op.operands[2].type != NONE):
         return False
@@ -229,6 +242,7 @@ def _pads(op: ConvOp) -> bool:
 
 def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
     # What is rounded is the last value that is computed: moves stay on its grid.
+    # Quantization happens at the last computed value; data movement after it keeps its scale.
     computed = (LinearOp, SpatialMean, ReluOp)
     place = max(index for index, value in enumerate(path.values) if isinstance(value.owner, computed))
     found, channel_map = ranges.of(path.values[place]), path.channel_maps[place]
@@ -243,6 +257,7 @@ def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
     peaks = np.maximum(np.abs(least - centers), np.abs(largest - centers))
     if not peaks.any():
         return
+    # Channels that are almost zero would get huge factors, and their small multipliers lose precision.
     peaks = np.maximum(peaks, peaks.max() / MAX_RATIO)
     steps = UINT8_MAX if np.all(least >= centers) else INT8_MAX
     choices = [_Change(centers, (peaks / peaks.max()) ** -exponent, margin) for exponent in EXPONENTS]
@@ -257,8 +272,8 @@ def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
 
 def _noise(path: _Path, peaks: Array, factors: Array, steps: int) -> float:
     """
-    What rounding the channels, each up to a peak, and the kernels that read them adds to these kernels'
-    results, in parts of the results' own power, if channels are larger by the factors.
+    Return the mean noise-to-signal ratio of the consumers' results due to quantizing activations and weights,
+    for the given factors.
     """
     channel_map = path.channel_maps[-1]
     greatest = (peaks * factors)[channel_map]
@@ -271,6 +286,9 @@ def _noise(path: _Path, peaks: Array, factors: Array, steps: int) -> float:
         )
         scaled = weights / scales
         signal = np.square(weights * heights).sum(axis=(2, 3)) / PEAK_TO_RMS**2
+        # Rounding to a step s adds noise of variance s^2 / 12; the constant cancels in the comparison.
+        # `by_kernels` is weight rounding times the activations' power, `by_channels` activation rounding
+        # times the weights' power.
         step = np.abs(scaled).max(axis=(2, 3)) / INT8_MAX
         by_kernels = np.square(step) * np.square(reach).sum(axis=(2, 3)) * weights.shape[3] / PEAK_TO_RMS**2
         by_channels = (greatest.max() / steps) ** 2 * np.square(scaled).sum(axis=(2, 3))
@@ -281,7 +299,7 @@ def _noise(path: _Path, peaks: Array, factors: Array, steps: int) -> float:
 
 
 def _change(path: _Path, change: _Change, pool: DisposablePool) -> SSAValue:
-    """Changes the maker, and the readers so that they give what they gave; the value now made."""
+    """Apply a change to the producer and the inverse to the consumers; return the new value."""
     channel_map = path.channel_maps[-1]
     for consumer in path.consumers:
         kernels = _kernels(consumer)
@@ -299,7 +317,7 @@ def _change(path: _Path, change: _Change, pool: DisposablePool) -> SSAValue:
 
 
 def _as_sum(mean: SpatialMean, pool: DisposablePool) -> ConvOp:
-    """A mean of a whole image as the convolution that it is, in its place."""
+    """Replace a mean over the whole image by the equivalent depthwise convolution."""
     window, shape = _window(mean), static_shape(mean.X.type)
     assert window is not None, "means that are made paths of have one"
     assert shape is not None, "a window has a shape"
@@ -321,7 +339,7 @@ def _output_axis(op: LinearOp) -> int:
 
 
 def _kernels(op: LinearOp) -> Array:
-    """Weights as groups, kernels of a group, channels that they read, taps."""
+    """Return weights as [groups, kernels per group, input channels, taps]."""
     groups = op.group.value.data if isinstance(op, ConvOp) else 1
     rows = np.moveaxis(_weights(op), _output_axis(op), 0).astype(np.float64)
     return rows.reshape(groups, rows.shape[0] // groups, rows.shape[1], -1)

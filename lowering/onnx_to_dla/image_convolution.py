@@ -1,6 +1,8 @@
 """
-Convolutions that read pixels: one channel, or three and four in a row (docs/internals/nvdla-hardware.md §3.3,
-§3.4).
+Convolutions over inputs in a pixel format of 1 channel, or of 3 and 4 interleaved ones.
+
+The core reads pixels in direct mode with kernel columns folded into channels
+(docs/internals/nvdla-hardware.md §3.3, §3.4).
 """
 
 from __future__ import annotations
@@ -15,22 +17,22 @@ from xonnc.lowering.dla_planning.feasibility import conv_limits, kernels_at_once
 from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
 from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, ImageValue
-from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
+from xonnc.lowering.onnx_to_dla.windows import output_size, trim_padding, window_of
 
 
 def window_over(op: ConvOp, image_value: ImageValue, kernel: tuple[int, ...], builder: DlaBuilder) -> Window:
-    """The window of a convolution over pixels; instead of dilations `undilated` kernels have zeros."""
+    """Return the window of a convolution over pixels. Dilation is expressed by zeros in the kernels."""
     shape = cube_of(image_value.value.type)
     found = window_of(op, kernel, shape, builder)
-    counts(found, shape, builder)
+    output_size(found, shape, builder)
     image = image_of(image_value.value.type)
     assert image is not None, "pictures are images"
     found = replace(found, kernel=found.dilated_kernel, dilations=(1, 1), pixel_bytes=pixel_bytes(image))
-    return exact(found, shape)
+    return trim_padding(found, shape)
 
 
 def undilated(weights: Array, dilations: tuple[int, int]) -> Array:
-    """Kernels `KxCxRxS` with zeros where a dilated one skips pixels."""
+    """Return kernels `KxCxRxS` with zeros between the taps of a dilated kernel."""
     if dilations == (1, 1):
         return weights
     rows, columns = ((size - 1) * step + 1 for size, step in zip(weights.shape[2:], dilations, strict=True))
@@ -41,8 +43,8 @@ def undilated(weights: Array, dilations: tuple[int, int]) -> Array:
 
 def flattened(weights: Array, channels: int) -> Array:
     """
-    Kernels `KxCxRxS` as the core takes them for pixels of `channels`: `K x S channels x R x 1`, those of the
-    first column first. A channel that the format has and the model has not counts nothing.
+    Fold kernels `KxCxRxS` to `K x S channels x R x 1`, the channels of the first column first. Weights of a
+    channel that only the pixel format has are zero.
     """
     kernels, inputs, rows, columns = weights.shape
     padded = np.zeros((kernels, channels, rows, columns), weights.dtype)
@@ -51,7 +53,7 @@ def flattened(weights: Array, channels: int) -> Array:
 
 
 def check_window(image_value: ImageValue, kernels: int, window: Window, builder: DlaBuilder) -> CubeShape:
-    """What comes out of a convolution over pixels; gives up if the core cannot do it."""
+    """Return the result cube of a convolution over pixels; refuse what the core does not support."""
     cube = cube_of(image_value.value.type)
     builder.check(conv_limits(cube, kernels, window))
     if kernels_at_once(builder.target, builder.precision, cube, kernels, window) is None:

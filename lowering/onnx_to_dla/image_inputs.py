@@ -1,4 +1,4 @@
-"""Inputs of a network that lie as images, as attributes of its function."""
+"""Image inputs of a network (pixel format, mean and std) as argument attributes of its function."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ INTEGER_FORMATS = tuple(
 )
 FLOAT_FORMATS = tuple(sorted((PixelFormat(number).name for number in FLOAT_PIXELS), key=len))
 FORMATS = (*INTEGER_FORMATS, *FLOAT_FORMATS)
-"""Pixel formats that a network may read, those of bytes first (docs/internals/nvdla-hardware.md §3.3)."""
+"""Supported pixel formats, those of 8-bit pixels first (docs/internals/nvdla-hardware.md §3.3)."""
 
 
 @dataclass(frozen=True)
 class ImageInput:
     """
-    How an input lies in memory: a pixel format by the hardware's name, and what its pixels stand for.
+    Pixel format of an input, by the hardware's name, and its normalization.
 
-    The model's numbers are `(pixel - mean) / std`, with one number for all channels or one for each.
+    The model's values are `(pixel - mean) / std`, with one number for all channels or one per channel.
     """
 
     format: str
@@ -64,16 +64,18 @@ class ImageInput:
 
     @property
     def precision(self) -> Precision:
-        """What convolutions compute in that read such pixels."""
+        """The precision of convolutions that read such pixels."""
         return Precision.FP16 if self.number in FLOAT_PIXELS else Precision.INT8
 
     @property
     def channels(self) -> int:
-        """Channels that the format delivers."""
+        """Channels that the format delivers to the convolution core."""
         return PIXEL_LAYOUTS[self.number].channels
 
     def normalization(self, channels: int) -> Normalization | None:
-        """What the pixels of an image of so many channels stand for; `None` if the numbers are of others."""
+        """
+        Return the normalization for `channels` channels, `None` if the numbers of means or stds do not match.
+        """
         if not {len(self.mean), len(self.std)} <= {1, channels}:
             return None
         mean, std = (
@@ -84,9 +86,9 @@ class ImageInput:
 
 def set_images(module: ModuleOp, images: Mapping[str, ImageInput]) -> None:
     """
-    Writes into the network of `module` which of its inputs are images, by name; `""` is its only input.
+    Store which inputs of the network in `module` are images, by name; `""` means its only input.
 
-    `XonncError` for names that no input has.
+    Raises `XonncError` for names that no input has.
     """
     function = next(op for op in module.ops if isinstance(op, FuncOp))
     names = argument_names(function)
@@ -113,7 +115,7 @@ def set_images(module: ModuleOp, images: Mapping[str, ImageInput]) -> None:
 
 
 def images_of(function: FuncOp) -> dict[int, ImageInput]:
-    """The inputs that are images, by their positions."""
+    """Return the inputs that are images, by argument index."""
     given = list(function.arg_attrs) if isa(function.arg_attrs, ArrayAttr[DictionaryAttr]) else []
     found = {
         index: entry.data[IMAGE_ATTRIBUTE]
@@ -124,7 +126,7 @@ def images_of(function: FuncOp) -> dict[int, ImageInput]:
 
 
 def set_normalizations(function: FuncOp, normalizations: Mapping[int, Normalization]) -> None:
-    """Writes for each channel of an image what its pixels stand for."""
+    """Store the normalization of each image with one value per channel."""
     if not normalizations or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
         return
     images = images_of(function)

@@ -1,8 +1,8 @@
 """
-Parts of a network that are elementwise functions of one tensor: where nothing in between is rounded.
+Regions of a network that are elementwise functions of one tensor, within which nothing is quantized.
 
-In INT8 such a part is a single table (`onnx_to_dla/tabled.py`), whatever operators make it up. It begins at
-a value that is rounded and ends where the paths from there meet:
+In int8 such a region becomes a single lookup table (`onnx_to_dla/table_lookup.py`). It starts at a quantized
+value and ends where the paths from there join:
 
 ```mlir
 %s = "onnx.Sigmoid"(%x)
@@ -26,14 +26,14 @@ from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
 
 @dataclass(frozen=True)
 class LookupRegion:
-    """A function of `root`: what is computed on the way to its one result."""
+    """A function of `root`: the values computed between it and the only result."""
 
     root: SSAValue
     inner: frozenset[SSAValue]
 
 
 def lookup_regions(block: Block) -> list[LookupRegion]:
-    """The regions of `block`, the largest ones: what ends first is part of what ends later."""
+    """Return the maximal regions of `block`: a region that ends earlier is part of a later one."""
     parents: dict[SSAValue, tuple[SSAValue, ...]] = {
         op.results[0]: found for op in block.ops if (found := _computed(op)) is not None
     }
@@ -51,7 +51,7 @@ def lookup_regions(block: Block) -> list[LookupRegion]:
 
 
 def _computed(op: Operation) -> tuple[SSAValue, ...] | None:
-    """The operands of an elementwise operator but for constants of one number; `None` for any other."""
+    """Return the operands of an elementwise operator without scalar constants; `None` for other operators."""
     if not isinstance(op, OnnxOp) or not is_elementwise(op):
         return None
     computed = tuple(
@@ -70,7 +70,7 @@ def _is_number(value: SSAValue) -> bool:
 def _region(
     value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]], places: Mapping[Operation, int]
 ) -> LookupRegion | None:
-    """The region that ends in `value`, from the nearest value that all paths to it come from."""
+    """Return the region that ends in `value`, from the nearest value that dominates all paths to it."""
     ancestors = sorted(_ancestors(value, parents), key=lambda each: _place(each, places), reverse=True)
     for root in ancestors:
         inner = _between(root, value, parents)
@@ -101,7 +101,7 @@ def _place(value: SSAValue, places: Mapping[Operation, int]) -> int:
 def _between(
     root: SSAValue, value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]
 ) -> set[SSAValue] | None:
-    """What is computed from `root` on the way to `value`; `None` if anything else is needed for it."""
+    """Return the values computed from `root` on the way to `value`, `None` if they need others."""
     result: set[SSAValue] = set()
     worklist = list(parents[value])
     while worklist:
@@ -116,7 +116,7 @@ def _between(
 
 
 def _needs_table(op: Operation | Block, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> bool:
-    """Whether one pass of the SDP does not compute an operator on numbers that are not rounded."""
+    """Whether an SDP pass cannot compute an operator on values that are not quantized."""
     if not isinstance(op, Operation):
         return False
     return type(op) in INT8_FUNCTIONS or (
@@ -125,7 +125,7 @@ def _needs_table(op: Operation | Block, parents: Mapping[SSAValue, Sequence[SSAV
 
 
 def _behind(value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> set[SSAValue]:
-    """`value` and what follows, as long as there is one reader that makes a function of it alone."""
+    """Return `value` and its successors as long as a single reader makes a function of it alone."""
     return set(_followed(value, parents))
 
 

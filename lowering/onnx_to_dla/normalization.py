@@ -1,4 +1,4 @@
-"""Normalisation across channels on the CDP."""
+"""LRN in FP16 on the CDP, whose lookup table computes the power."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, lowers
 
 @lowers(LRNOp)
 def lrn(op: LRNOp, builder: DlaBuilder) -> Cube:
-    """`X (bias + alpha / size * sum of squares)^-beta`, the power from the lookup table."""
+    """Lower LRN: `X (bias + alpha / size * sum of squares)^-beta`, the power from a lookup table."""
     scale, bias = check_lrn(op, builder)
     source, size = builder.spatial_cube(op.X), op.size.value.data
     lut = LutAttr(normalization_lut(scale, bias, op.beta.value.data))
@@ -20,15 +20,15 @@ def lrn(op: LRNOp, builder: DlaBuilder) -> Cube:
 
 
 def check_lrn(op: LRNOp, builder: DlaBuilder) -> tuple[float, float]:
-    """What the sum of squares is multiplied by, and what is added; gives up if the CDP cannot."""
+    """Return scale and bias of the sum of squares; refuse what the CDP does not support."""
     size, shape = op.size.value.data, builder.result_shape(op)
     if len(shape) > 4 or shape[:1] != (1,):
-        builder.refuse(f"{list(shape)} (the CDP normalises across the channels of one image); cut the batch")
+        builder.refuse(
+            f"{list(shape)} (the CDP normalizes one image with up to 2 spatial dimensions); use batch size 1"
+        )
     scale, bias = op.alpha.value.data / size, op.bias.value.data
     if size not in LRN_SIZES:
         builder.refuse(f"size {size} (the CDP takes {', '.join(map(str, LRN_SIZES))})")
     if scale <= 0 or bias <= 0:
-        builder.refuse(
-            f"alpha {op.alpha.value.data:g} and bias {bias:g} (the lookup table takes numbers above 0)"
-        )
+        builder.refuse(f"alpha {op.alpha.value.data:g} and bias {bias:g} (both must be positive)")
     return scale, bias

@@ -1,9 +1,9 @@
 """
-How a convolution's input converter makes 8-bit integers of pixels (docs/internals/nvdla-hardware.md §3.3).
+Input converter settings that turn pixels into int8 values (docs/internals/nvdla-hardware.md §3.3).
 
-The converter has one factor for all channels and an offset of its own for each. Where it can make the very
-integers that a model's QuantizeLinear makes of every pixel there is, it does. Else the pixels get steps of
-their own, as fine as 8 bits allow, and the weights take what the steps of the channels differ by.
+The converter has one factor for all channels and an offset for each. If some setting gives exactly the
+integers of the model's QuantizeLinear for all 256 pixel values, it is used. Otherwise pixels keep as many
+levels as 8 bits allow, and the difference of scales is folded into the weights.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationPar
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
 
 PIXELS = np.arange(MAX_PIXEL + 1)
-"""All that a pixel of 8 bits can be."""
+"""All values of an 8-bit pixel."""
 
 FACTOR_BITS = 14
-"""Factors near 1 keep so many bits behind the point: those of the converter are 16-bit numbers."""
+"""Fractional bits of factors near 1: the converter's scale has 16 bits with sign."""
 
 MIN_FACTOR = 1 / 4
-"""Fewer steps than a quarter of the pixels' would be left where a mean lies far from them all."""
+"""
+Below this fewer than a quarter of the pixel levels would remain, as with a mean far outside of [0, 255].
+"""
 
 UINT8_MIDDLE = 128
 
@@ -34,9 +36,9 @@ UINT8_MIDDLE = 128
 @dataclass(frozen=True)
 class PixelConversion:
     """
-    Integers `(pixel - offset) scale / 2^truncate`, rounded half away from zero and limited to 8 bits.
+    Integers `(pixel - offset) scale / 2^truncate`, rounded half away from zero and saturated to int8.
 
-    `pad` is the integer around the image.
+    `pad` is the stored integer of the padding.
     """
 
     offsets: tuple[int, ...]
@@ -46,21 +48,21 @@ class PixelConversion:
 
     @property
     def factor(self) -> float:
-        """How much one step of a pixel is."""
+        """The step of the result for one step of the pixel."""
         return self.scale * 2.0**-self.truncate
 
     @property
     def converter(self) -> Converter:
-        """The input converter; its offset counts where all channels have the same."""
+        """The input converter, whose offset applies if all channels share it."""
         return Converter(self.scale, self.truncate, self.offsets[0])
 
     @property
     def means(self) -> tuple[int, ...] | None:
-        """Offsets of channels, where they differ."""
+        """Offsets per channel if they differ, else `None`."""
         return None if len(set(self.offsets)) == 1 else self.offsets
 
     def integers(self, channel: int) -> npt.NDArray[np.int64]:
-        """What each pixel becomes."""
+        """Return the integer of each pixel value."""
         products = (PIXELS - self.offsets[channel]) * self.scale
         half = (1 << self.truncate) >> 1
         shifted = np.sign(products) * ((np.abs(products) + half) >> self.truncate)
@@ -93,7 +95,7 @@ def _offset(
     truncate: int,
     wanted: Array,
 ) -> int | None:
-    """The offset by which one channel becomes what is wanted."""
+    """Return the offset with which one channel gives `wanted`, or `None`."""
     exact = pixels.mean[channel] - qparams.zero_point * pixels.std[channel] * qparams.scale
     for offset in {floor(exact), ceil(exact)}:
         conversion = PixelConversion((offset,), scale, truncate, qparams.zero_point)
@@ -109,10 +111,10 @@ def _is_offset(offset: int) -> bool:
 
 def nearest_conversion(pixels: Normalization, *, is_padded: bool) -> PixelConversion | None:
     """
-    The reading that keeps most of each pixel; `None` where means lie too far from all pixels.
+    Return the conversion with the finest resolution, `None` if the means are too far from all pixels.
 
-    Around the image every channel holds its own mean, by the same integer: pixels that are not padded all
-    lie around the middle instead, where nothing is lost.
+    Padding stands for the mean of each channel, and is one integer for all: with padding every channel's mean
+    maps to it. Without padding pixels are centered at 128.
     """
     means = [round(mean) if is_padded else UINT8_MIDDLE for mean in pixels.mean]
     moved = round((MAX_PIXEL - max(means) - min(means)) / 2 + 0.5)

@@ -1,4 +1,9 @@
-"""Pooling on the PDP, with ONNX's ways of counting the padding."""
+"""
+Pooling on the PDP, with ONNX's rules for counting padding.
+
+The PDP divides averages by the full kernel area (`count_include_pad`). Where ONNX excludes padding, a factor
+per position corrects that in the SDP.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +27,12 @@ from xonnc.formats.nvdla.geometry import MAX_POOL
 from xonnc.lowering.dla_planning.feasibility import pool_limits, pool_split_num
 from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
-from xonnc.lowering.onnx_to_dla.windows import WindowOp, counts, exact, window_of
+from xonnc.lowering.onnx_to_dla.windows import WindowOp, output_size, trim_padding, window_of
 
 
 @lowers(MaxPoolSingleOutOp)
 def max_pool(op: MaxPoolSingleOutOp, builder: DlaBuilder) -> Cube:
-    """The greatest element of each window; the PDP never lets padding win."""
+    """Lower MaxPool; the PDP ignores padding."""
     source = builder.spatial_cube(op.X)
     _, window = pool_windows(op, cube_of(source.type), builder)
     return Cube(pool(source, PoolMode.MAX, window, builder), builder.result_shape(op))
@@ -36,8 +41,8 @@ def max_pool(op: MaxPoolSingleOutOp, builder: DlaBuilder) -> Cube:
 @lowers(AveragePoolOp)
 def average_pool(op: AveragePoolOp, builder: DlaBuilder) -> Cube:
     """
-    The mean of each window. The PDP divides by the whole window; where ONNX divides by `n` elements, the SDP
-    multiplies by `kernel / n` afterwards, or behind the 1x1 convolution that follows.
+    Lower AveragePool. The PDP divides by the full window; where ONNX divides by `n` elements, the SDP
+    multiplies by `kernel / n` afterwards, or in the pass of a 1x1 convolution that follows.
     """
     source = builder.spatial_cube(op.X)
     pooled, correction = averages(op, source, builder)
@@ -46,7 +51,7 @@ def average_pool(op: AveragePoolOp, builder: DlaBuilder) -> Cube:
 
 @lowers(GlobalAveragePoolOp)
 def global_average_pool(op: GlobalAveragePoolOp, builder: DlaBuilder) -> Cube:
-    """The mean of each channel."""
+    """Lower GlobalAveragePool."""
     check_planar(op, builder)
     pooled, factor = cascade(builder.spatial_cube(op.X), PoolMode.AVERAGE, builder)
     return Cube(builder.scaled(pooled, np.full((1, 1), factor, np.float32)), builder.result_shape(op))
@@ -54,20 +59,20 @@ def global_average_pool(op: GlobalAveragePoolOp, builder: DlaBuilder) -> Cube:
 
 @lowers(GlobalMaxPoolOp)
 def global_max_pool(op: GlobalMaxPoolOp, builder: DlaBuilder) -> Cube:
-    """The greatest element of each channel."""
+    """Lower GlobalMaxPool."""
     check_planar(op, builder)
     return Cube(cascade(builder.spatial_cube(op.X), PoolMode.MAX, builder)[0], builder.result_shape(op))
 
 
 def check_planar(op: GlobalAveragePoolOp | GlobalMaxPoolOp, builder: DlaBuilder) -> None:
-    """Gives up images with more dimensions than rows and columns."""
+    """Refuse inputs with more than two spatial dimensions."""
     rank = len(builder.result_shape(op))
     if rank > 4:
-        builder.refuse(f"a pooling over {rank - 2} dimensions (images have 2)")
+        builder.refuse(f"{rank - 2} spatial dimensions (the PDP takes 2)")
 
 
 class PoolOp(WindowOp, Protocol):
-    """What poolings have in common."""
+    """The attributes that pooling operators share."""
 
     @property
     def kernel_shape(self) -> ArrayAttr[IntegerAttr[IntegerType]]: ...
@@ -76,7 +81,7 @@ class PoolOp(WindowOp, Protocol):
 
 
 def pool_windows(op: PoolOp, cube: CubeShape, builder: DlaBuilder) -> tuple[Window, Window]:
-    """The window as the model has it, and with the pads for a last, partial one."""
+    """Return the window of the model, and the one with padding for a last partial window (`ceil_mode`)."""
     window = window_of(op, int_values(op.kernel_shape) or (), cube, builder)
     if window.dilations != (1, 1):
         builder.refuse(f"dilations {list(window.dilations)} (the PDP takes 1)")
@@ -84,7 +89,7 @@ def pool_windows(op: PoolOp, cube: CubeShape, builder: DlaBuilder) -> tuple[Wind
 
 
 def averages(op: AveragePoolOp, source: SSAValue, builder: DlaBuilder) -> tuple[SSAValue, Array]:
-    """Means over whole windows, zeros around the image; the factors that make ONNX's means of them."""
+    """Return means over full windows with zero padding, and the factors that turn them into ONNX's means."""
     cube = cube_of(source.type)
     window, stretched = pool_windows(op, cube, builder)
     if stretched.kernel == cube[1:] and not any(stretched.pads):
@@ -97,19 +102,19 @@ def averages(op: AveragePoolOp, source: SSAValue, builder: DlaBuilder) -> tuple[
 
 def pool(source: SSAValue, mode: PoolMode, window: Window, builder: DlaBuilder) -> SSAValue:
     """
-    One layer of the PDP, its columns in as few pieces as its line buffer takes.
+    Add one PDP layer, its columns split to fit the line buffer.
 
-    Its source is only what the windows reach: the PDP does not get rid of rows that are left over, and hangs
-    (docs/internals/nvdla-hardware.md §9.2).
+    The source is sliced to the rows and columns that windows reach: the PDP never drains input that no window
+    reads, and hangs (docs/internals/nvdla-hardware.md §9.2).
     """
-    rows, columns = counts(window, cube_of(source.type), builder)
-    window = exact(window, cube_of(source.type))
+    rows, columns = output_size(window, cube_of(source.type), builder)
+    window = trim_padding(window, cube_of(source.type))
     source = _reached(source, window, (rows, columns), builder)
     cube = cube_of(source.type)
     builder.check(pool_limits(cube, window))
     splits = pool_split_num(builder.target, builder.precision, cube, window)
     if splits is None:
-        builder.refuse(f"{columns} columns of pooled output exceed the PDP's line buffer even in pieces")
+        builder.refuse(f"{columns} output columns exceed the PDP's line buffer even when split")
     result = builder.cube_type(CubeShape(cube.channels, rows, columns))
     return builder(
         PdpOp(
@@ -125,7 +130,7 @@ def pool(source: SSAValue, mode: PoolMode, window: Window, builder: DlaBuilder) 
 
 
 def _reached(source: SSAValue, window: Window, counts: tuple[int, int], builder: DlaBuilder) -> SSAValue:
-    """The rows and columns of `source` up to those that the last windows reach."""
+    """Slice `source` to the rows and columns that the last windows reach."""
     cube = cube_of(source.type)
     sizes = [
         min((count - 1) * stride + kernel - pad, size)
@@ -141,11 +146,11 @@ def cascade(
     source: SSAValue, mode: PoolMode, builder: DlaBuilder, over_rows: bool = True, over_columns: bool = True
 ) -> tuple[SSAValue, float]:
     """
-    Pooling over all rows, all columns or both: each layer takes up to 8x8 positions, zeros fill up the last
+    Pool over all rows, all columns or both, by PDP layers with kernels of at most 8x8; zeros pad the last
     window.
 
-    Averages divide by the whole windows, `prod(kernels)` in all: `prod(kernels) / (H W)` times that are the
-    means, which is the factor given.
+    Averages divide by `prod(kernels)` in total. The returned factor `prod(kernels) / (H W)` turns them into
+    means.
     """
     cube = cube_of(source.type)
     sizes = cube.height if over_rows else 1, cube.width if over_columns else 1
@@ -159,7 +164,9 @@ def cascade(
 
 
 def kernel_cascades(height: int, width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Kernels of the fewest poolings that reduce `height` and `width` to one; each dimension padded least."""
+    """
+    Return kernels of the fewest poolings that reduce `height` and `width` to 1, each with the least padding.
+    """
     steps = 1
     while MAX_POOL**steps < max(height, width):
         steps += 1
@@ -167,13 +174,15 @@ def kernel_cascades(height: int, width: int) -> tuple[tuple[int, ...], tuple[int
 
 
 def _factors(size: int, steps: int) -> tuple[int, ...]:
-    """`steps` kernels up to 8, largest first, with the least product from `size` on."""
+    """
+    Return `steps` kernels of at most 8, in descending order, with the least product that is at least `size`.
+    """
     choices = product(range(MAX_POOL, 0, -1), repeat=steps)
     return min((kernels for kernels in choices if prod(kernels) >= size), key=prod)
 
 
 def _stretched(window: Window, cube: CubeShape, ceil_mode: bool) -> Window:
-    """With `ceil_mode` pads at the end for a last, partial window, unless it would start in the padding."""
+    """Return the window with padding at the end for a last partial window, if `ceil_mode`."""
     if not ceil_mode:
         return window
     ends = [
@@ -187,6 +196,7 @@ def _stretched(window: Window, cube: CubeShape, ceil_mode: bool) -> Window:
 
 def _ceil_pad(size: int, kernel: int, stride: int, begin: int, end: int) -> int:
     count = -(-(size + begin + end - kernel) // stride) + 1
+    # ONNX drops a window that would start in the end padding.
     if (count - 1) * stride >= size + begin:
         count -= 1
     return max((count - 1) * stride + kernel - size - begin, 0)
@@ -194,7 +204,7 @@ def _ceil_pad(size: int, kernel: int, stride: int, begin: int, end: int) -> int:
 
 def _counts(window: Window, cube: CubeShape, result: CubeShape, include_pad: bool) -> Array:
     """
-    By how many elements ONNX divides at each position: those inside the image, or inside its declared
+    Return the divisor of ONNX's mean at each position: elements inside of the image, or of its declared
     padding.
     """
     counts = [

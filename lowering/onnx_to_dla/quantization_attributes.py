@@ -1,4 +1,4 @@
-"""What the integers of a network's inputs and outputs stand for, as attributes of its function."""
+"""Quantization parameters of a network's inputs and outputs as attributes of its function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Attributes = ArrayAttr[DictionaryAttr]
 
 
 def set_qparams(function: FuncOp, qparams_by_value: Mapping[SSAValue, QuantizationParameters]) -> None:
-    """Writes the grids of arguments and returned values."""
+    """Store the parameters of arguments and returned values."""
     block = function.body.block
     last = block.last_op
     assert last is not None
@@ -50,7 +50,7 @@ def _encode(qparams: QuantizationParameters) -> DictionaryAttr:
 
 
 def qparams_by_name(attributes: Attributes | None, names: Sequence[str]) -> dict[str, QuantizationParameters]:
-    """The grids of arguments or results by their names."""
+    """Return the parameters of arguments or results by name."""
     result: dict[str, QuantizationParameters] = {}
     for entry, name in zip(attributes or (), names, strict=False):
         qparams = entry.data.get(QPARAMS_ATTRIBUTE)

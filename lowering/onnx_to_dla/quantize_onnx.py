@@ -1,16 +1,17 @@
 """
-`quantize-onnx`: pairs of QuantizeLinear and DequantizeLinear where a target of 8 bits rounds.
+`quantize-onnx`: insert QDQ pairs (QuantizeLinear and DequantizeLinear) with the ranges of a calibration
+table.
 
 ```mlir
 %y = "onnx.Conv"(%x, %w, %b)
 %r = "onnx.Relu"(%y)
 ```
-gets one pair on `%x` and one behind `%r`: what happens between two roundings is one pass of the engines.
+gets one pair on `%x` and one after `%r`: what lies between two pairs is one pass of the engines.
 
-Channels are scaled first where the table tells their extremes (`equalization.py`). Weights are left
-to the lowering. What roundings add to every result on average is taken from the bias: as it was measured, if
-the table says, else what rounding weights adds where the mean of each channel of the input is known (Nagel et
-al., 2019, §4.2).
+Cross-layer equalization comes first where the table has ranges per channel (`equalization.py`). Weights
+are quantized by the lowering. Bias correction subtracts the mean quantization error of every result: as
+measured on samples if the table has it, else the error of the weights times the mean of each input channel
+[Nagel 2019, §4.2].
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ from xonnc.lowering.onnx_to_dla.softmax_logits import are_logits
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 
 CLAMPS = (ClipOp, ReluOp)
-"""Ops that are part of the rounding behind them."""
+"""Ops that are fused into the following quantization."""
 
 PASS_THROUGH = (
     DepthToSpaceOp,
@@ -122,7 +123,7 @@ PASS_THROUGH = (
     UnsqueezeOp,
     UnsqueezeV11Op,
 )
-"""Ops whose results are some of their operand's numbers: they stay on its grid."""
+"""Ops whose results are elements of their operand, and share its quantization parameters."""
 
 UINT8_MAX = 255
 
@@ -130,10 +131,10 @@ UINT8_MAX = 255
 @dataclass(frozen=True)
 class QuantizeOnnx(ModulePass):
     """
-    Rounds a network of floats to 8 bits, with the ranges in a calibration table.
+    Insert QDQ pairs with the ranges of a calibration table.
 
-    Numbers from zero on become `uint8`, others symmetric `int8`; weights are left to the lowering, which
-    rounds them for each output channel. Option: `table` is the file.
+    Nonnegative values become `uint8`, others symmetric `int8`. Weights stay floats; the lowering quantizes
+    them per output channel. Option: `table` is the file.
     """
 
     name = "quantize-onnx"
@@ -148,9 +149,10 @@ class QuantizeOnnx(ModulePass):
 
 def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
     """
-    Puts the pairs into `module`.
+    Insert QDQ pairs into `module`.
 
-    `XonncError` lists all values without a range. A module that has such pairs already stays as it is.
+    Raises `XonncError` with all values that have no range. A module that already has such pairs stays
+    unchanged.
     """
     if is_quantized(module):
         return
@@ -168,7 +170,7 @@ def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
 
 
 def equalized(module: ModuleOp, ranges: Ranges) -> ModuleOp:
-    """A copy of `module` as `quantize` rounds it: its channels scaled, its biases as they were."""
+    """Return a copy of `module` with equalized channels, as `quantize` makes it, and its original biases."""
     twin = module.clone()
     for function in [op for op in twin.walk() if isinstance(op, FuncOp)]:
         equalize(function, ValueRanges(function, ranges), DisposablePool())
@@ -176,16 +178,16 @@ def equalized(module: ModuleOp, ranges: Ranges) -> ModuleOp:
 
 
 def is_quantized(module: ModuleOp) -> bool:
-    """Whether there are roundings in `module`."""
+    """Whether `module` has quantization operators."""
     return any(isinstance(op, QuantizeLinearOp | DequantizeLinearOp) for op in module.walk())
 
 
 def name_values(module: ModuleOp) -> None:
     """
-    Gives every value that has no ONNX name one after the node that makes it.
+    Name every value that has no ONNX name after the node that produces it.
 
-    Where several ops stand for one node, those that get names here become nodes of their own: two nodes of
-    one name with different outputs are no model for onnxruntime.
+    If several ops derive from one node, those that get names here become nodes of their own: onnxruntime
+    rejects two nodes of one name with different outputs.
     """
     taken = {name for op in module.walk() for name in output_names(op)}
     nodes = {node_name(op) for op in module.walk() if output_names(op)}
@@ -203,7 +205,7 @@ def name_values(module: ModuleOp) -> None:
 
 @dataclass(frozen=True)
 class QdqPair:
-    """How a value is rounded; `centre` is taken away first."""
+    """Parameters of a QDQ pair; `centre` is subtracted first."""
 
     scale: float
     is_unsigned: bool
@@ -211,19 +213,19 @@ class QdqPair:
 
 
 class _PairInsertion:
-    """The pairs of one function."""
+    """Inserts the pairs of one function."""
 
     def __init__(self, function: FuncOp, ranges: ValueRanges, pool: DisposablePool):
         self._block: Block = function.body.block
         self._ranges = ranges
         self._pool = pool
         self._pairs: dict[SSAValue | None, QdqPair] = {}
-        """By the value behind the pair."""
+        """By the value after the pair."""
         self._unknown: set[SSAValue | None] = set()
         self._missing: list[str] = []
 
     def run(self) -> list[str]:
-        """Puts in the pairs; the names of values without a range."""
+        """Insert the pairs; return the names of values without a range."""
         values = [value for value in self._values() if element_type(value.type) in FLOATS]
         later = self._quantized_by_reader(values)
         regions = lookup_regions(self._block)
@@ -240,7 +242,7 @@ class _PairInsertion:
         return self._missing
 
     def _corrected_bias(self, op: Operation) -> Array | None:
-        """The bias of a convolution or product less what rounding its weights adds on average."""
+        """Return the bias of a convolution or Gemm less the mean error of quantization (bias correction)."""
         if not isinstance(op, ConvOp | GemmOp):
             return None
         weights, given = _elements(op.operands[1]), _elements(op.operands[2])
@@ -264,7 +266,7 @@ class _PairInsertion:
         return (bias - (taps @ means).reshape(-1)).astype(np.float32)
 
     def _values(self) -> Iterator[SSAValue]:
-        """What is computed, in order."""
+        """Yield computed values in order."""
         yield from self._block.args
         for op in list(self._block.ops):
             if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp | NoValueOp | ReturnOp):
@@ -272,8 +274,8 @@ class _PairInsertion:
 
     def _quantized_by_reader(self, values: Sequence[SSAValue]) -> set[SSAValue]:
         """
-        Values whose one reader takes them before they are rounded: bounds, concatenations, and of a sum's
-        operands the one that is computed last.
+        Return values that their only reader takes before they are quantized: inputs of clamps and
+        concatenations, and of a sum's operands the one that is computed last.
         """
         later: set[SSAValue] = set()
         sums: set[Operation] = set()
@@ -342,17 +344,17 @@ class _PairInsertion:
                 return self._pairs[source]
         found = self._ranges.of(value)
         if isinstance(value, OpResult) and isinstance(value.op, SoftmaxOp | SoftmaxV11Op):
-            # The emulator's integers are not shifted: shares use the positive ones.
+            # The CPU emulator supports no zero point: probabilities use [0, 127].
             return QdqPair(min(found.largest if found else 1.0, 1.0) / INT8_MAX, False)
         if found is not None and element_type(value.type) == f32 and are_logits(value):
-            # What is added to all of a softmax's numbers changes nothing: their middle becomes the zero.
+            # Softmax is invariant to a constant added to all logits: center the range at zero.
             reach = (found.largest - found.least) / 2
             return QdqPair((reach or 1.0) / INT8_MAX, False, (found.largest + found.least) / 2)
         return None if found is None else _nearest(found, _meets_padding(value) or _multiplies(value))
 
 
 def _elements(value: SSAValue) -> Array | None:
-    """A constant's numbers."""
+    """Return the elements of a constant, or `None`."""
     if not isinstance(value, OpResult) or not isinstance(value.op, ConstantOp) or value.op.value is None:
         return None
     return elements_array(value.op.value)
@@ -360,8 +362,8 @@ def _elements(value: SSAValue) -> Array | None:
 
 def _takes(total: Operation, op: Operation) -> bool:
     """
-    Whether a sum takes what `op` makes before it is rounded. A convolution with groups may be several, each
-    of which can add its part of a cube, but not of constants.
+    Whether a sum can add the result of `op` before it is quantized, in the same SDP pass. A grouped
+    convolution may be several layers, each of which can add its channels of a cube, but not of constants.
     """
     if isinstance(op, ConvOp) and op.group.value.data > 1:
         return len(total.operands) == 2 and all(_elements(value) is None for value in total.operands)
@@ -369,19 +371,22 @@ def _takes(total: Operation, op: Operation) -> bool:
 
 
 def _source(op: Operation) -> SSAValue | None:
-    """The value whose numbers an op passes on."""
+    """Return the operand whose elements an op passes on, or `None`."""
     return op.operands[0] if isinstance(op, PASS_THROUGH) else None
 
 
 def _nearest(found: Range, is_symmetric: bool) -> QdqPair:
-    """The pair that covers a range: positive numbers use all steps where zero may lie at the end."""
+    """Return the pair that covers a range: uint8 if it is nonnegative and need not be symmetric."""
     if found.least >= 0 and not is_symmetric:
         return QdqPair((found.largest or 1.0) / UINT8_MAX, True)
     return QdqPair((found.magnitude or 1.0) / INT8_MAX, False)
 
 
 def _meets_padding(value: SSAValue) -> bool:
-    """Whether numbers reach an average that pads, on the grid they have: its padding is the integer 0."""
+    """
+    Whether the value reaches an average pooling that pads: its padding is the integer 0, so the zero point
+    must be 0.
+    """
     readers = [use.operation for use in value.uses]
     return any(_pads(op) for op in readers if isinstance(op, AveragePoolOp)) or any(
         _meets_padding(op.results[0]) for op in readers if isinstance(op, PASS_THROUGH)
@@ -389,7 +394,7 @@ def _meets_padding(value: SSAValue) -> bool:
 
 
 def _multiplies(value: SSAValue) -> bool:
-    """Whether numbers reach a product, whose factors have no zero but 0."""
+    """Whether the value reaches a product: SDP factors have no zero point."""
     readers = [use.operation for use in value.uses]
     return any(isinstance(op, MulOp) for op in readers) or any(
         _multiplies(op.results[0]) for op in readers if isinstance(op, PASS_THROUGH)

@@ -1,4 +1,4 @@
-"""Operators of quantised networks: real numbers between DequantizeLinear and QuantizeLinear, in integers."""
+"""Operators of quantized networks in int8, between DequantizeLinear and QuantizeLinear."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ from xonnc.lowering.onnx_to_dla.tensor import channels_picked, check_softmax, pi
 RELU = ClampBound(0.0, True)
 
 SOFTMAX_QPARAMS = QuantizationParameters(float(np.float32(1 / INT8_MAX)))
-"""The emulator's integers are not shifted: probabilities use the positive ones."""
+"""The CPU emulator supports no zero point: probabilities use [0, 127]."""
 
 
 @lowers(DequantizeLinearOp)
 def dequantize(op: DequantizeLinearOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """`(x - zero_point) scale`: stored integers as real numbers."""
+    """Lower DequantizeLinear, `(x - zero_point) * scale`, as a pending expression."""
     stored = builder.stored(op.x)
     qparams = builder.qparams(op.x_scale, op.x_zero_point, stored.offset)
     return Affine.of(stored.value, cube_of(stored.value.type), stored.shape, qparams)
@@ -66,7 +66,7 @@ def dequantize(op: DequantizeLinearOp, builder: QuantizedDlaBuilder) -> Dequanti
 
 @lowers(QuantizeLinearOp)
 def quantize(op: QuantizeLinearOp, builder: QuantizedDlaBuilder) -> StoredIntegers:
-    """`x / scale + zero_point`, rounded and limited: the pass of the SDP that ends a chain of operators."""
+    """Lower QuantizeLinear: emit the SDP pass that ends a chain of operators."""
     offset = builder.offset_of(op.y)
     qparams = builder.qparams(op.y_scale, op.y_zero_point, offset)
     shape = builder.result_shape(op)
@@ -77,25 +77,25 @@ def quantize(op: QuantizeLinearOp, builder: QuantizedDlaBuilder) -> StoredIntege
 
 @lowers(ReluOp)
 def relu(op: ReluOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """`max(x, 0)`."""
+    """Lower Relu."""
     return clamped(builder.dequantized(op.X), RELU, builder)
 
 
 @lowers(ClipOp)
 def clip(op: ClipOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """`min(max(x, low), high)`."""
+    """Lower Clip."""
     result = builder.dequantized(op.input)
     for operand, is_minimum in ((op.min, True), (op.max, False)):
         if operand.type != NONE:
             number = builder.real_constant(operand)
             if number is None:
-                builder.refuse("a bound that is computed; make it a constant")
+                builder.refuse("a bound that is not constant; make it a constant")
             result = clamped(result, ClampBound(float(number.reshape(())), is_minimum), builder)
     return result
 
 
 def clamped(reals: Dequantized, bound: ClampBound, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Bounds pass whatever only picks and orders."""
+    """Return the tensor with a clamp, which commutes with data movement and concatenation."""
     match reals:
         case Affine():
             return reals.then(bound)
@@ -114,39 +114,39 @@ def clamped(reals: Dequantized, bound: ClampBound, builder: QuantizedDlaBuilder)
 
 @lowers(AddOp)
 def add(op: AddOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """`a + b`."""
+    """Lower Add."""
     return total([op.A, op.B], builder.result_shape(op), builder)
 
 
 @lowers(SumOp)
 def sum_(op: SumOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """All inputs added up; two of them may be computed."""
+    """Lower Sum, of which at most two inputs are computed."""
     return total(op.data_0, builder.result_shape(op), builder)
 
 
 def total(operands: Sequence[SSAValue], shape: tuple[int, ...], builder: QuantizedDlaBuilder) -> Dequantized:
-    """The sum of constants and at most two cubes, one of them stored."""
+    """Return the sum of constants and at most two cubes, at least one of which is stored."""
     if (grouped_sum := _sum_of_groups(operands, shape, builder)) is not None:
         return grouped_sum
     constants = [constant for value in operands if (constant := builder.real_constant(value)) is not None]
     computed = [builder.affine(value) for value in operands if builder.real_constant(value) is None]
     if any(part.shape != shape for part in computed):
-        builder.refuse(f"a sum whose operands are broadcast to {list(shape)}; expand them first")
+        builder.refuse(f"operands that are broadcast to {list(shape)}; expand them first")
     computed.sort(key=lambda part: part.stored is not None)
     if not computed or len(computed) > 2 or (len(computed) == 2 and computed[1].stored is None):
-        builder.refuse("a sum of more than one chain of operators; put a QuantizeLinear behind all but one")
+        builder.refuse("more than one operand is not quantized; quantize all but one")
     result = computed[0]
     for constant in constants:
         added = result.plus(builder.per_channel(constant, result, shape))
         if added is None:
-            builder.refuse("a constant added behind a bound; put a QuantizeLinear between them")
+            builder.refuse("a constant added after a clamp; quantize in between")
         result = added
     if len(computed) == 2:
         other = computed[1].stored
         assert other is not None
         if cube_of(other.value.type) != result.cube:
             builder.refuse(
-                f"a sum of cubes that lie differently: {list(result.cube)}, {list(computed[1].cube)}"
+                f"operands with different cubes in memory: {list(result.cube)}, {list(computed[1].cube)}"
             )
         result = result.then(QuantizedCube(other.value, other.qparams))
     return result
@@ -155,7 +155,7 @@ def total(operands: Sequence[SSAValue], shape: tuple[int, ...], builder: Quantiz
 def _sum_of_groups(
     operands: Sequence[SSAValue], shape: tuple[int, ...], builder: QuantizedDlaBuilder
 ) -> Dequantized | None:
-    """A convolution in several layers and a stored cube: each layer adds its channels of the cube."""
+    """Add a stored cube to a grouped convolution of several layers: each layer adds its channels."""
     if len(operands) != 2 or any(builder.real_constant(value) is not None for value in operands):
         return None
     groups, other = (builder.dequantized(value) for value in operands)
@@ -168,10 +168,7 @@ def _sum_of_groups(
 
 @lowers(MulOp)
 def mul(op: MulOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """
-    `a c` for a constant `c`, one number or one for each channel; `a b` for two computed cubes, one of them
-    symmetric.
-    """
+    """Lower Mul by a constant (scalar or per channel), or of two computed cubes."""
     first, second = (op.B, op.A) if builder.real_constant(op.A) is not None else (op.A, op.B)
     factor = builder.real_constant(second)
     if factor is None:
@@ -179,13 +176,16 @@ def mul(op: MulOp, builder: QuantizedDlaBuilder) -> Dequantized:
     source = builder.affine(first)
     scaled = source.times(builder.per_channel(factor, source, builder.result_shape(op)))
     if scaled is None:
-        builder.refuse("a factor behind a bound; put a QuantizeLinear in between")
+        builder.refuse("a multiplication after a clamp; quantize in between")
     return scaled
 
 
 @lowers(BatchNormalizationInferenceModeOp)
 def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """`m X + (B - m mean)` with `m = scale / sqrt(var + epsilon)`, where no convolution has taken it in."""
+    """
+    Lower BatchNormalization that was not fused into a convolution: `m X + (B - m mean)` with `m = scale /
+    sqrt(var + epsilon)`.
+    """
     source, shape = builder.affine(op.X), builder.result_shape(op)
     scale, shift, mean, variance = (
         _of_channels(operand, what, source, shape, builder)
@@ -195,14 +195,14 @@ def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: Quantize
     scaled = source.times(factor)
     moved = None if scaled is None else scaled.plus(shift - factor * mean)
     if moved is None:
-        builder.refuse("a normalisation behind a bound; put a QuantizeLinear in between")
+        builder.refuse("a normalization after a clamp; quantize in between")
     return moved
 
 
 def _of_channels(
     value: SSAValue, what: str, source: Affine, shape: tuple[int, ...], builder: QuantizedDlaBuilder
 ) -> Array:
-    """A constant with one number for each channel."""
+    """Return a constant with one value per channel."""
     found = builder.real_constant(value)
     if found is None:
         builder.refuse(f"{what} must be constant, found a computed value; run constprop-onnx first")
@@ -211,7 +211,7 @@ def _of_channels(
 
 @lowers(MaxPoolSingleOutOp)
 def max_pool(op: MaxPoolSingleOutOp, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
-    """The greatest of each window: picking commutes with rounding."""
+    """Lower MaxPool, which commutes with quantization."""
     cube = cube_shape(builder.shape(op.X))
     assert cube is not None, "the source has elements"
     pool_windows(op, cube, builder)
@@ -224,7 +224,7 @@ def max_pool(op: MaxPoolSingleOutOp, builder: QuantizedDlaBuilder) -> Dequantize
 
 @lowers(GlobalMaxPoolOp)
 def global_max_pool(op: GlobalMaxPoolOp, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
-    """The greatest of each channel."""
+    """Lower GlobalMaxPool, which commutes with quantization."""
     check_planar(op, builder)
     return builder.moved(
         op.X, builder.result_shape(op), lambda value: cascade(value, PoolMode.MAX, builder)[0]
@@ -233,7 +233,7 @@ def global_max_pool(op: GlobalMaxPoolOp, builder: QuantizedDlaBuilder) -> Dequan
 
 @lowers(GlobalAveragePoolOp)
 def global_average_pool(op: GlobalAveragePoolOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """The mean of each channel."""
+    """Lower GlobalAveragePool."""
     check_planar(op, builder)
     source, shape = builder.stored_spatial(op.X), builder.result_shape(op)
     if (result := _exact_mean(source, op.Y, shape, builder)) is not None:
@@ -244,7 +244,7 @@ def global_average_pool(op: GlobalAveragePoolOp, builder: QuantizedDlaBuilder) -
 
 @lowers(AveragePoolOp)
 def average_pool(op: AveragePoolOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """The mean of each window, in the unit of the source."""
+    """Lower AveragePool."""
     source, shape = builder.stored_spatial(op.X), builder.result_shape(op)
     cube = cube_of(source.value.type)
     window = pool_windows(op, cube, builder)[1]
@@ -253,7 +253,7 @@ def average_pool(op: AveragePoolOp, builder: QuantizedDlaBuilder) -> Dequantized
             return result
     pooled, correction = averages(op, source.value, builder)
     if source.qparams.zero_point and any(window.pads):
-        builder.refuse("padding around integers whose zero is not 0; use a symmetric quantisation")
+        builder.refuse("padding of a tensor whose zero point is not 0; use symmetric quantization")
     return builder.mean(source, pooled, correction, shape)
 
 
@@ -261,8 +261,8 @@ def _exact_mean(
     source: QuantizedCube, value: SSAValue, shape: tuple[int, ...], builder: QuantizedDlaBuilder
 ) -> Dequantized | None:
     """
-    Means of a small image from sums that are exact, where the PDP's would be rounded to steps coarser than
-    those of `value`.
+    Return the mean of a small image by a depthwise convolution, whose sums are exact, where the PDP would
+    round the mean to steps coarser than the result's scale.
     """
     cube, qparams = cube_of(source.value.type), _consumer_qparams(value, builder)
     if cube.positions == 1 or max(cube.height, cube.width) > MAX_POOL:
@@ -276,7 +276,7 @@ def _exact_mean(
 
 @lowers(ConcatOp)
 def concat(op: ConcatOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Cubes side by side, each rounded to the common grid where it is made."""
+    """Lower Concat: each part is quantized with the parameters of the result."""
     shape = builder.result_shape(op)
     axis = op.axis.value.data % len(shape)
     parts = tuple(builder.dequantized(value) for value in op.inputs)
@@ -292,27 +292,26 @@ def concat(op: ConcatOp, builder: QuantizedDlaBuilder) -> Dequantized:
 def reshape(
     op: ReshapeOp | SqueezeOp | SqueezeV11Op | UnsqueezeOp | UnsqueezeV11Op, builder: QuantizedDlaBuilder
 ) -> Dequantized | StoredIntegers:
-    """Another shape for the same elements in the same order."""
+    """Lower Reshape, Squeeze and Unsqueeze."""
     return builder.reshaped(op.data, builder.result_shape(op))
 
 
 @lowers(FlattenOp)
 def flatten(op: FlattenOp, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
-    """Another shape for the same elements in the same order."""
+    """Lower Flatten."""
     return builder.reshaped(op.input, builder.result_shape(op))
 
 
 @lowers(IdentityOp)
 def identity(op: IdentityOp, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
-    """Nothing."""
+    """Lower Identity."""
     return builder.reshaped(op.input, builder.result_shape(op))
 
 
 @lowers(TransposeOp)
 def transpose(op: TransposeOp, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
     """
-    Another order of dimensions: nothing where only ones move, a 1x1 convolution with ones where only
-    channels do.
+    Lower Transpose: nothing if only dimensions of size 1 move, a one-hot 1x1 convolution if only channels do.
     """
     row, here = builder.stored_row(op.data)
     shape = builder.result_shape(op)
@@ -326,20 +325,20 @@ def transpose(op: TransposeOp, builder: QuantizedDlaBuilder) -> Dequantized | St
 
 @lowers(SoftmaxOp)
 def softmax(op: SoftmaxOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Softmax over the channels of one position, a task of the CPU emulator."""
+    """Lower Softmax over the channels of one position, on the CPU emulator."""
     return _softmax(op, op.axis.value.data, False, builder)
 
 
 @lowers(SoftmaxV11Op)
 def softmax_11(op: SoftmaxV11Op, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Softmax over everything from `axis` on, as it was before opset 13."""
+    """Lower Softmax of opset 11 and before, over all dimensions from `axis` on."""
     return _softmax(op, op.axis.value.data, True, builder)
 
 
 def _softmax(
     op: SoftmaxOp | SoftmaxV11Op, axis: int, flattens: bool, builder: QuantizedDlaBuilder
 ) -> Dequantized:
-    """What is added to all of a softmax's numbers changes nothing, so the zero of the integers may stay."""
+    """Softmax is invariant to a constant added to all inputs, so the zero point may be ignored."""
     source, shape = builder.stored_row(op.input)
     check_softmax(Cube(source.value, shape), axis, flattens, builder)
     qparams = _softmax_qparams(op.output, builder)
@@ -350,13 +349,15 @@ def _softmax(
 
 
 def _softmax_qparams(value: SSAValue, builder: QuantizedDlaBuilder) -> QuantizationParameters:
-    """The grid of the one QuantizeLinear that reads a softmax, if it is symmetric; else steps of 1/127."""
+    """
+    Return the parameters of the only QuantizeLinear that reads a softmax if they are symmetric, else 1/127.
+    """
     qparams = _consumer_qparams(value, builder)
     return SOFTMAX_QPARAMS if qparams is None or qparams.zero_point else qparams
 
 
 def _consumer_qparams(value: SSAValue, builder: QuantizedDlaBuilder) -> QuantizationParameters | None:
-    """The grid of the one QuantizeLinear that reads a value; `None` if something else does."""
+    """Return the parameters of the only QuantizeLinear that reads a value, `None` if something else does."""
     readers = [use.operation for use in value.uses]
     if len(readers) != 1 or not isinstance(readers[0], QuantizeLinearOp):
         return None

@@ -1,4 +1,4 @@
-"""Differences, extremes and powers of integers."""
+"""Sub, Mean, Max, Min, Pow and PRelu in int8."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from xonnc.lowering.onnx_to_dla.table_lookup import TableLookup, raised
 from xonnc.lowering.onnx_to_dla.unary_functions import leaky_relu
 
 MAX_STAGES = 2
-"""Stages that every target has."""
+"""SDP stages (X1, X2) that every target has."""
 
 
 @lowers(SubOp)
 def sub(op: SubOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """`a - b = a + (-b)`: the factor that brings `b` to the grid negates it."""
+    """Lower Sub as `a + (-b)`: the requantization factor of `b` is negated."""
     shape = builder.result_shape(op)
     minuend, subtrahend = builder.real_constant(op.A), builder.real_constant(op.B)
     if subtrahend is not None:
@@ -45,27 +45,27 @@ def sub(op: SubOp, builder: QuantizedDlaBuilder) -> Dequantized:
     else:
         result = difference(builder.affine(op.A), builder.affine(op.B), shape, builder)
     if result is None:
-        builder.refuse("a constant and what lies behind a bound; put a QuantizeLinear in between")
+        builder.refuse("a subtraction after a clamp; quantize in between")
     return result
 
 
 def difference(
     first: Affine, second: Affine, shape: tuple[int, ...], builder: QuantizedDlaBuilder
 ) -> Affine | None:
-    """`first - second`; `None` if the second one is behind a bound."""
+    """Return `first - second`, `None` if the second operand has been clamped."""
     if not first.shape == second.shape == shape or first.cube != second.cube:
         builder.refuse(
-            f"a difference of {list(first.shape)} and {list(second.shape)}; expand one of them first"
+            f"operands of shapes {list(first.shape)} and {list(second.shape)}; expand one of them first"
         )
     if first.stored is None:
-        builder.refuse("a difference from what no QuantizeLinear rounds; put a pair in front")
+        builder.refuse("the first operand is not quantized; quantize it")
     negated = second.times(np.array([-1.0]))
     return None if negated is None else negated.then(first.stored)
 
 
 @lowers(MeanOp)
 def mean(op: MeanOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Half the sum of two cubes."""
+    """Lower Mean of one or two tensors."""
     parts = [builder.affine(value) for value in op.data_0]
     shape = builder.result_shape(op)
     if len(parts) == 1:
@@ -73,11 +73,12 @@ def mean(op: MeanOp, builder: QuantizedDlaBuilder) -> Dequantized:
     stored = parts[-1].stored
     if len(parts) > 2 or stored is None or any(part.shape != shape for part in parts):
         builder.refuse(
-            f"a mean of {len(parts)} tensors (the SDP takes two of one shape, rounded); use Add and Mul"
+            f"a mean of {len(parts)} tensors (the SDP averages two quantized ones of one shape); use Add "
+            "and Mul"
         )
     half = parts[0].times(np.array([0.5]))
     if half is None or half.cube != parts[1].cube:
-        builder.refuse("a mean of what lies behind a bound; put a QuantizeLinear between them")
+        builder.refuse("a mean after a clamp; quantize in between")
     return half.then(
         QuantizedCube(
             stored.value, QuantizationParameters(stored.qparams.scale / 2, stored.qparams.zero_point)
@@ -87,7 +88,7 @@ def mean(op: MeanOp, builder: QuantizedDlaBuilder) -> Dequantized:
 
 @dataclass(frozen=True)
 class ElementwiseExtremum:
-    """The greatest or least of several numbers: rounding them first gives the same."""
+    """Elementwise maximum or minimum of tensors and constants, which commutes with quantization."""
 
     parts: Sequence[Dequantized]
     constants: Sequence[Array]
@@ -95,7 +96,7 @@ class ElementwiseExtremum:
     function: AluFunction
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """Each part on the grid; passes of the SDP that compare two more operands each."""
+        """Quantize each part, then compare two more operands in each SDP pass."""
         value, *others = (part.quantized(qparams, builder) for part in self.parts)
         cube = cube_of(value.type)
         stages = [self._against(other, cube, builder) for other in others]
@@ -107,7 +108,7 @@ class ElementwiseExtremum:
     def _against(self, other: SSAValue, cube: CubeShape, builder: DlaBuilder) -> Operand:
         here = cube_of(other.type)
         if here not in (cube, CubeShape(cube.channels, 1, 1)):
-            builder.refuse(f"an extreme of cubes that lie differently: {list(cube)}, {list(here)}")
+            builder.refuse(f"operands with different cubes in memory: {list(cube)}, {list(here)}")
         mode = OperandMode.PER_POINT if here == cube else OperandMode.PER_KERNEL
         return Stage(StageFunction.ALU, self.function, mode=mode), other
 
@@ -122,13 +123,13 @@ class ElementwiseExtremum:
 
 @lowers(MaxOp)
 def max_(op: MaxOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """The greatest of all inputs, each on the grid of the result first."""
+    """Lower Max."""
     return _extreme(op.data_0, AluFunction.MAX, builder.result_shape(op), builder)
 
 
 @lowers(MinOp)
 def min_(op: MinOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """The least of all inputs, each on the grid of the result first."""
+    """Lower Min."""
     return _extreme(op.data_0, AluFunction.MIN, builder.result_shape(op), builder)
 
 
@@ -145,23 +146,20 @@ def _extreme(
 
 @lowers(PowOp)
 def power(op: PowOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """`x^y` for one constant `y`, from the lookup table: exact."""
+    """Lower Pow with a constant scalar exponent, as an exact lookup table."""
     exponent = builder.real_constant(op.Y)
     if exponent is None or exponent.size != 1:
-        builder.refuse("exponents that are computed or several (the lookup table takes one)")
+        builder.refuse("an exponent that is not a constant scalar (the lookup table takes one)")
     source, shape = builder.stored_row(op.X)
     return TableLookup(source, shape, lambda x: raised(x, float(exponent.reshape(()))))
 
 
 @lowers(PReluOp)
 def prelu(op: PReluOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """
-    `X` where positive, else `slope X`: one slope for all from the lookup table, which is exact; one for each
-    channel by the SDP's multiplier.
-    """
+    """Lower PRelu: an exact lookup table for one slope, the SDP's multiplier for slopes per channel."""
     slope = builder.real_constant(op.slope)
     if slope is None:
-        builder.refuse("slopes that are computed; make them a constant")
+        builder.refuse("a slope that is not constant; make it a constant")
     source, shape = builder.stored_row(op.X)
     slopes = builder.per_channel(slope, builder.affine(op.X), shape)
     if np.all(slopes == slopes[0]):
@@ -172,14 +170,14 @@ def prelu(op: PReluOp, builder: QuantizedDlaBuilder) -> Dequantized:
 
 @dataclass(frozen=True)
 class ChannelwisePRelu:
-    """`x` where positive, else `slope x` with a slope for each channel, of stored integers."""
+    """`x` where positive, else `slope x` with a slope per channel, of stored integers."""
 
     source: QuantizedCube
     shape: tuple[int, ...]
     slopes: Array
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """One pass: X1 takes the zero away and adds bits behind the point, X2 lets positive numbers pass."""
+        """Emit one SDP pass: X1 subtracts the zero point and adds guard bits, X2 is the PReLU."""
         factors = fixed_point_factors(self.slopes)
         if factors is None:
             builder.refuse(f"a slope of {np.abs(self.slopes).max():g} (the SDP's factors are below 32768)")

@@ -1,4 +1,10 @@
-"""What the lowerings of quantised networks are given: stored integers, real numbers not yet rounded."""
+"""
+Builder of quantized networks: operands are stored integers, or dequantized tensors to be requantized.
+
+An operator between DequantizeLinear and QuantizeLinear yields a `Dequantized` expression. The following
+QuantizeLinear provides the scale and zero point with which it is emitted, fused into one SDP pass where
+possible.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +46,12 @@ from xonnc.lowering.onnx_to_dla.table_lookup import BINARY_TABLE_OPS, TableLooku
 from xonnc.targets import NvdlaTarget
 
 OFFSETS: dict[Attribute | None, int] = {i8: 0, element_type_of(np.dtype(np.uint8)): 128}
-"""By how much the model's integers exceed those that the engines store."""
+"""What to subtract from the model's integers to get the stored int8 values: uint8 is stored less 128."""
 
 
 @dataclass(frozen=True)
 class StoredIntegers:
-    """8-bit integers of the model as a cube: each is `offset` more than what is stored."""
+    """Integers of the model as an int8 cube: each is `offset` more than the stored value."""
 
     value: SSAValue
     shape: tuple[int, ...]
@@ -55,9 +61,9 @@ class StoredIntegers:
 @dataclass(frozen=True)
 class QuantizedKernels:
     """
-    Weights as integers, outputs first, and the scale of each output, or one for all.
+    Integer weights, output channels first, and the scale of each output channel or one for all.
 
-    Integers of 8 bits less a zero point of their own take 9 bits: those are held in 16.
+    Weights less a zero point may take 9 bits; those are int16.
     """
 
     array: Array
@@ -65,12 +71,12 @@ class QuantizedKernels:
 
     @property
     def numbers(self) -> Array:
-        """The real numbers that they are."""
+        """The dequantized weights."""
         return self.array * _along(self.scales, 0, self.array.ndim)
 
 
 def quantize_kernels(rows: Array) -> QuantizedKernels:
-    """Weights rounded to 8 bits, each output's largest to 127."""
+    """Quantize weights symmetrically to int8, per output channel."""
     rows = rows.astype(np.float64)
     largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)))
     scales = np.where(largest > 0, largest, 1.0) / INT8_MAX
@@ -83,13 +89,13 @@ QuantizedLowering: TypeAlias = (
 )
 
 QUANTIZED: dict[type[OnnxOp], QuantizedLowering] = {}
-"""The function for each operator that the DLA takes in integers."""
+"""The int8 lowering function of each supported operator."""
 
 FunctionT = TypeVar("FunctionT", bound=QuantizedLowering)
 
 
 def lowers(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
-    """Registers the decorated function as the lowering of operators `op_types` in integers."""
+    """Register the decorated function as the int8 lowering of `op_types`."""
 
     def register(function: FunctionT) -> FunctionT:
         QUANTIZED.update((op_type, function) for op_type in op_types)
@@ -99,19 +105,21 @@ def lowers(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
 
 
 class QuantizedDlaBuilder(DlaBuilder):
-    """Builds the engines' operations of a quantised network."""
+    """Builds the operations of a quantized network."""
 
     def __init__(self, target: NvdlaTarget, pool: DisposablePool):
         super().__init__(target, pool, Precision.INT8)
         self.input_shapes: dict[SSAValue, tuple[int, ...]] = {}
-        """The model's shapes of inputs that are real numbers, by the argument."""
+        """Shapes of float inputs in the model, by argument."""
         self._values: dict[SSAValue, Dequantized | StoredIntegers] = {}
         self._functions: dict[SSAValue, TableLookup] = {}
-        """Results of elementwise operators as functions of the stored integers that they come from."""
+        """Results of elementwise operators as functions of the stored integers that they derive from."""
         self._quantized: dict[tuple[SSAValue, QuantizationParameters], SSAValue] = {}
 
     def add_input(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> str | None:
-        """Takes an input; its first QuantizeLinear says what the integers of real numbers mean."""
+        """
+        Accept a network input. A float input gets its scale from the first QuantizeLinear that reads it.
+        """
         element = element_type(argument.type)
         if element not in FLOATS and element not in OFFSETS:
             return f"{argument.type} (the engines store 8-bit integers); feed floats, int8 or uint8"
@@ -124,7 +132,7 @@ class QuantizedDlaBuilder(DlaBuilder):
         return None
 
     def lower(self, op: OnnxOp) -> None:
-        """Lowers one operator; constants wait for their readers."""
+        """Lower one operator; constants are handled by their readers."""
         if all(self.real_constant(result) is not None for result in op.results):
             return
         if isinstance(op, QuantizeLinearOp | DequantizeLinearOp):
@@ -138,7 +146,7 @@ class QuantizedDlaBuilder(DlaBuilder):
         try:
             lowering = QUANTIZED.get(type(op))
             if lowering is None:
-                self.refuse("the DLA has no such operator in integers")
+                self.refuse("the DLA has no int8 form of this operator")
             made = lowering(op, self)
         except UnsupportedOperator:
             if table is None:
@@ -147,7 +155,9 @@ class QuantizedDlaBuilder(DlaBuilder):
         self._values.update(zip(op.results, made if isinstance(made, list) else [made], strict=False))
 
     def _table(self, op: OnnxOp) -> TableLookup | None:
-        """An elementwise operator as a function of the stored integers behind all of its operands."""
+        """
+        Return an elementwise operator as a function of the stored integers that all its operands derive from.
+        """
         arithmetic = elementwise_function(op)
         if arithmetic is None:
             return None
@@ -172,7 +182,7 @@ class QuantizedDlaBuilder(DlaBuilder):
         return result
 
     def _function(self, value: SSAValue) -> TableLookup | None:
-        """The function of stored integers that `value` is: what they mean, or what was made of that."""
+        """Return `value` as a function of stored integers: their dequantization, or a composition."""
         held = self._values.get(value)
         if isinstance(held, Affine) and held.stored is not None:
             return TableLookup(held.stored, held.shape, lambda x: x)
@@ -180,8 +190,8 @@ class QuantizedDlaBuilder(DlaBuilder):
 
     def _needs_table_lookup(self, op: OnnxOp) -> bool:
         """
-        Whether no engine but a table computes an operator: one on what is from a table already, or a product
-        of two operands of which one is not stored as it is.
+        Whether only a lookup table can compute an operator: an operand comes from a table already, or a
+        product has an operand that is not stored.
         """
         held = [self._values[value] for value in op.operands if value in self._values]
         if any(isinstance(each, TableLookup) for each in held):
@@ -190,20 +200,20 @@ class QuantizedDlaBuilder(DlaBuilder):
         return isinstance(op, BINARY_TABLE_OPS) and len(held) > 1 and not all(is_stored)
 
     def image_refusal(self, argument: SSAValue, image: ImageInput, pixels: Normalization) -> str | None:
-        """Why an input of this type cannot be an image: its pixels are bytes."""
+        """Return why an input of this type cannot be an 8-bit image."""
         element = element_type(argument.type)
         if element in FLOATS:
             return None
         if OFFSETS.get(element) != UINT8_OFFSET:
-            return f"{argument.type} as {image.format}, which holds bytes; feed floats or uint8"
+            return f"{argument.type} as {image.format}, which holds 8-bit pixels; feed floats or uint8"
         if not pixels.is_identity:
-            return f"{argument.type} with a mean or deviation (its own scale says them); leave them out"
+            return f"{argument.type} with a mean or std (its DequantizeLinear has the scale); leave them out"
         return None
 
     def _quantized_image(
         self, op: QuantizeLinearOp | DequantizeLinearOp, image_value: ImageValue
     ) -> ImageValue:
-        """An image behind the roundings of a model: what is known of its integers."""
+        """Return an image after a QuantizeLinear or DequantizeLinear of the model."""
         if isinstance(op, QuantizeLinearOp):
             qparams, offset = (
                 self.qparams(op.y_scale, op.y_zero_point, self.offset_of(op.y)),
@@ -219,11 +229,11 @@ class QuantizedDlaBuilder(DlaBuilder):
             pixels = Normalization((mean,) * count, (std,) * count)
             return replace(image_value, pixels=pixels, qparams=qparams, is_real=True)
         if image_value.qparams not in (None, qparams) or image_value.is_real:
-            self.refuse("an image that is rounded twice; leave out one of the roundings")
+            self.refuse("an image input that is quantized twice; remove one QuantizeLinear")
         return replace(image_value, qparams=qparams, is_real=isinstance(op, DequantizeLinearOp))
 
     def output(self, value: SSAValue) -> SSAValue:
-        """The integers of an output; what they mean is in `qparams_by_value`."""
+        """Return the integers of an output; their scale and zero point go to `qparams_by_value`."""
         found = self.lowered(value)
         match found:
             case StoredIntegers(value=cube, offset=offset):
@@ -231,13 +241,13 @@ class QuantizedDlaBuilder(DlaBuilder):
             case Affine(stored=QuantizedCube(value=cube, qparams=qparams)):
                 return self._on_grid(cube, qparams)
             case _:
-                self.refuse(
-                    "an output that no QuantizeLinear rounds; put a pair of Quantize- and "
-                    "DequantizeLinear behind it"
-                )
+                self.refuse("a float output; insert QuantizeLinear and DequantizeLinear after it")
 
     def _on_grid(self, cube: SSAValue, qparams: QuantizationParameters) -> SSAValue:
-        """An output; a copy where the same integers are an input or output on another grid already."""
+        """
+        Return an output with these parameters: a copy if the same integers already are an input or output
+        with others.
+        """
         if self.qparams_by_value.get(cube, qparams) != qparams:
             cube = self.requantized(cube, [], Converter())
         self.qparams_by_value[cube] = qparams
@@ -245,8 +255,8 @@ class QuantizedDlaBuilder(DlaBuilder):
 
     def define_placeholder(self, value: SSAValue) -> None:
         """
-        Stands in for the integers of a refused operator, or of one on its results, so that what follows is
-        still looked at. Real numbers have no grid yet: up to the next QuantizeLinear readers find nothing.
+        Define integer results of a refused operator, so that its readers are still checked. Float results
+        have no scale yet: their readers up to the next QuantizeLinear find no operand.
         """
         shape, element = static_shape(value.type), element_type(value.type)
         cube = None if shape is None else cube_shape(shape)
@@ -255,69 +265,71 @@ class QuantizedDlaBuilder(DlaBuilder):
             self._values[value] = StoredIntegers(self(stand_in), shape, OFFSETS[element])
 
     def stored(self, value: SSAValue) -> StoredIntegers:
-        """The integers that the model's `value` is."""
+        """Return the model's integer tensor `value`."""
         result = self.lowered(value)
         if not isinstance(result, StoredIntegers):
-            self.refuse("an operand of real numbers where integers are needed")
+            self.refuse("a float operand where an int8 or uint8 one is required")
         return result
 
     def dequantized(self, value: SSAValue) -> Dequantized:
-        """The real numbers that the model's `value` is."""
+        """Return the model's float tensor `value`."""
         result = self.lowered(value)
         if isinstance(result, StoredIntegers):
-            self.refuse("integers as operand; put a DequantizeLinear in front")
+            self.refuse("an integer operand; insert a DequantizeLinear before it")
         return result
 
     def lowered(self, value: SSAValue) -> Dequantized | StoredIntegers:
-        """What the model's `value` is."""
+        """Return what the model's `value` was lowered to."""
         self.refuse_image(value)
         if value in self._values:
             return self._values[value]
         if value in self.input_shapes:
-            self.refuse("an input of real numbers that no QuantizeLinear reads first; quantise it", value)
+            self.refuse("a float input that no QuantizeLinear reads; quantize it", value)
         if self.real_constant(value) is not None:
-            self.refuse("a constant where a computed value is needed; run constprop-onnx first")
+            self.refuse("a constant operand where a computed one is required; run constprop-onnx first")
         raise MissingOperand("an operand that the DLA does not have")
 
     def shape(self, value: SSAValue) -> tuple[int, ...]:
-        """The model's shape of a computed value."""
+        """Return the model's shape of a computed value."""
         return self.lowered(value).shape
 
     def affine(self, value: SSAValue) -> Affine:
-        """Real numbers that one pass of the SDP makes."""
+        """Return a float tensor that one SDP pass can requantize."""
         result = self.dequantized(value)
         if not isinstance(result, Affine):
             self.refuse(
-                "an operand that no QuantizeLinear rounds first; put a pair of Quantize- and "
-                "DequantizeLinear in front"
+                "a float operand that is not quantized; insert QuantizeLinear and DequantizeLinear before it"
             )
         return result
 
     def stored_row(self, value: SSAValue) -> tuple[QuantizedCube, tuple[int, ...]]:
-        """Integers, what they mean and their shape, for an engine that reads them from memory."""
+        """
+        Return stored integers with their parameters and shape, for an engine that reads them from memory.
+        """
         found = self.affine(value)
         if found.stored is None:
             self.refuse(
-                "an operand that no QuantizeLinear rounds first; put a pair of Quantize- and "
-                "DequantizeLinear in front"
+                "a float operand that is not quantized; insert QuantizeLinear and DequantizeLinear before it"
             )
         return found.stored, found.shape
 
     def stored_spatial(self, value: SSAValue) -> QuantizedCube:
-        """Integers whose rows and columns in memory are those of the model."""
+        """Return stored integers whose rows and columns in memory are those of the model."""
         result, shape = self.stored_row(value)
         self.check_spatial(Cube(result.value, shape))
         return result
 
     def quantized(self, value: SSAValue, qparams: QuantizationParameters) -> SSAValue:
-        """The real numbers `value` on a grid, made once for each."""
+        """Return the float tensor `value` quantized with these parameters, emitted once for each."""
         key = value, qparams
         if key not in self._quantized:
             self._quantized[key] = self.dequantized(value).quantized(qparams, self)
         return self._quantized[key]
 
     def input_on(self, value: SSAValue, qparams: QuantizationParameters) -> SSAValue | None:
-        """An input of the network as integers on `qparams`, which its first reader decides; else `None`."""
+        """
+        Return a network input as integers with the parameters of its first reader, `None` for other values.
+        """
         if not isinstance(value, BlockArgument) or value in self._values:
             return None
         self.refuse_image(value)
@@ -331,7 +343,7 @@ class QuantizedDlaBuilder(DlaBuilder):
     def moved(
         self, value: SSAValue, shape: tuple[int, ...], move: Callable[[SSAValue], SSAValue]
     ) -> Dequantized | StoredIntegers:
-        """`value` through an engine that picks among rows and columns: integers in the model's order too."""
+        """Apply data movement that commutes with quantization to `value`."""
         source = self.lowered(value)
 
         def checked(found: SSAValue) -> SSAValue:
@@ -343,7 +355,7 @@ class QuantizedDlaBuilder(DlaBuilder):
         return Moved(source, shape, checked)
 
     def mean(self, source: QuantizedCube, pooled: SSAValue, factors: Array, shape: tuple[int, ...]) -> Affine:
-        """Means of stored integers: what the engine gives times a factor for each row and column."""
+        """Return means of stored integers: the pooling result times a factor for each position."""
         scale, largest = np.array([source.qparams.scale]), float(factors.max())
         bias = np.array([-source.qparams.zero_point * source.qparams.scale])
         result = Affine(lambda: pooled, cube_of(pooled.type), shape, scale * largest, bias, False)
@@ -354,7 +366,7 @@ class QuantizedDlaBuilder(DlaBuilder):
         return replace(result, scale=scale * 2.0**-shift, is_fine=True, spread=spread)
 
     def reshaped(self, value: SSAValue, shape: tuple[int, ...]) -> Dequantized | StoredIntegers:
-        """The same elements in the same order under another shape."""
+        """Return the same elements in the same order with another shape."""
         match self.lowered(value):
             case StoredIntegers(value=cube, offset=offset):
                 return StoredIntegers(self._recounted(cube, shape), shape, offset)
@@ -365,34 +377,34 @@ class QuantizedDlaBuilder(DlaBuilder):
                 return Moved(found, shape, lambda cube: self._recounted(cube, shape))
 
     def _recounted(self, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-        """Rows and columns counted anew where the channels stay; else the cube as it lies."""
+        """Reshape rows and columns if the channels stay; otherwise the cube stays as stored."""
         cube, here = cube_shape(shape), cube_of(value.type)
         if cube is None or cube == here or (cube.channels, cube.positions) != (here.channels, here.positions):
             return value
         return self(ReshapeOp(value, self.cube_type(cube)))
 
     def qparams(self, scale: SSAValue, zero: SSAValue, offset: int) -> QuantizationParameters:
-        """What integers mean whose scale and zero point are constants, one for the tensor."""
+        """Return the parameters of a constant per-tensor scale and zero point."""
         factor, point = self.constant(scale), None if zero.type == NONE else self.constant(zero)
         if factor is None or (point is None and zero.type != NONE):
-            self.refuse("a scale or zero point that is computed; static quantisation has constants")
+            self.refuse("a scale or zero point that is not constant; use static quantization")
         if factor.size != 1:
             self.refuse(f"{factor.size} scales for one tensor of activations (the engines take one)")
         number = float(factor.reshape(()))
         if not 0 < number < np.inf:
-            self.refuse(f"a scale of {number:g}; scales are above 0")
+            self.refuse(f"scale {number:g}; scales must be positive")
         return QuantizationParameters(number, (0 if point is None else int(point.reshape(()))) - offset)
 
     def offset_of(self, value: SSAValue) -> int:
-        """By how much the model's integers exceed those that are stored."""
+        """Return the difference of the model's integers and the stored ones."""
         element = element_type(value.type)
         offset = OFFSETS.get(element)
         if offset is None:
-            self.refuse(f"{element} (the engines store 8-bit integers); quantise to int8 or uint8")
+            self.refuse(f"{element} (the engines store 8-bit integers); quantize to int8 or uint8")
         return offset
 
     def real_constant(self, value: SSAValue) -> Array | None:
-        """The numbers of a constant, dequantised if it is; `None` for any other value."""
+        """Return the values of a constant, dequantized if needed; `None` for other values."""
         if (array := self.constant(value)) is not None:
             return array
         if not isinstance(value, OpResult):
@@ -428,21 +440,21 @@ class QuantizedDlaBuilder(DlaBuilder):
     def _scales(self, op: DequantizeLinearOp) -> Array:
         scale = self.constant(op.x_scale)
         if scale is None or op.block_size.value.data:
-            self.refuse("scales that are computed or by blocks; use one for a tensor or channel")
+            self.refuse("a scale that is not constant or is blocked; use one per tensor or per channel")
         return scale
 
     def _zeros(self, op: DequantizeLinearOp) -> Array:
         zero = np.zeros((), np.int64) if op.x_zero_point.type == NONE else self.constant(op.x_zero_point)
         if zero is None:
-            self.refuse("a zero point that is computed; static quantisation has constants")
+            self.refuse("a zero point that is not constant; use static quantization")
         return zero.astype(np.int64)
 
     def integer_kernels(self, value: SSAValue, outputs: int, what: str) -> QuantizedKernels:
         """
-        Constant weights as integers, axis `outputs` brought to the front.
+        Return constant weights as integers with axis `outputs` first.
 
-        As the model has them where scales belong to the outputs; any others are rounded anew, each output's
-        largest weight to 127.
+        Weights with per-tensor scales or scales of the output channels keep their integers; others are
+        requantized per output channel.
         """
         as_given = self._stored_kernels(value, outputs)
         if as_given is not None:
@@ -468,7 +480,7 @@ class QuantizedDlaBuilder(DlaBuilder):
         return QuantizedKernels(held, scales.reshape(-1).astype(np.float64))
 
     def per_channel(self, constant: Array, source: Affine, shape: tuple[int, ...]) -> Array:
-        """A constant operand as one number, or one for each channel."""
+        """Return a constant operand as a scalar or as one value per channel."""
         if constant.size == 1:
             return constant.reshape(1).astype(np.float64)
         if source.shape != shape:
@@ -476,7 +488,7 @@ class QuantizedDlaBuilder(DlaBuilder):
         spread = np.broadcast_to(constant, shape).reshape(source.cube)
         first = spread[:, :1, :1]
         if np.any(spread != first):
-            self.refuse(f"a constant of {list(constant.shape)} on {list(shape)} (one for a channel, or all)")
+            self.refuse(f"a constant of {list(constant.shape)} on {list(shape)} (scalar or per channel)")
         return first.reshape(-1).astype(np.float64)
 
 
@@ -485,7 +497,9 @@ def _always(constant: Array, _: Array) -> Array:
 
 
 def _along(numbers: Array, axis: int, rank: int) -> Array:
-    """Numbers of one axis, spread over a tensor of `rank`; a single one for all."""
+    """
+    Reshape values of one axis for broadcasting over a tensor of `rank`; a single value becomes a scalar.
+    """
     if numbers.size == 1:
         return numbers.reshape(())
     return numbers.reshape([-1 if index == axis % rank else 1 for index in range(rank)])

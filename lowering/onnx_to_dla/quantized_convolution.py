@@ -1,4 +1,4 @@
-"""Convolutions and products with constant matrices in integers."""
+"""Conv, Gemm and MatMul with constant weights in int8, on the convolution core."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from xonnc.lowering.onnx_to_dla.dequantized import Affine, Concatenated, Dequant
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube
 from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder, QuantizedKernels, lowers
 from xonnc.lowering.onnx_to_dla.quantized_image_convolution import image_convolution
-from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
+from xonnc.lowering.onnx_to_dla.windows import output_size, trim_padding, window_of
 
 
 @lowers(ConvOp)
 def conv(op: ConvOp, builder: QuantizedDlaBuilder) -> Dequantized:
     """
-    A convolution and its bias; with groups, one for every few groups that fill whole atoms. The images of a
-    batch are groups as well.
+    Lower Conv and its bias. Groups are merged into layers that fill whole atoms; the images of a batch are
+    groups as well.
     """
     if (image_value := builder.image_value(op.X)) is not None:
         return image_convolution(op, image_value, builder)
     source, here = builder.stored_spatial(op.X), builder.stored_row(op.X)[1]
     kernels = builder.integer_kernels(op.W, 0, "the kernels")
     if kernels.array.ndim not in (3, 4):
-        builder.refuse(f"a convolution over {kernels.array.ndim - 2} dimensions (the core takes 1 or 2)")
+        builder.refuse(f"{kernels.array.ndim - 2} spatial dimensions (the convolution core takes 1 or 2)")
     window = window_of(op, kernels.array.shape[2:], cube_of(source.value.type), builder)
     if kernels.array.ndim == 3:
         kernels = QuantizedKernels(kernels.array[:, :, np.newaxis, :], kernels.scales)
@@ -57,7 +57,7 @@ def conv(op: ConvOp, builder: QuantizedDlaBuilder) -> Dequantized:
 
 
 def _tiled(kernels: QuantizedKernels, times: int) -> QuantizedKernels:
-    """Kernels once for each image of a batch."""
+    """Repeat kernels for each image of a batch."""
     return QuantizedKernels(tiled(kernels.array, times), _tiled_scales(kernels, times))
 
 
@@ -67,7 +67,10 @@ def _tiled_scales(kernels: QuantizedKernels, times: int) -> Array:
 
 @lowers(GemmOp)
 def gemm(op: GemmOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """`alpha A B + beta C` with constant B and C: a convolution whose kernel covers the whole cube of A."""
+    """
+    Lower Gemm, `alpha A B + beta C` with constant B and C, as a convolution whose kernel covers the whole
+    cube of A.
+    """
     kernels = builder.integer_kernels(op.B, 0 if op.transB.value.data else 1, "B")
     shape = builder.result_shape(op)
     bias = None if op.C.type == NONE else builder.real_constant(op.C)
@@ -93,14 +96,12 @@ def gemm(op: GemmOp, builder: QuantizedDlaBuilder) -> Dequantized:
 
 @lowers(MatMulOp)
 def matmul(op: MatMulOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Rows times a constant matrix; of several, each is a group of a convolution."""
+    """Lower MatMul with a constant second factor; each row of a matrix is a group of a convolution."""
     factor = builder.real_constant(op.B)
     if factor is None:
-        builder.refuse(
-            "a second factor that is computed (the core reads weights in an order in which no engine writes)"
-        )
+        builder.refuse("B is computed at run time (the convolution core takes constant weights)")
     if factor.ndim > 2:
-        builder.refuse(f"a second factor of rank {factor.ndim} (the core takes one matrix)")
+        builder.refuse(f"B has rank {factor.ndim} (the convolution core takes a matrix)")
     is_vector = factor.ndim == 1
     kernels = builder.integer_kernels(op.B, 0 if is_vector else 1, "the second factor")
     return product(
@@ -109,7 +110,7 @@ def matmul(op: MatMulOp, builder: QuantizedDlaBuilder) -> Dequantized:
 
 
 def _one_output(kernels: QuantizedKernels) -> QuantizedKernels:
-    """A vector as a matrix with one output, whose numbers share a scale."""
+    """Return a vector as a matrix with one output channel and one scale."""
     if kernels.scales.size == 1:
         return QuantizedKernels(kernels.array[np.newaxis], kernels.scales)
     numbers = kernels.array * kernels.scales
@@ -124,7 +125,7 @@ def product(
     shape: tuple[int, ...],
     builder: QuantizedDlaBuilder,
 ) -> Dequantized:
-    """A matrix (`NxK`) times rows of K numbers: a row's channels have its elements in order already."""
+    """Multiply rows of K elements by a matrix (`NxK`). The elements of a row are its channels, in order."""
     source, here = builder.stored_row(factor)
     cube = cube_of(source.value.type)
     rows = rows_of(Cube(source.value, here), kernels.array.shape[1], builder)
@@ -142,22 +143,24 @@ def convolution(
     builder: QuantizedDlaBuilder,
 ) -> Affine:
     """
-    Sums of products of stored integers. Those of the source lie `zero` above what they mean, padding as well:
-    the bias takes away what that adds.
+    Build a convolution of stored integers.
+
+    With `x = s (q - z)` the sum over q exceeds that over x / s by `z * sum(weights)`, for padding too, whose
+    stored value is z. The bias subtracts it.
     """
     cube, weights = cube_of(source.value.type), kernels.array
     if weights.shape[1] != cube.channels:
-        builder.refuse(f"kernels for {weights.shape[1]} channels on an input of {cube.channels}")
+        builder.refuse(f"weights for {weights.shape[1]} channels, but the input has {cube.channels}")
     if weights.dtype != np.int8:
         source, weights = _in_parts(source, weights, builder)
         cube = cube_of(source.value.type)
-    rows, columns = counts(window, cube, builder)
-    window = exact(window, cube)
+    rows, columns = output_size(window, cube, builder)
+    window = trim_padding(window, cube)
     builder.check(conv_limits(cube, weights.shape[0], window))
     if kernels_at_once(builder.target, builder.precision, cube, weights.shape[0], window) is None:
         builder.refuse(
             f"a {weights.shape[1]}x{weights.shape[2]}x{weights.shape[3]} kernel does not fit the convolution "
-            f"buffer of {builder.target.cbuf_bytes} bytes (parts of it would round their sums to 8 bits)"
+            f"buffer of {builder.target.cbuf_bytes} bytes (partial sums would be quantized to int8)"
         )
     zero, scale = source.qparams.zero_point, source.qparams.scale * kernels.scales
     shift = scale * (zero * weights.sum(axis=(1, 2, 3), dtype=np.int64))
@@ -173,8 +176,9 @@ def _in_parts(
     source: QuantizedCube, weights: Array, builder: QuantizedDlaBuilder
 ) -> tuple[QuantizedCube, Array]:
     """
-    Weights of more than 8 bits as sums of such of 8, and the source once for each of them: all products meet
-    in the same sums. Between whole atoms weights are 0, whatever lies there.
+    Split weights of more than 8 bits into sums of int8 weights along the channels, and repeat the source for
+    each: all products go to the same accumulators. Repetitions start at whole atoms; weights of the lanes in
+    between are zero.
     """
     cube = cube_of(source.value.type)
     parts: list[Array] = []
@@ -200,13 +204,13 @@ def grouped(
     shape: tuple[int, ...],
     builder: QuantizedDlaBuilder,
 ) -> Dequantized:
-    """A convolution of groups, one for every few groups that fill whole atoms."""
+    """Build a grouped convolution, several groups merged into each layer."""
     if groups == 1:
         return convolution(source, kernels, bias, window, shape, builder)
     weights = kernels.array
     inputs, outputs = cube_of(source.value.type).channels, weights.shape[0]
     if inputs % groups or outputs % groups:
-        builder.refuse(f"{groups} groups do not divide {inputs} and {outputs} channels")
+        builder.refuse(f"group {groups} does not divide {inputs} input and {outputs} output channels")
     merged = merged_groups(
         builder.target, builder.precision, cube_of(source.value.type), outputs, window, groups
     )

@@ -1,4 +1,4 @@
-"""Convolutions in integers that read pixels of 8 bits."""
+"""Int8 convolutions over 8-bit pixels."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from xonnc.lowering.onnx_to_dla.quantized_builder import (
 )
 
 SAME = 1e-9
-"""Relative differences of steps that are rounding's."""
+"""Relative difference of scales that rounding errors explain."""
 
 
 def image_convolution(op: ConvOp, image_value: ImageValue, builder: QuantizedDlaBuilder) -> Affine:
     """
-    A convolution over pixels and its bias.
+    Lower a convolution over pixels and its bias.
 
-    It reads the integers that the model rounds its input to, where the converter can make them; else finer
-    ones of its own: kernels and bias are then those of the pixels.
+    It reads the integers of the model's QuantizeLinear if the input converter can produce them; else finer
+    ones, whose scale and offset are folded into kernels and bias.
     """
     if image_value.qparams is None or not image_value.is_real:
         builder.refuse(
-            "an image that no pair of Quantize- and DequantizeLinear rounds; put one behind the input"
+            "an image input that is not quantized; insert QuantizeLinear and DequantizeLinear after it"
         )
     given = builder.integer_kernels(op.W, 0, "the kernels")
     if given.array.dtype != np.int8:
         builder.refuse(
-            "kernels whose zero point takes them beyond 8 bits, over pixels; take the input as a feature cube"
+            "weights that exceed 8 bits less their zero point, over pixels; take the input as a feature cube"
         )
     groups = op.group.value.data
     dilations = _pair(int_values(op.dilations) or (1, 1))
@@ -55,9 +55,7 @@ def image_convolution(op: ConvOp, image_value: ImageValue, builder: QuantizedDla
     else:
         conversion = nearest_conversion(image_value.pixels, is_padded=any(window.pads))
         if conversion is None:
-            builder.refuse(
-                f"pixels of mean {list(image_value.pixels.mean)} (means lie among the pixels, 0 to 255)"
-            )
+            builder.refuse(f"mean {list(image_value.pixels.mean)} (means of 8-bit pixels are 0 to 255)")
         kernels = _kernels_of_pixels(op, given, groups, image_value, conversion, builder)
         scale = kernels.scales
         shift = scale * (kernels.array.sum(axis=(2, 3), dtype=np.int64) @ -_beyond(image_value, conversion))
@@ -78,7 +76,7 @@ def _pair(values: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _beyond(image_value: ImageValue, conversion: PixelConversion) -> Array:
-    """What the integers of each channel lie above those of its mean, in parts of one too."""
+    """Return how far the integers of each channel lie above those of its mean, with fractions."""
     return (np.array(conversion.offsets) - np.array(image_value.pixels.mean)) * conversion.factor
 
 
@@ -90,7 +88,7 @@ def _kernels_of_pixels(
     conversion: PixelConversion,
     builder: QuantizedDlaBuilder,
 ) -> QuantizedKernels:
-    """Kernels that multiply the integers of pixels: each channel's are as large as its steps."""
+    """Return kernels for the converted pixels, scaled per input channel."""
     steps = 1 / (conversion.factor * np.array(image_value.pixels.std))
     if np.ptp(steps) <= SAME * steps[0]:
         return QuantizedKernels(dense(given.array, groups), given.scales * steps[0])

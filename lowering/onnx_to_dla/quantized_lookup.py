@@ -1,4 +1,4 @@
-"""Normalisation across channels and functions of one number in integers, by lookup tables of the CDP."""
+"""LRN and unary functions in int8, by lookup tables of the CDP."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class LrnLookup:
     beta: float
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """One pass of the CDP: integers without their zero in, the product shifted to the grid out."""
+        """
+        Emit one CDP pass: the input converter subtracts the zero point, the output converter shifts the
+        product.
+        """
         here = self.source.qparams
         widest = max(abs(INT8_MIN - here.zero_point), abs(INT8_MAX - here.zero_point))
         found = integer_normalization_lut(
@@ -55,10 +58,7 @@ class LrnLookup:
 
 @lowers(LRNOp)
 def lrn(op: LRNOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """
-    `X (bias + alpha / size * sum of squares)^-beta`, the power from the lookup table in 16 bits, its steps
-    chosen for the least error.
-    """
+    """Lower LRN; the power comes from a 16-bit lookup table whose steps minimize the error."""
     scale, bias = check_lrn(op, builder)
     return LrnLookup(
         builder.stored_spatial(op.X),
@@ -72,6 +72,6 @@ def lrn(op: LRNOp, builder: QuantizedDlaBuilder) -> Dequantized:
 
 @lowers(*INT8_FUNCTIONS)
 def function(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """The function from the lookup table, an entry for each integer: exact."""
+    """Lower a unary function as a lookup table with an entry per integer, which is exact."""
     source, shape = builder.stored_row(op.operands[0])
     return TableLookup(source, shape, INT8_FUNCTIONS[type(op)](op))

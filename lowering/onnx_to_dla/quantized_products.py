@@ -1,4 +1,4 @@
-"""Products of two computed cubes of integers."""
+"""Elementwise products of two computed int8 cubes, in the SDP."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder
 @dataclass(frozen=True)
 class ElementwiseProduct:
     """
-    `a b` of stored integers; `b` has the shape of `a`, or one position, and a zero only where the SDP has a
-    third stage.
+    `a b` of stored integers; `b` has the shape of `a` or one position. It has a zero point only if the SDP
+    has a Y stage.
     """
 
     a: QuantizedCube
@@ -26,7 +26,10 @@ class ElementwiseProduct:
     shape: tuple[int, ...]
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """One pass of the SDP: X1 takes away the zero of `a`, X2 multiplies; Y if `b` has a zero as well."""
+        """
+        Emit one SDP pass: X1 subtracts the zero point of `a`, X2 multiplies. Y multiplies if `b` has a zero
+        point, which only its operand converter can subtract.
+        """
         is_spread = cube_of(self.a.value.type) != cube_of(self.b.value.type)
         mode = OperandMode.PER_KERNEL if is_spread else OperandMode.PER_POINT
         factor = Stage(StageFunction.MUL, mode=mode, mul_offset=self.b.qparams.zero_point)
@@ -46,22 +49,20 @@ class ElementwiseProduct:
 def product_of(
     first: SSAValue, second: SSAValue, shape: tuple[int, ...], builder: QuantizedDlaBuilder
 ) -> ElementwiseProduct:
-    """The product of two computed values, one of which has the result's shape."""
+    """Return the product of two computed values, one of which has the shape of the result."""
     (a, a_shape), (b, b_shape) = builder.stored_row(first), builder.stored_row(second)
     if a_shape != shape or (b_shape == shape and b.qparams.zero_point):
         (a, a_shape), (b, b_shape) = (b, b_shape), (a, a_shape)
     if b.qparams.zero_point and not builder.target.sdp_y:
         builder.refuse(
-            "a product of integers whose zeros are not 0 (the third stage of the SDP takes such); use a "
-            "symmetric quantisation for one factor"
+            "both factors have zero points other than 0 (this takes the SDP's Y stage, which the target "
+            "lacks); use symmetric quantization for one factor"
         )
     here, other = cube_of(a.value.type), cube_of(b.value.type)
     if a_shape != shape or (other != here and other != CubeShape(here.channels, 1, 1)):
         builder.refuse(
-            f"a product of {list(a_shape)} and {list(b_shape)} (the SDP spreads one position over all)"
+            f"factors of {list(a_shape)} and {list(b_shape)} (the SDP broadcasts per-channel tensors only)"
         )
     if other == here and b_shape != shape:
-        builder.refuse(
-            f"a product of {list(a_shape)} and {list(b_shape)} that lie alike; expand one of them first"
-        )
+        builder.refuse(f"factors of {list(a_shape)} and {list(b_shape)}; expand one of them first")
     return ElementwiseProduct(a, b, shape)

@@ -1,4 +1,4 @@
-"""Sums, means and extremes over dimensions, of integers."""
+"""ReduceMean, ReduceSum, ReduceMax and ReduceMin in int8."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from xonnc.lowering.onnx_to_dla.reduction import (
 from xonnc.lowering.onnx_to_dla.selection import Indices, one_hot
 
 MAX_KERNEL_BYTES = 1 << 16
-"""Kernels of ones that add up exactly; instead of larger ones the PDP makes means, which it rounds."""
+"""Largest kernel of ones, which adds exactly; beyond it the PDP averages and rounds."""
 
 
 @lowers(*MEANS, *SUMS)
 def total(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """The mean or sum over dimensions: a convolution with ones, or poolings for many rows and columns."""
+    """Lower ReduceMean and ReduceSum: a convolution with ones, or poolings for many rows and columns."""
     source, here = builder.stored_row(op.operands[0])
     shape, cube = builder.result_shape(op), cube_of(source.value.type)
     found = reduction_of(op, here, cube, builder)
@@ -40,7 +40,7 @@ def total(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
         return convolution(source, kernels, None, Window(window), shape, builder)
     if found.outputs < cube.channels:
         builder.refuse(
-            f"{list(here)} to {list(shape)}: a sum over channels as well (the PDP adds up rows and columns)"
+            f"{list(here)} to {list(shape)}: a reduction of channels too (the PDP takes rows and columns)"
         )
     pooled, correction = cascade(source.value, PoolMode.AVERAGE, builder, found.rows, found.columns)
     result = builder.mean(source, pooled, np.full((1, 1), correction), shape).times(
@@ -52,7 +52,7 @@ def total(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
 
 @lowers(*EXTREMES)
 def extreme(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """The greatest or least over dimensions: poolings for rows and columns; channels are compared."""
+    """Lower ReduceMax and ReduceMin: poolings for rows and columns, comparisons for channels."""
     source, here = builder.stored_row(op.operands[0])
     found = reduction_of(op, here, cube_of(source.value.type), builder)
 

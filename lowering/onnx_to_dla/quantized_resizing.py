@@ -1,4 +1,6 @@
-"""Images of integers resized by integer factors: nearest neighbours, and straight lines between pixels."""
+"""
+Resize by integer scales in int8: nearest as interleaved copies, linear as a convolution per output phase.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from xonnc.lowering.onnx_to_dla.upsampling import interleave, repeat
 
 @lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
 def resize(op: AnyResize, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
-    """The nearest neighbours, which are copies that take turns, or lines between pixels."""
+    """Lower Resize, modes nearest and linear."""
     cube = cube_shape(builder.lowered(op.X).shape)
     assert cube is not None, "the source has elements"
     factors(op, cube, builder)
@@ -38,7 +40,7 @@ def resize(op: AnyResize, builder: QuantizedDlaBuilder) -> Dequantized | StoredI
 
 
 def _interpolated(op: AnyResize, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Sums of neighbours times integers: each phase is a convolution of every channel, rounded once."""
+    """Interpolate linearly with integer weights: one depthwise convolution per phase, requantized once."""
     source, shape = builder.stored_spatial(op.X), builder.result_shape(op)
     cube = cube_of(source.value.type)
     plan = interpolation(op, cube, factors(op, cube, builder), builder)

@@ -1,4 +1,4 @@
-"""Operators that pick elements, on integers."""
+"""Slice, Split, Gather, Tile, Expand and Pad in int8."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ADDED = Stage(StageFunction.ALU, mode=OperandMode.PER_KERNEL)
 
 @dataclass(frozen=True)
 class SelectedElements:
-    """Numbers picked from others, and one that pads: rounding first gives the same."""
+    """Elements selected from a tensor, and a fill value; commutes with quantization."""
 
     source: Dequantized
     indices: Indices
@@ -41,7 +41,7 @@ class SelectedElements:
         return self.indices.shape
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """The source on the grid, and what is picked of it."""
+        """Quantize the source, then select."""
         padding = int(qparams.quantize(np.array(self.fill)))
         return _selected(self.source.quantized(qparams, builder), self.indices, padding, builder)
 
@@ -49,8 +49,8 @@ class SelectedElements:
 @lowers(*SELECTIONS)
 def select(op: OnnxOp, builder: QuantizedDlaBuilder) -> list[Dequantized | StoredIntegers]:
     """
-    Elements picked: rows and columns are slices side by side, every n-th ones a pooling of single positions,
-    channels a slice or a 1x1 convolution with ones.
+    Lower a selection: rows and columns by slices and concatenation, strides by pooling single positions,
+    channels by a slice or a one-hot 1x1 convolution.
     """
     found = builder.lowered(op.operands[0])
     selection = selection_of(op, found.shape, builder)

@@ -1,4 +1,4 @@
-"""Larger images of integers: transposed convolutions."""
+"""ConvTranspose in int8, as sub-pixel convolutions."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from xonnc.lowering.onnx_to_dla.upsampling import (
 
 @lowers(ConvTransposeOp)
 def conv_transpose(op: ConvTransposeOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """A convolution for each phase of the result, `stride` in each dimension; the phases take turns."""
+    """Lower ConvTranspose: one convolution per output phase, whose results are interleaved."""
     source, shape = builder.stored_spatial(op.X), builder.result_shape(op)
     batch = batch_of(shape, builder)
     groups = op.group.value.data * batch
     kernels = builder.integer_kernels(op.W, 1, "the kernels")
     if kernels.array.ndim != 4:
-        builder.refuse(f"a transposed convolution over {kernels.array.ndim - 2} dimensions (images have 2)")
+        builder.refuse(f"{kernels.array.ndim - 2} spatial dimensions (transposed convolutions take 2)")
     if op.group.value.data > 1 and kernels.scales.size > 1:
-        builder.refuse("groups with a scale for each output; use one scale for all")
+        builder.refuse("grouped weights with per-channel scales; use one scale")
     bias = None if op.B.type == NONE else builder.real_constant(op.B)
     if bias is None and op.B.type != NONE:
         builder.refuse("the bias must be constant, found a computed value")

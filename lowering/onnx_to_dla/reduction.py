@@ -1,4 +1,4 @@
-"""Sums, means and extremes over dimensions."""
+"""ReduceMean, ReduceSum, ReduceMax and ReduceMin in FP16."""
 
 from __future__ import annotations
 
@@ -34,15 +34,17 @@ EXTREMES: Mapping[type[OnnxOp], tuple[PoolMode, AluFunction]] = {
         (PoolMode.MIN, AluFunction.MIN),
     ),
 }
-"""How the PDP and the SDP pick the greatest or the least."""
+"""The PDP's and SDP's modes of each operator."""
 
 MAX_CHANNELS = 32
-"""Channels of which the greatest is found by comparing one after another."""
+"""Most channels that are reduced by comparing one after another."""
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """What becomes of a cube: the result's channel of each channel, and whether rows and columns are one."""
+    """
+    A reduction of a cube: the result's channel of each channel, and whether rows and columns are reduced.
+    """
 
     channels: Indices
     rows: bool
@@ -55,21 +57,21 @@ class Reduction:
 
     @property
     def members(self) -> Indices:
-        """The channels of each channel of the result, a row for each."""
+        """The channels that form each channel of the result, one row each."""
         return np.argsort(self.channels, kind="stable").reshape(self.outputs, -1)
 
     def count(self, cube: CubeShape) -> int:
-        """How many elements of a cube become one."""
+        """Return how many elements are reduced to one."""
         rows, columns = self.window(cube)
         return cube.channels // self.outputs * rows * columns
 
     def window(self, cube: CubeShape) -> tuple[int, int]:
-        """Rows and columns that become one."""
+        """Return the rows and columns that are reduced to one."""
         return cube.height if self.rows else 1, cube.width if self.columns else 1
 
 
 def axes_of(op: OnnxOp, rank: int, builder: DlaBuilder) -> list[int]:
-    """The dimensions that `op` reduces."""
+    """Return the axes that `op` reduces."""
     given: Any = op.properties.get("axes")
     axes = None if given is None else list(int_values(given) or ())
     if given is None and len(op.operands) > 1 and op.operands[1].type != NONE:
@@ -82,8 +84,7 @@ def axes_of(op: OnnxOp, rank: int, builder: DlaBuilder) -> list[int]:
 
 def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, builder: DlaBuilder) -> Reduction:
     """
-    How `op` reduces a tensor of `shape` that lies as `cube`; gives up if it mixes channels with some of the
-    rows or columns.
+    Return how `op` reduces a tensor of `shape` stored as `cube`; refuse if channels mix with rows or columns.
     """
     kept = [1 if axis in axes_of(op, len(shape), builder) else size for axis, size in enumerate(shape)]
     results = np.arange(prod(kept), dtype=np.int64).reshape(kept)
@@ -101,7 +102,7 @@ def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, builder: D
 
 
 def summing(found: Reduction, cube: CubeShape, dtype: Any) -> Array:
-    """Kernels of ones that add up what becomes one."""
+    """Return kernels of ones that add the elements of a reduction."""
     weights = np.zeros((found.outputs, cube.channels, *found.window(cube)), dtype)
     weights[found.channels, np.arange(cube.channels)] = 1
     return weights
@@ -109,7 +110,7 @@ def summing(found: Reduction, cube: CubeShape, dtype: Any) -> Array:
 
 @lowers(*MEANS, *SUMS)
 def total(op: OnnxOp, builder: DlaBuilder) -> Cube:
-    """The mean or sum over dimensions: poolings for rows and columns, a 1x1 convolution for channels."""
+    """Lower ReduceMean and ReduceSum: poolings for rows and columns, a 1x1 convolution for channels."""
     source, shape = builder.cube(op.operands[0]), builder.result_shape(op)
     found = reduction_of(op, source.shape, source.cube, builder)
     value, factor = source.value, 1.0
@@ -128,7 +129,7 @@ def total(op: OnnxOp, builder: DlaBuilder) -> Cube:
 
 @lowers(*EXTREMES)
 def extreme(op: OnnxOp, builder: DlaBuilder) -> Cube:
-    """The greatest or least over dimensions: poolings for rows and columns; channels are compared."""
+    """Lower ReduceMax and ReduceMin: poolings for rows and columns, comparisons for channels."""
     source = builder.cube(op.operands[0])
 
     def pick(value: SSAValue, places: Indices) -> SSAValue:
@@ -142,16 +143,14 @@ def extreme(op: OnnxOp, builder: DlaBuilder) -> Cube:
 def extremes(
     value: SSAValue, found: Reduction, modes: tuple[PoolMode, AluFunction], pick: Pick, builder: DlaBuilder
 ) -> SSAValue:
-    """The greatest or least of what becomes one."""
+    """Return the maximum or minimum of a reduction."""
     if found.rows or found.columns:
         value = cascade(value, modes[0], builder, found.rows, found.columns)[0]
     members = found.members
     if members.shape[1] == 1:
         return value
     if members.shape[1] > MAX_CHANNELS:
-        builder.refuse(
-            f"the extreme of {members.shape[1]} channels (up to {MAX_CHANNELS}, compared one after another)"
-        )
+        builder.refuse(f"a maximum or minimum over {members.shape[1]} channels (up to {MAX_CHANNELS})")
     result, *others = (pick(value, places) for places in members.T)
     for other in others:
         stage = Stage(StageFunction.ALU, modes[1], mode=OperandMode.PER_POINT)

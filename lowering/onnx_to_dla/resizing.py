@@ -1,4 +1,6 @@
-"""Images resized by integer factors: nearest neighbours, and straight lines between pixels."""
+"""
+Resize by integer scales in FP16: nearest as interleaved copies, linear as a convolution per output phase.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +32,15 @@ NEAREST: Mapping[str, Callable[[float], int]] = {
     "round_prefer_floor": lambda x: ceil(x - 0.5),
     "round_prefer_ceil": lambda x: floor(x + 0.5),
 }
-"""ONNX's `nearest_mode`s."""
+"""The `nearest_mode`s of ONNX."""
 
 HALF_PIXELS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
-"""Modes of coordinates that agree where factors are integers."""
+"""Coordinate transformations that agree for integer scales."""
 
 
 @lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
 def resize(op: AnyResize, builder: DlaBuilder) -> Cube:
-    """The nearest neighbours, which are copies that take turns, or lines between pixels."""
+    """Lower Resize, modes nearest and linear."""
     image, shape = builder.spatial_cube(op.X), builder.result_shape(op)
     counts = factors(op, cube_of(image.type), builder)
     if op.mode.data == "nearest" or cube_of(image.type).positions == 1:
@@ -64,25 +66,29 @@ def resize(op: AnyResize, builder: DlaBuilder) -> Cube:
 
 
 def factors(op: AnyResize, cube: CubeShape, builder: DlaBuilder) -> tuple[int, int]:
-    """How often each row and column is repeated; gives up on other resampling."""
+    """Return the integer scales of rows and columns; refuse other resampling."""
     after = cube_shape(builder.result_shape(op))
     if after is None or after.channels != cube.channels or after.height % cube.height:
-        builder.refuse("a factor that is no integer (the engines repeat rows and columns)")
+        builder.refuse("a scale that is not an integer (the engines repeat rows and columns)")
     if after.width % cube.width:
-        builder.refuse("a factor that is no integer (the engines repeat rows and columns)")
+        builder.refuse("a scale that is not an integer (the engines repeat rows and columns)")
     result = after.height // cube.height, after.width // cube.width
     _check_scales(op, result, builder)
     coordinates, rounding = op.coordinate_transformation_mode.data, op.nearest_mode.data
     if op.mode.data == "nearest":
         if not all(_repeats(factor, coordinates, rounding) for factor in result):
-            builder.refuse(f"{coordinates} with {rounding} at factors {result} is no plain repetition")
+            builder.refuse(
+                f"{coordinates} with {rounding} at scales {result} (only plain repetition is supported)"
+            )
     elif op.mode.data != "linear":
-        builder.refuse(f"mode {op.mode.data} (the engines do nearest and linear); use one of these")
+        builder.refuse(f"mode {op.mode.data} (nearest and linear are supported); use one of these")
     return result
 
 
 def _check_scales(op: AnyResize, found: tuple[int, int], builder: DlaBuilder) -> None:
-    """Sizes are rounded down: factors that are given are those by which coordinates go."""
+    """
+    Refuse `scales` that differ from the ratio of sizes: sizes are rounded down, coordinates use the scales.
+    """
     given = None if op.scales.type == NONE else builder.constant(op.scales)
     if given is None or not given.size:
         return
@@ -94,12 +100,12 @@ def _check_scales(op: AnyResize, found: tuple[int, int], builder: DlaBuilder) ->
     rows = scales[-2] if rank > 3 else 1.0
     if (rows, scales[-1]) != found:
         builder.refuse(
-            f"factors {rows:g} and {scales[-1]:g} (the engines repeat rows and columns); use integers"
+            f"scales {rows:g} and {scales[-1]:g} (the engines repeat rows and columns); use integers"
         )
 
 
 def _repeats(factor: int, coordinates: str, rounding: str) -> bool:
-    """Whether `factor` places in a row have one nearest neighbour."""
+    """Whether the nearest neighbor of `factor` adjacent results is the same element."""
     if coordinates not in ("asymmetric", *HALF_PIXELS):
         return factor == 1
     shift = 0.0 if coordinates == "asymmetric" else 0.5
@@ -109,8 +115,8 @@ def _repeats(factor: int, coordinates: str, rounding: str) -> bool:
 @dataclass(frozen=True)
 class LinearPhase:
     """
-    One dimension of a phase: each of its results is the sum of `weights` times neighbours, the first of them
-    `first` further on (-1: before).
+    One dimension of an output phase: the sum of `weights` times adjacent elements, the first at offset
+    `first`.
     """
 
     first: int
@@ -119,8 +125,8 @@ class LinearPhase:
 
 def linear_phases(size: int, factor: int, coordinates: str) -> list[LinearPhase]:
     """
-    The phases of one dimension: result `factor q + p` lies at `q + c` of the source, between two pixels or on
-    one. A single pixel has no neighbours.
+    Return the phases of one dimension: result `factor q + p` lies at `q + c` of the source, between two
+    pixels or on one. A single pixel has no neighbors.
     """
     result: list[LinearPhase] = []
     half = Fraction(1, 2) if coordinates in HALF_PIXELS else Fraction(0)
@@ -138,9 +144,9 @@ def linear_phases(size: int, factor: int, coordinates: str) -> list[LinearPhase]
 @dataclass(frozen=True)
 class Interpolation:
     """
-    Lines between pixels: the phases of rows and columns, whose weights are integers in parts of `unit`.
+    Linear interpolation: phases of rows and columns, with weights that are multiples of `1 / unit`.
 
-    Outside of the image lie copies of its edge, as many as the phases reach.
+    The image is extended by copies of its edge as far as the phases read.
     """
 
     rows: Sequence[LinearPhase]
@@ -152,7 +158,7 @@ class Interpolation:
         return _denominator(self.rows) * _denominator(self.columns)
 
     def kernel(self, row: LinearPhase, column: LinearPhase) -> npt.NDArray[np.int64]:
-        """The weights of one phase, `1x1xRxS`, as integers."""
+        """Return the weights of one phase, `1x1xRxS`, as integers."""
         down, right = (
             np.array([int(weight * _denominator(phases)) for weight in line.weights])
             for line, phases in ((row, self.rows), (column, self.columns))
@@ -160,13 +166,13 @@ class Interpolation:
         return np.outer(down, right)[np.newaxis, np.newaxis]
 
     def extended(self, image: SSAValue, builder: DlaBuilder) -> SSAValue:
-        """The image with its edges, where phases reach beyond them."""
+        """Return the image extended by copies of its edges."""
         return _with_edges(_with_edges(image, 2, self.rows, builder), 3, self.columns, builder)
 
     def seen(
         self, extended: SSAValue, row: LinearPhase, column: LinearPhase, builder: DlaBuilder
     ) -> SSAValue:
-        """The part of the image with its edges that one phase reads."""
+        """Return the slice of the extended image that one phase reads."""
         cube = cube_of(extended.type)
         begins, sizes = [0], [cube.channels]
         for line, phases, size in ((row, self.rows, cube.height), (column, self.columns, cube.width)):
@@ -180,11 +186,11 @@ class Interpolation:
 def interpolation(
     op: AnyResize, cube: CubeShape, counts: tuple[int, int], builder: DlaBuilder
 ) -> Interpolation:
-    """The phases of a linear resize; gives up on coordinates whose steps differ from place to place."""
+    """Return the phases of a linear Resize; refuse coordinates whose phases vary with the position."""
     coordinates = op.coordinate_transformation_mode.data
     if coordinates not in ("asymmetric", *HALF_PIXELS):
         builder.refuse(
-            f"linear with {coordinates} (the engines take half_pixel and asymmetric); use one of these"
+            f"linear with {coordinates} (half_pixel and asymmetric are supported); use one of these"
         )
     return Interpolation(
         linear_phases(cube.height, counts[0], coordinates), linear_phases(cube.width, counts[1], coordinates)
@@ -196,7 +202,7 @@ def _denominator(phases: Sequence[LinearPhase]) -> int:
 
 
 def _reach(phases: Sequence[LinearPhase]) -> tuple[int, int]:
-    """How many pixels before the first and behind the last are read."""
+    """Return how many pixels before the first and after the last are read."""
     return max(-line.first for line in phases), max(line.first + len(line.weights) - 1 for line in phases)
 
 

@@ -1,6 +1,8 @@
 """
-Real factors and sums as the SDP's integers: 16-bit operands, common shifts (docs/internals/nvdla-hardware.md
-§3.5, §4.2).
+Fixed-point operands of the SDP: real factors and addends as int16 values with a common shift.
+
+The SDP's multipliers take 16-bit operands, whose products are shifted right; its ALU takes 16-bit operands
+that are shifted left (docs/internals/nvdla-hardware.md §3.5, §4.2).
 """
 
 from __future__ import annotations
@@ -15,15 +17,17 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 MAX_OPERAND = 32767
-"""The largest operand of 16 bits that is used: its negative is one too."""
+"""The largest operand in use, so that its negative is one too."""
 
 MAX_SHIFT = 31
-"""Shifts beyond the 31 bits of a number leave nothing."""
+"""The accumulator has 32 bits: more shifting leaves nothing."""
 
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Numbers as `operands * 2^-shift` (factors) or `operands * 2^shift` (sums): 16 bits each, one shift."""
+    """
+    Values as `operands * 2^-shift` (factors) or `operands * 2^shift` (addends), int16 with a common shift.
+    """
 
     operands: Array
     shift: int
@@ -31,15 +35,16 @@ class FixedPoint:
 
 def fixed_point_factors(factors: Array) -> FixedPoint | None:
     """
-    `factors` as 16-bit operands whose products are shifted right, each to the nearest.
+    Round `factors` to int16 operands whose products are shifted right.
 
-    The shift is the largest at which the largest factor fits. `None` if a factor is 32768 or more, or NaN.
+    The shift is the largest that lets the largest factor fit. `None` for a factor of 32768 or more, or NaN.
     """
     largest = float(np.max(np.abs(factors), initial=0.0))
     if not isfinite(largest):
         return None
     if largest == 0.0:
         return FixedPoint(np.zeros(factors.shape, np.int16), 0)
+    # largest = m * 2^e with 0.5 <= m < 1, so shifting by 15 - e puts the largest operand in [2^14, 2^15).
     shift = min(15 - frexp(largest)[1], MAX_SHIFT)
     if shift < MAX_SHIFT and round(largest * 2.0**shift) > MAX_OPERAND:
         shift -= 1
@@ -50,9 +55,9 @@ def fixed_point_factors(factors: Array) -> FixedPoint | None:
 
 def fixed_point_addends(sums: Array) -> FixedPoint | None:
     """
-    `sums`, in units of what they are added to, as 16-bit operands that are shifted left, each to the nearest.
+    Round `sums`, in units of what they are added to, to int16 operands that are shifted left.
 
-    `None` if one needs more than 47 bits, or is NaN.
+    `None` if an addend takes more than 47 bits, or is NaN.
     """
     largest = float(np.max(np.abs(sums), initial=0.0))
     if not isfinite(largest):

@@ -1,9 +1,9 @@
 """
-Operators that pick elements: slices, splits, gathers, repetitions and padding.
+Slice, Split, Gather, Tile, Expand and Pad in FP16.
 
-Each is an index array in the shape of its result: where in the source an element comes from, `FILL` for the
-padding. If channels, rows and columns are picked each by themselves, rows and columns are slices that
-lie side by side, and channels are a slice or a 1x1 convolution with ones.
+Each selection is an index array in the shape of its result: the flat index of the source element, `FILL` for
+padding. If channels, rows and columns are selected independently, rows and columns become slices that are
+concatenated, and channels a slice or a one-hot 1x1 convolution.
 """
 
 from __future__ import annotations
@@ -36,47 +36,47 @@ FILL = -1
 """The index of padding."""
 
 MAX_SLICES = 64
-"""Slices that one dimension of a result may be made of."""
+"""Most slices that one dimension of a result may consist of."""
 
 Fill = Callable[[CubeShape], SSAValue]
-"""Makes a cube of padding."""
+"""Builds a cube of padding."""
 
 MAX_ELEMENTS = 1 << 25
-"""Of a tensor whose places are computed with, 8 bytes each."""
+"""Largest tensor whose index array (8 bytes per element) is computed."""
 
 Pick = Callable[[SSAValue, Indices], SSAValue]
-"""Makes a cube of channels picked from another, `FILL` being padding."""
+"""Builds a cube of channels selected from another; `FILL` means padding."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What an operator picks for each of its results, and the number that pads."""
+    """The elements that an operator selects for each result, and the fill value."""
 
     results: Sequence[Indices]
     fill: float = 0.0
 
 
 def slice_(op: tensor.SliceOp, source: Indices, builder: DlaBuilder) -> Selection:
-    """`starts`, `ends`, `axes` and `steps` as in numpy."""
+    """Slice."""
     starts, ends = _integers(op.starts, "starts", builder), _integers(op.ends, "ends", builder)
     axes = range(len(starts)) if op.axes.type == NONE else _integers(op.axes, "axes", builder)
     steps = [1] * len(starts) if op.steps.type == NONE else _integers(op.steps, "steps", builder)
     cuts = [slice(None)] * source.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         size = source.shape[axis]
-        # Below the first element ends a slice backwards, which numpy says with None.
+        # A backwards slice that ends before element 0 is None in NumPy.
         ends_before = step < 0 and end < -size
         cuts[axis] = slice(start, None if ends_before else end, step)
     return Selection([source[tuple(cuts)]])
 
 
 def split(op: tensor.SplitOp | tensor.SplitV13Op, source: Indices, builder: DlaBuilder) -> Selection:
-    """Parts along `axis`, of the results' sizes."""
+    """Split, by the sizes of the results."""
     return _split(op, op.axis.value.data, source, builder)
 
 
 def split_11(op: tensor.SplitV11Op, source: Indices, builder: DlaBuilder) -> Selection:
-    """Parts along `axis`, of the results' sizes."""
+    """Split of opset 11, by the sizes of the results."""
     return _split(op, op.axis.value.data, source, builder)
 
 
@@ -84,32 +84,32 @@ def _split(op: OnnxOp, axis: int, source: Indices, builder: DlaBuilder) -> Selec
     shapes = [static_shape(result.type) for result in op.results]
     sizes = [shape[axis] for shape in shapes if shape is not None]
     if len(sizes) != len(shapes) or sum(sizes) != source.shape[axis]:
-        builder.refuse("parts whose sizes are not known; run shape-inference-onnx or fix the input shapes")
+        builder.refuse("results without static shapes; run shape-inference-onnx or fix the input shapes")
     return Selection(np.split(source, np.cumsum(sizes)[:-1], axis))
 
 
 def gather(op: tensor.GatherOp, source: Indices, builder: DlaBuilder) -> Selection:
-    """The places `indices` along `axis`."""
+    """Gather."""
     indices = builder.weights(op.indices, "indices")
     axis = op.axis.value.data
     size = source.shape[axis]
     if np.any(indices < -size) or np.any(indices >= size):
-        builder.refuse(f"an index beyond the {size} of axis {axis}")
+        builder.refuse(f"an index outside of axis {axis}, which has size {size}")
     return Selection([np.take(source, indices, axis)])
 
 
 def tile(op: tensor.TileOp, source: Indices, builder: DlaBuilder) -> Selection:
-    """The tensor several times in each dimension."""
+    """Tile."""
     return Selection([np.tile(source, _integers(op.repeats, "repeats", builder))])
 
 
 def expand(op: ExpandOp, source: Indices, builder: DlaBuilder) -> Selection:
-    """Dimensions of 1 repeated."""
+    """Expand."""
     shape = builder.result_shape(op)
     kept = shape[len(shape) - source.ndim :]
     if len(shape) < source.ndim or any(n not in (1, m) for n, m in zip(source.shape, kept, strict=True)):
-        # Bodies of loops may declare shapes that turn out to be others once they are written out.
-        builder.refuse(f"a tensor {list(source.shape)} that is said to be {list(shape)} when expanded")
+        # Bodies of loops may declare shapes that turn out to be different after inlining.
+        builder.refuse(f"a tensor of shape {list(source.shape)} cannot be expanded to {list(shape)}")
     return Selection([np.broadcast_to(source, shape)])
 
 
@@ -119,13 +119,13 @@ MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "
 def pad(
     op: tensor.PadOp | tensor.PadV18Op | tensor.PadV19Op, source: Indices, builder: DlaBuilder
 ) -> Selection:
-    """A constant, or copies of what is near, around the tensor; negative pads cut."""
+    """Pad; negative pads crop."""
     axes = range(source.ndim) if op.axes.type == NONE else _integers(op.axes, "axes", builder)
     return _pad(op, axes, source, builder)
 
 
 def pad_13(op: tensor.PadV13Op | tensor.PadV11Op, source: Indices, builder: DlaBuilder) -> Selection:
-    """A constant, or copies of what is near, around the tensor; negative pads cut."""
+    """Pad of opset 13 and before; negative pads crop."""
     return _pad(op, range(source.ndim), source, builder)
 
 
@@ -140,7 +140,7 @@ def _pad(op: Any, axes: Sequence[int], source: Indices, builder: DlaBuilder) -> 
     )
     inner, outer = source[cuts], np.maximum(widths, 0)
     if min(inner.shape) < 1:
-        builder.refuse("pads that leave nothing")
+        builder.refuse("pads that leave an empty tensor")
     if op.mode.data == "constant":
         value = None if op.constant_value.type == NONE else builder.weights(op.constant_value, "the padding")
         number = 0.0 if value is None else float(value.reshape(()))
@@ -166,11 +166,11 @@ SELECTIONS: Mapping[type[OnnxOp], Callable[[Any, Indices, DlaBuilder], Selection
     tensor.SplitV13Op: split,
     tensor.TileOp: tile,
 }
-"""What each operator picks from the elements of its first operand."""
+"""The selection of each operator from the elements of its first operand."""
 
 
 def selection_of(op: OnnxOp, shape: tuple[int, ...], builder: DlaBuilder) -> Selection:
-    """What `op` picks from a tensor of `shape`; gives up if something comes out empty."""
+    """Return what `op` selects from a tensor of `shape`; refuse empty results."""
     results = [static_shape(result.type) for result in op.results]
     largest = max(map(prod, (shape, *(each for each in results if each is not None))))
     if largest > MAX_ELEMENTS:
@@ -178,13 +178,13 @@ def selection_of(op: OnnxOp, shape: tuple[int, ...], builder: DlaBuilder) -> Sel
     source = np.arange(prod(shape), dtype=np.int64).reshape(shape)
     found = SELECTIONS[type(op)](op, source, builder)
     if any(part.size == 0 for part in found.results):
-        builder.refuse("a result without elements")
+        builder.refuse("an empty result")
     return found
 
 
 @dataclass(frozen=True)
 class SelectedAxes:
-    """Channels, rows and columns of a result, by where in the source they are; `FILL` where in none."""
+    """Channels, rows and columns of a result as indices into the source; `FILL` for padding."""
 
     channels: Indices
     rows: Indices
@@ -192,7 +192,7 @@ class SelectedAxes:
 
     @staticmethod
     def of(indices: Indices, source: CubeShape, builder: DlaBuilder) -> SelectedAxes:
-        """Index arrays of a cube taken apart; gives up if channels, rows and columns mix."""
+        """Separate an index array into its axes; refuse if channels, rows and columns mix."""
         result = cube_shape(indices.shape)
         assert result is not None, "the result has elements"
         cube = indices.reshape(result)
@@ -205,20 +205,20 @@ class SelectedAxes:
             found = np.where(is_fill, FILL, place).max(axis=others)
             if np.any(~is_fill & (place != np.expand_dims(found, others))):
                 builder.refuse(
-                    f"elements of {list(source)} to {list(result)} that mix channels, rows and columns (the "
-                    "engines pick each by itself)"
+                    f"a selection of {list(source)} to {list(result)} that mixes channels, rows and columns "
+                    "(the engines select along one axis at a time)"
                 )
             picked.append(found)
         whole = np.ix_(*(found != FILL for found in picked))
         inside = np.zeros(result, np.bool_)
         inside[whole] = True
         if np.any(inside == is_fill):
-            builder.refuse("padding that is no frame around what is picked")
+            builder.refuse("padding that does not surround the selected elements")
         return SelectedAxes(picked[0], picked[1], picked[2])
 
 
 def selected(source: SSAValue, indices: Indices, pick: Pick, fill: Fill, builder: DlaBuilder) -> SSAValue:
-    """The cube of a result, where it is if it is a part of the source."""
+    """Build the cube of a selection, a view if it is a part of the source."""
     cube = cube_of(source.type)
     picked = SelectedAxes.of(indices, cube, builder)
     value = _along(source, 2, picked.rows, fill, builder)
@@ -227,13 +227,13 @@ def selected(source: SSAValue, indices: Indices, pick: Pick, fill: Fill, builder
 
 
 def _along(source: SSAValue, axis: int, places: Indices, fill: Fill, builder: DlaBuilder) -> SSAValue:
-    """Rows (axis 2) or columns (axis 3) of a cube."""
+    """Select rows (axis 2) or columns (axis 3) of a cube."""
     cube = cube_of(source.type)
     if np.array_equal(places, np.arange(cube[axis - 1])):
         return source
     pieces = _index_runs(places)
     if len(pieces) > MAX_SLICES:
-        builder.refuse(f"{len(pieces)} pieces of {'rows' if axis == 2 else 'columns'} (up to {MAX_SLICES})")
+        builder.refuse(f"{len(pieces)} slices of {'rows' if axis == 2 else 'columns'} (up to {MAX_SLICES})")
     values = [_piece(source, axis, piece, fill, builder) for piece in pieces]
     if len(values) == 1:
         return values[0]
@@ -261,7 +261,7 @@ def _sized(cube: CubeShape, axis: int, size: int) -> CubeShape:
 
 @dataclass(frozen=True)
 class IndexRun:
-    """Places from `first` on at equal steps; `FILL` for padding."""
+    """Indices from `first` on with a constant step; `FILL` for padding."""
 
     first: int
     count: int
@@ -269,7 +269,7 @@ class IndexRun:
 
 
 def _index_runs(places: Indices) -> list[IndexRun]:
-    """As few runs as one finds from the left, with steps that the PDP takes."""
+    """Split indices greedily into runs whose steps the PDP supports as strides."""
     result: list[IndexRun] = []
     rest = places.tolist()
     while rest:
@@ -308,7 +308,7 @@ def _channels(source: SSAValue, places: Indices, pick: Pick, builder: DlaBuilder
 
 
 def one_hot(places: Indices, channels: int) -> npt.NDArray[np.int8]:
-    """Kernels of a 1x1 convolution whose outputs are the channels `places`, 0 for `FILL`."""
+    """Return one-hot 1x1 kernels that select the channels `places`; zeros for `FILL`."""
     weights = np.zeros((places.size, channels, 1, 1), np.int8)
     there = np.flatnonzero(places != FILL)
     weights[there, places[there]] = 1
@@ -318,8 +318,8 @@ def one_hot(places: Indices, channels: int) -> npt.NDArray[np.int8]:
 @lowers(*SELECTIONS)
 def select(op: OnnxOp, builder: DlaBuilder) -> list[Cube]:
     """
-    Elements picked: rows and columns are slices side by side, every n-th ones a pooling of single positions,
-    channels a slice or a 1x1 convolution with ones.
+    Lower a selection: rows and columns by slices and concatenation, strides by pooling single positions,
+    channels by a slice or a one-hot 1x1 convolution.
     """
     source = builder.cube(op.operands[0])
     selection = selection_of(op, source.shape, builder)

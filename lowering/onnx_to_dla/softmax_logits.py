@@ -1,6 +1,8 @@
 """
-Scores: numbers that a softmax alone reads. Only their distances from the greatest matter, and only while
-these are small, so that few of 8-bit integers' steps need be spent on the rest.
+Logits: values that only a softmax reads.
+
+Only differences to the largest logit matter, and only while they are small, so quantization need not cover
+the rest of the range.
 """
 
 from __future__ import annotations
@@ -24,16 +26,19 @@ from xonnc.dialects.onnx.ops.tensor import (
 from xonnc.dialects.onnx.types import static_shape
 
 LOGIT_PRODUCERS = (AveragePoolOp, ConvOp, GemmOp, GlobalAveragePoolOp, MatMulOp)
-"""Ops that take a constant sum in without a rounding."""
+"""Ops that can add a constant without another quantization."""
 
 VIEWS = (FlattenOp, IdentityOp, ReshapeOp, SqueezeOp, SqueezeV11Op, UnsqueezeOp, UnsqueezeV11Op)
 
 LOGIT_MARGIN = 5.0
-"""Scores so far below those whose shares add up to the greatest one are e^-5 of it: less than a step."""
+"""
+Logits this far below log(n) of the largest contribute e^-5 of its probability in total, less than a step of
+1/127.
+"""
 
 
 def are_logits(value: SSAValue) -> bool:
-    """Whether `value` is one row of numbers that a sum makes and nothing but a softmax reads."""
+    """Whether `value` is one row that a linear operator or average produces and only a softmax reads."""
     return isinstance(value, OpResult) and isinstance(value.op, LOGIT_PRODUCERS) and _only_for_softmax(value)
 
 
@@ -50,7 +55,7 @@ def _only_for_softmax(value: SSAValue) -> bool:
 
 
 def logits_of(module: ModuleOp) -> Iterator[tuple[SSAValue, float]]:
-    """The scores in `module`, and how far below the greatest one they still count."""
+    """Yield the logits in `module`, and how far below the largest one they still matter."""
     for op in module.walk():
         for result in op.results:
             shape = static_shape(result.type) if isinstance(op, LOGIT_PRODUCERS) else None

@@ -1,4 +1,4 @@
-"""Sums and means of three and more tensors as sums of two, each of which is rounded by itself."""
+"""Split Sum and Mean of three and more tensors into additions of two, each of which is quantized."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from xonnc.dialects.onnx.ops.math import AddOp, MeanOp, MulOp, SumOp
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape, tensor_type
 
 MAX_ADDENDS = 2
-"""Tensors that one pass of the SDP adds up."""
+"""Tensors that one SDP pass adds."""
 
 
 def split_sums(module: ModuleOp, pool: DisposablePool) -> None:
     """
-    Rewrites every Sum and Mean in `module` of more than two tensors whose shapes are known.
+    Split every Sum and Mean in `module` of more than two tensors with static shapes.
 
-    The SDP rounds to 8 bits behind each sum of two, so that each needs a range of its own.
+    The SDP quantizes to int8 after each addition of two tensors, so each needs a range of its own.
     """
     for op in [op for op in module.walk() if isinstance(op, SumOp | MeanOp)]:
         operands = list(op.data_0)
@@ -47,7 +47,7 @@ def _split(op: SumOp | MeanOp, operands: Sequence[SSAValue], pool: DisposablePoo
         added = _insert(MulOp, (added, constant.output), op)
     last = added.owner
     assert isinstance(last, Operation)
-    # What the model calls the result is what the last sum makes.
+    # The last operation keeps the name of the node's result.
     last.location = op.location
     drop_attributes(op)
     Rewriter.replace_op(op, [], [added])

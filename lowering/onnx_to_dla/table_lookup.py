@@ -1,9 +1,9 @@
 """
-Functions of one stored integer: whatever they are made of, a table has an entry for each of the 256.
+Elementwise expressions of one int8 tensor as a single lookup table with 256 entries.
 
-Activations are written in many ways: `x * Sigmoid(x)`, `x * Clip(x + 3, 0, 6) / 6`, GELU by its error
-function. Elementwise operators whose operands are constants of one number and functions of the same integers
-are a function of those integers.
+Activations are written in many ways: `x * Sigmoid(x)`, `x * Clip(x + 3, 0, 6) / 6`, GELU by Erf. Any
+elementwise operators whose operands are scalar constants and functions of the same integers compose to a
+function of those integers.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder
 from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS, lookup
 
 ElementwiseFunction: TypeAlias = Callable[[Sequence[Array | None]], Array]
-"""Numbers of the operands to those of the result; `None` for an operand that is left out."""
+"""Computes the values of the result from those of the operands; `None` stands for an omitted operand."""
 
 
 @dataclass(frozen=True)
 class TableLookup:
-    """A function of stored integers: each of the 256 has its result on the grid that follows."""
+    """A function of stored integers, tabulated with the parameters of the following QuantizeLinear."""
 
     source: QuantizedCube
     shape: tuple[int, ...]
     function: Function
 
     def then(self, function: Callable[[Array], Array]) -> TableLookup:
-        """With one more function behind."""
+        """Compose with another function."""
         return TableLookup(self.source, self.shape, lambda x: function(self.function(x)))
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """One pass of the CDP."""
+        """Emit one CDP pass."""
         numbers = self.source.qparams.dequantize(np.arange(INT8_MIN, INT8_MAX + 1)).astype(np.float64)
         with np.errstate(all="ignore"):
             results = np.clip(np.nan_to_num(self.function(numbers)), -1e30, 1e30)
@@ -61,7 +61,7 @@ class TableLookup:
 
 
 def raised(numbers: Array, exponent: Array | float) -> Array:
-    """`x^exponent`, 0 where there is no such real number."""
+    """`x^exponent`, 0 where it is NaN."""
     with np.errstate(all="ignore"):
         return np.nan_to_num(numbers**exponent, posinf=1e30, neginf=-1e30)
 
@@ -102,19 +102,19 @@ ELEMENTWISE_FUNCTIONS: Mapping[type[OnnxOp], ElementwiseFunction] = {
     SubOp: _folded(np.subtract),
     SumOp: _folded(np.add),
 }
-"""Elementwise operators of one or several tensors, beside the functions of one."""
+"""Elementwise operators with one or more operands, besides the unary functions."""
 
 BINARY_TABLE_OPS = (DivOp, MulOp, PowOp)
-"""Of two functions of the same integers: what an engine cannot do with numbers that are not rounded."""
+"""Operators on two functions of the same integers that no engine computes before quantization."""
 
 
 def is_elementwise(op: OnnxOp) -> bool:
-    """Whether every element of the result is a function of those of the operands at its place."""
+    """Whether an operator is supported in lookup tables."""
     return type(op) in ELEMENTWISE_FUNCTIONS or type(op) in INT8_FUNCTIONS
 
 
 def elementwise_function(op: OnnxOp) -> ElementwiseFunction | None:
-    """What an elementwise operator computes; `None` for all others."""
+    """Return what an elementwise operator computes, `None` for others."""
     if type(op) in INT8_FUNCTIONS:
         function: Callable[[Any], Array] = INT8_FUNCTIONS[type(op)](op)
         return lambda operands: function(operands[0])

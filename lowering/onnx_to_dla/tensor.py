@@ -1,6 +1,4 @@
-"""
-Operators that change shapes (concatenation, reshapes, transpositions), what training leaves, and softmax.
-"""
+"""Concat, Reshape, Transpose, Identity, Dropout and Softmax in FP16."""
 
 from __future__ import annotations
 
@@ -36,33 +34,33 @@ from xonnc.targets.limits import lacks_emulator
 
 @lowers(ConcatOp)
 def concat(op: ConcatOp, builder: DlaBuilder) -> Cube:
-    """
-    Cubes side by side: producers write into one surface, nothing is copied where channels fill whole atoms.
-    """
+    """Lower Concat. Producers write into one surface; nothing is copied if channels fill whole atoms."""
     shape = builder.result_shape(op)
     sources = [builder.cube(value) for value in op.inputs]
     return Cube(side_by_side(sources, op.axis.value.data % len(shape), shape, builder), shape)
 
 
 MAX_PARTS = 64
-"""Parts of channels that one concatenation may have."""
+"""Most slices of channels in one concatenation."""
 
 
 def side_by_side(sources: Sequence[Cube], axis: int, shape: tuple[int, ...], builder: DlaBuilder) -> SSAValue:
-    """Tensors joined to one of `shape` along a dimension."""
+    """Concatenate tensors to one of `shape` along an axis."""
     for source in sources:
         builder.check_spatial(source)
     if len(sources) == 1:
         return sources[0].value
     cube = cube_shape(shape)
     if cube is None:
-        builder.refuse(f"a concatenation of {list(shape)}, which has no elements")
+        builder.refuse(f"an empty result of shape {list(shape)}")
     values = [source.value for source in sources]
     if is_position(axis, shape):
         return builder(DlaConcatOp(values, 3 if axis == len(shape) - 1 else 2, builder.cube_type(cube)))
     outer = prod(shape[:axis])
     if outer * len(values) > MAX_PARTS:
-        builder.refuse(f"a concatenation of {outer * len(values)} parts (up to {MAX_PARTS}); cut the batch")
+        builder.refuse(
+            f"a concatenation of {outer * len(values)} slices (up to {MAX_PARTS}); use a smaller batch"
+        )
     steps = [cube_of(value.type).channels // outer for value in values]
     if outer > 1:
         values = [
@@ -74,7 +72,7 @@ def side_by_side(sources: Sequence[Cube], axis: int, shape: tuple[int, ...], bui
 
 
 def is_position(axis: int, shape: Sequence[int]) -> bool:
-    """Whether a dimension of a tensor is the rows or columns of its cube; else it is of the channels."""
+    """Whether an axis of a tensor is the rows or columns of its cube, not part of the channels."""
     return axis >= max(len(shape) - 2, 2)
 
 
@@ -82,41 +80,38 @@ def is_position(axis: int, shape: Sequence[int]) -> bool:
 def reshape(
     op: ReshapeOp | SqueezeOp | SqueezeV11Op | UnsqueezeOp | UnsqueezeV11Op, builder: DlaBuilder
 ) -> Cube:
-    """Another shape for the same elements in the same order."""
+    """Lower Reshape, Squeeze and Unsqueeze."""
     return reshaped(op.data, builder.result_shape(op), builder)
 
 
 @lowers(FlattenOp)
 def flatten(op: FlattenOp, builder: DlaBuilder) -> Cube:
-    """Another shape for the same elements in the same order."""
+    """Lower Flatten."""
     return reshaped(op.input, builder.result_shape(op), builder)
 
 
 @lowers(IdentityOp)
 def identity(op: IdentityOp, builder: DlaBuilder) -> Cube:
-    """Nothing."""
+    """Lower Identity."""
     return builder.cube(op.input)
 
 
 @lowers(DropoutOp, DropoutV10Op)
 def dropout(op: DropoutOp | DropoutV10Op, builder: DlaBuilder) -> Cube:
-    """Nothing, at inference."""
+    """Lower Dropout, the identity at inference."""
     if op.mask.type != NONE and any(op.mask.uses):
-        builder.refuse("a mask that somebody reads; drop the second output")
+        builder.refuse("the mask output is used; remove its uses")
     if isinstance(op, DropoutOp) and op.training_mode.type != NONE:
         if np.any(builder.weights(op.training_mode, "training_mode")):
-            builder.refuse("training_mode 1 (the engines draw no random numbers); set it to 0")
+            builder.refuse("training_mode 1 (random numbers are not supported); set it to 0")
     return builder.cube(op.data)
 
 
 @lowers(TransposeOp)
 def transpose(op: TransposeOp, builder: DlaBuilder) -> Cube:
     """
-    Another order of dimensions: nothing where only ones move, a 1x1 convolution with ones where only
-    channels do.
-
-    A channel shuffle is of that kind: the dimensions that make up the channels change places, rows and
-    columns stay.
+    Lower Transpose: nothing if only dimensions of size 1 move, a one-hot 1x1 convolution if only channels do,
+    as in a channel shuffle.
     """
     source, shape = builder.cube(op.data), builder.result_shape(op)
     picked = channels_picked(op, source, builder)
@@ -128,14 +123,14 @@ def transpose(op: TransposeOp, builder: DlaBuilder) -> Cube:
 
 
 def picking(picked: Array) -> Array:
-    """Kernels of a 1x1 convolution whose outputs are the channels `picked`."""
+    """Return one-hot 1x1 kernels that select the channels `picked`."""
     weights = np.zeros((picked.size, picked.size, 1, 1), np.int8)
     weights[np.arange(picked.size), picked] = 1
     return weights
 
 
 def channels_picked(op: TransposeOp, source: Cube, builder: DlaBuilder) -> Array | None:
-    """The channels of the result in their new order; `None` if nothing moves in memory."""
+    """Return the channels of the result in their new order, `None` if nothing moves in memory."""
     rank = len(source.shape)
     order = int_values(op.perm) or tuple(reversed(range(rank)))
     moved = [dimension for dimension in order if source.shape[dimension] != 1]
@@ -153,22 +148,22 @@ def channels_picked(op: TransposeOp, source: Cube, builder: DlaBuilder) -> Array
 
 @lowers(SoftmaxOp)
 def softmax(op: SoftmaxOp, builder: DlaBuilder) -> Cube:
-    """Softmax over the channels of one position, a task of the CPU emulator."""
+    """Lower Softmax over the channels of one position, on the CPU emulator."""
     return _softmax(op.input, op.axis.value.data, False, builder)
 
 
 @lowers(SoftmaxV11Op)
 def softmax_11(op: SoftmaxV11Op, builder: DlaBuilder) -> Cube:
-    """Softmax over everything from `axis` on, as it was before opset 13."""
+    """Lower Softmax of opset 11 and before, over all dimensions from `axis` on."""
     return _softmax(op.input, op.axis.value.data, True, builder)
 
 
 def reshaped(value: SSAValue, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
     """
-    `value` under another shape.
+    Return `value` with another shape.
 
-    Rows and columns alone are counted anew for free. Any other reshape leaves the cube as it is: whoever
-    needs its rows and columns checks that they are the shape's (`DlaBuilder.image`).
+    Height and width may change for free. Any other reshape leaves the cube as stored: operators that depend
+    on rows and columns check that they are those of the shape (`DlaBuilder.spatial_cube`).
     """
     source, cube = builder.cube(value).value, cube_shape(shape)
     here = cube_of(source.type)
@@ -184,7 +179,9 @@ def _softmax(value: SSAValue, axis: int, flattens: bool, builder: DlaBuilder) ->
 
 
 def check_softmax(source: Cube, axis: int, flattens: bool, builder: DlaBuilder) -> None:
-    """Gives up a softmax (`flattens`: of everything from `axis` on) that the emulator does not take."""
+    """
+    Refuse a softmax (`flattens`: over all dimensions from `axis` on) that the emulator does not support.
+    """
     builder.check(lacks_emulator(builder.target))
     axis %= len(source.shape)
     elements = prod(source.shape[axis:] if flattens else (source.shape[axis],))

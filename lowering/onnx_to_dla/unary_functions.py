@@ -1,4 +1,4 @@
-"""Functions of one number that a lookup table of the CDP holds."""
+"""Unary functions that a lookup table (LUT) of the CDP holds: FP16 approximations, exact tables for int8."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def elu(x: Array, alpha: float = 1.0, width: float = 1.0, gamma: float = 1.0) ->
 
 
 def gelu(x: Array) -> Array:
-    """`x` times the normal distribution's integral up to it."""
+    """Exact GELU, `x` times the normal distribution's CDF."""
     return x * 0.5 * (1 + ERF(x / np.sqrt(2)))
 
 
 def gelu_by_tanh(x: Array) -> Array:
-    """GELU as it is approximated by a hyperbolic tangent."""
+    """GELU in its tanh approximation."""
     return x * 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
@@ -124,22 +124,22 @@ def reciprocal(x: Array) -> Array:
 
 
 def logarithm(x: Array) -> Array:
-    """`log(x)`, minus infinity from 0 down."""
+    """`log(x)`, minus infinity for x <= 0."""
     return np.log(x, out=np.full(x.shape, -np.inf), where=x > 0)
 
 
 def root(x: Array) -> Array:
-    """The square root, 0 below 0."""
+    """Square root, 0 for negative x."""
     return np.sqrt(np.maximum(x, 0.0))
 
 
 def above(x: Array, alpha: float) -> Array:
-    """`x` above alpha, else 0."""
+    """`x` where greater than alpha, else 0 (ThresholdedRelu)."""
     return np.where(x > alpha, x, 0.0)
 
 
 def partial_function(function: Function) -> Function:
-    """A function that is no number, or infinite, at some numbers: 0 and very large there."""
+    """Make a function total: 0 instead of NaN, ±1e30 instead of infinities."""
 
     def total(x: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -149,7 +149,7 @@ def partial_function(function: Function) -> Function:
 
 
 def shrunk(x: Array, bias: float, limit: float) -> Array:
-    """`x` nearer to 0 by `bias` where its magnitude is above the limit, else 0."""
+    """Shrink: `x - sign(x) * bias` where `|x| > limit`, else 0."""
     return np.where(np.abs(x) > limit, x - np.sign(x) * bias, 0.0)
 
 
@@ -167,7 +167,7 @@ FP16_FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
     SwishOp: lambda op: partial(swish, alpha=op.alpha.value.data),
     TanhOp: lambda op: np.tanh,
 }
-"""Functions that run out into straight lines on both sides: what they compute, by the operator."""
+"""Functions that are asymptotically linear on both sides, by operator; a LUT extrapolates with slopes."""
 
 INT8_FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
     **FP16_FUNCTIONS,
@@ -197,22 +197,22 @@ INT8_FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
     TanOp: lambda op: np.tan,
     ThresholdedReluOp: lambda op: partial(above, alpha=op.alpha.value.data),
 }
-"""Functions of integers: with an entry for each of them any function is exact."""
+"""Functions of int8 values, by operator: a LUT has an entry for each of the 256, so any function is exact."""
 
 MAX_ERROR = 2.0**-9
-"""Of a table in FP16, relative to the result or to 1 if that is more."""
+"""Largest error of a LUT in FP16, relative to `max(|result|, 1)`."""
 
 
 @lowers(*FP16_FUNCTIONS)
 def function(op: OnnxOp, builder: DlaBuilder) -> Cube:
-    """The function from the lookup table, its steps chosen for the least error, which is below 1/512."""
+    """Lower a unary function as a LUT whose range and step minimize the error."""
     source = builder.cube(op.operands[0])
     lut, error = function_lut(FP16_FUNCTIONS[type(op)](op))
     if error > MAX_ERROR:
-        builder.refuse(f"no form of the lookup table comes nearer than {error:.2g}")
+        builder.refuse(f"the best lookup table has an error of {error:.2g} (at most {MAX_ERROR:.2g})")
     return Cube(lookup(source.value, LutAttr(lut), builder), source.shape)
 
 
 def lookup(source: SSAValue, lut: LutAttr, builder: DlaBuilder) -> SSAValue:
-    """A pass of the CDP that looks up every element."""
+    """Look up every element in a table, one pass of the CDP."""
     return builder(CdpOp(source, source.type, lut=lut, is_function=True))

@@ -1,9 +1,9 @@
 """
-Larger images: transposed convolutions, and what takes turns.
+ConvTranspose as sub-pixel convolutions, and interleaving of output phases.
 
-Every `stride`-th row and column of such an image is an image of its own, a *phase*. The phases are made by
-ordinary operations and take turns in memory: rows by doubled strides, columns likewise on a view that has one
-column.
+Every `stride`-th row and column of such a result is an image of its own, a *phase*, that an ordinary
+convolution computes. Phases are interleaved in memory: rows by multiplied line strides, columns likewise on a
+view with one column.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from xonnc.targets import limits
 @dataclass(frozen=True)
 class SubPixelPhase:
     """
-    One dimension of a phase: its taps of the kernel in the order of a convolution, the `size` positions from
-    `first` of the source that it reads, and the padding around them. No taps: zeros.
+    One dimension of a phase: its taps in the order of a convolution, the `size` positions from `first` of the
+    source that it reads, and the padding around them. No taps means zeros.
     """
 
     taps: tuple[int, ...]
@@ -44,10 +44,10 @@ class SubPixelPhase:
 
 def sub_pixel_phases(size: int, kernel: int, stride: int, pad: int, out: int) -> list[SubPixelPhase]:
     """
-    The phases of `y[s i + r - pad] += w[r] x[i]`, each of `ceil(out / stride)` positions.
+    Return the phases of `y[s i + r - pad] += w[r] x[i]`, each of `ceil(out / stride)` positions.
 
-    Phase `f` has the taps `r = r0 + s t` with `r0 = (f + pad) mod s`, and `y[s q + f]` is the sum of
-    `w[r0 + s t] x[q + c - t]` with `c = (f + pad - r0) / s`.
+    Phase `f` has the taps `r = r0 + s t` with `r0 = (f + pad) mod s`, and `y[s q + f]` is the sum of `w[r0 +
+    s t] x[q + c - t]` with `c = (f + pad - r0) / s`.
     """
     result: list[SubPixelPhase] = []
     for index in range(stride):
@@ -63,7 +63,7 @@ def sub_pixel_phases(size: int, kernel: int, stride: int, pad: int, out: int) ->
 
 @dataclass(frozen=True)
 class TransposedConvolution:
-    """A transposed convolution over one image: phases of rows and of columns, and the sizes that come out."""
+    """A transposed convolution of one image: phases of rows and columns, and the size of the result."""
 
     rows: list[SubPixelPhase]
     columns: list[SubPixelPhase]
@@ -71,14 +71,14 @@ class TransposedConvolution:
     width: int
 
     def window(self, row: SubPixelPhase, column: SubPixelPhase) -> Window:
-        """The convolution that makes one phase."""
+        """Return the window of the convolution that computes one phase."""
         kernel = max(len(row.taps), 1), max(len(column.taps), 1)
         return Window(kernel, pads=(row.pads[0], column.pads[0], row.pads[1], column.pads[1]))
 
     def source(
         self, image: SSAValue, row: SubPixelPhase, column: SubPixelPhase, builder: DlaBuilder
     ) -> SSAValue:
-        """The part of the image that one phase reads."""
+        """Return the slice of the image that one phase reads."""
         cube = cube_of(image.type)
         part = CubeShape(cube.channels, row.size, column.size)
         return (
@@ -91,24 +91,26 @@ class TransposedConvolution:
 def transposed_convolution(
     op: ConvTransposeOp, kernel: Sequence[int], cube: CubeShape, builder: DlaBuilder
 ) -> TransposedConvolution:
-    """The phases of `op`, whose kernel has its dilation filled with zeros."""
+    """Return the phases of `op`; `kernel` is the size of the dilated kernel."""
     if len(kernel) != 2:
-        builder.refuse(f"a transposed convolution over {len(kernel)} dimensions (images have 2)")
+        builder.refuse(f"{len(kernel)} spatial dimensions (transposed convolutions take 2)")
     if op.auto_pad.data not in ("NOTSET", "VALID") or op.output_shape is not None:
         builder.refuse("auto_pad or output_shape; give the pads")
     shape = builder.result_shape(op)
     strides, pads = int_values(op.strides) or (1, 1), int_values(op.pads) or (0,) * 4
     sizes, outs = (cube.height, cube.width), shape[2:]
-    # One row has no other that the stride could take it apart from: then all is one phase.
+    # With a single input row (column) results do not overlap, so all is one phase.
     steps = [stride if size > 1 else 1 for stride, size in zip(strides, sizes, strict=True)]
     rows, columns = (sub_pixel_phases(sizes[d], kernel[d], steps[d], pads[d], outs[d]) for d in range(2))
     if any(phase.size < 1 for phase in (*rows, *columns)):
-        builder.refuse("pads that leave nothing of the image; make them smaller")
+        builder.refuse("pads that leave an output phase without input; make them smaller")
     return TransposedConvolution(rows, columns, outs[0], outs[1])
 
 
 def dense_transposed_kernels(weights: Array, groups: int, dilations: Sequence[int]) -> Array:
-    """Kernels `CxM/gxRxS` of a transposed convolution as `MxCxRxS`, zeros for groups and dilations."""
+    """
+    Return kernels `CxM/gxRxS` of a transposed convolution as `MxCxRxS`, with zeros for groups and dilations.
+    """
     inputs, per_group, *kernel = weights.shape
     reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
     dense = np.zeros((groups, per_group, groups, inputs // groups, *reach), weights.dtype)
@@ -119,7 +121,7 @@ def dense_transposed_kernels(weights: Array, groups: int, dilations: Sequence[in
 
 
 def taps_of(weights: Array, row: SubPixelPhase, column: SubPixelPhase) -> Array:
-    """The kernels of one phase."""
+    """Return the kernels of one phase."""
     if not row.taps or not column.taps:
         return np.zeros((*weights.shape[:2], max(len(row.taps), 1), max(len(column.taps), 1)), weights.dtype)
     return np.ascontiguousarray(weights[:, :, list(row.taps)][:, :, :, list(column.taps)])
@@ -127,11 +129,11 @@ def taps_of(weights: Array, row: SubPixelPhase, column: SubPixelPhase) -> Array:
 
 @lowers(ConvTransposeOp)
 def conv_transpose(op: ConvTransposeOp, builder: DlaBuilder) -> Cube:
-    """A convolution for each phase of the result, `stride` in each dimension; the phases take turns."""
+    """Lower ConvTranspose: one convolution per output phase, whose results are interleaved."""
     image, weights = builder.spatial_cube(op.X), builder.weights(op.W, "the kernels")
     bias = None if op.B.type == NONE else builder.weights(op.B, "the bias")
     if weights.ndim != 4:
-        builder.refuse(f"a transposed convolution over {weights.ndim - 2} dimensions (images have 2)")
+        builder.refuse(f"{weights.ndim - 2} spatial dimensions (transposed convolutions take 2)")
     batch = batch_of(builder.result_shape(op), builder)
     bias = None if bias is None else tiled(bias, batch)
     groups = op.group.value.data * batch
@@ -154,7 +156,7 @@ def conv_transpose(op: ConvTransposeOp, builder: DlaBuilder) -> Cube:
 
 
 def repeat(image: SSAValue, counts: tuple[int, int], builder: DlaBuilder) -> SSAValue:
-    """Each row and column of an image several times."""
+    """Repeat each row and column of an image."""
     if cube_of(image.type).positions == 1:
         return _broadcast_position(image, counts, builder)
     if counts == (1, 1):
@@ -164,9 +166,8 @@ def repeat(image: SSAValue, counts: tuple[int, int], builder: DlaBuilder) -> SSA
 
 def _broadcast_position(image: SSAValue, sizes: tuple[int, int], builder: DlaBuilder) -> SSAValue:
     """
-    An image of one position, as often as is asked: engines write single positions without gaps
-    (docs/internals/nvdla-hardware.md §3.5), so the greatest of windows that reach into the padding makes it
-    larger.
+    Enlarge an image of one position. The SDP reads single positions without gaps only
+    (docs/internals/nvdla-hardware.md §3.5), so max poolings with padding enlarge it.
     """
     cube = cube_of(image.type)
     while (cube.height, cube.width) != sizes:
@@ -181,7 +182,7 @@ def _broadcast_position(image: SSAValue, sizes: tuple[int, int], builder: DlaBui
 
 
 def interleave(parts: Sequence[Sequence[SSAValue]], builder: DlaBuilder) -> SSAValue:
-    """Rows and columns of images in turns: `parts[i][j]` has the place `i`, `j` of each block."""
+    """Interleave rows and columns of images: `parts[i][j]` becomes row `i`, column `j` of each block."""
     rows, columns = len(parts), len(parts[0])
     cube = cube_of(parts[0][0].type)
     tall = cube._replace(height=rows * cube.height)
@@ -203,12 +204,12 @@ def interleave(parts: Sequence[Sequence[SSAValue]], builder: DlaBuilder) -> SSAV
 
 
 def _interleave_rows(values: list[SSAValue], cube: CubeShape, builder: DlaBuilder) -> SSAValue:
-    """Rows of `values` in turns, in memory of its own."""
+    """Interleave the rows of `values`, in memory of its own."""
     return builder(ConcatOp(values, 2, builder.cube_type(cube), is_interleaved=True))
 
 
 def _rows_as_column(side: SSAValue, begin: int, count: int, builder: DlaBuilder) -> SSAValue:
-    """Rows of an image as one column."""
+    """Return rows of an image as one column."""
     cube = cube_of(side.type)
     if count != cube.height:
         side = builder(SliceOp(side, (0, begin, 0), builder.cube_type(cube._replace(height=count))))
@@ -216,7 +217,7 @@ def _rows_as_column(side: SSAValue, begin: int, count: int, builder: DlaBuilder)
 
 
 def crop(image: SSAValue, height: int, width: int, builder: DlaBuilder) -> SSAValue:
-    """The first rows and columns of an image, where they lie."""
+    """Return the first rows and columns of an image, as a view."""
     cube = cube_of(image.type)
     if (cube.height, cube.width) == (height, width):
         return image

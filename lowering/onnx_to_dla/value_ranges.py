@@ -1,4 +1,4 @@
-"""The ranges of a function's values, which a calibration table has by their names or their nodes' names."""
+"""Ranges of a function's values, from a calibration table by value name or node name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xonnc.formats.nvdla.calibration import Range, Ranges
 
 
 class ValueRanges:
-    """The ranges of the values of one function; `set` changes what the table says of one."""
+    """The ranges of the values of one function; `set` overrides the table."""
 
     def __init__(self, function: FuncOp, ranges: Ranges):
         self._names = _interface_names(function)
@@ -20,18 +20,18 @@ class ValueRanges:
         self._own: dict[SSAValue, Range] = {}
 
     def of(self, value: SSAValue) -> Range | None:
-        """The range of a value."""
+        """Return the range of a value, or `None`."""
         if value in self._own:
             return self._own[value]
         node = node_name(value.op) if isinstance(value, OpResult) else ""
         return self._ranges.get(self.name(value)) or self._ranges.get(node)
 
     def set(self, value: SSAValue, found: Range) -> None:
-        """Says what range a value has from now on."""
+        """Override the range of a value."""
         self._own[value] = found
 
     def name(self, value: SSAValue) -> str:
-        """What a value is called."""
+        """Return the name of a value."""
         if value in self._names or not isinstance(value, OpResult):
             return self._names[value]
         names = output_names(value.op)
@@ -39,7 +39,7 @@ class ValueRanges:
 
 
 def _interface_names(function: FuncOp) -> dict[SSAValue, str]:
-    """What arguments and returned values are called, whatever the ops that make them call them."""
+    """Return the names of arguments and returned values."""
     end = function.body.block.last_op
     output = end.operands if isinstance(end, ReturnOp) else ()
     names = zip(output, given_names(function.res_attrs, len(output)), strict=True)

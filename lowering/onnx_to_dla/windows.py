@@ -1,4 +1,4 @@
-"""Kernels, strides, dilations and pads of ONNX's window operators, made explicit."""
+"""Explicit windows (kernel, strides, dilations, pads) of ONNX's convolution and pooling operators."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
 
 
 def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, builder: DlaBuilder) -> Window:
-    """The window of `op`; one over a single dimension gets a height of 1."""
+    """Return the window of `op`; with one spatial dimension the height is 1."""
     rank = len(kernel)
     if rank not in (1, 2):
-        builder.refuse(f"a window over {rank} dimensions (the core takes 1 or 2)")
+        builder.refuse(f"{rank} spatial dimensions (1 or 2 are supported)")
     strides = _pair(int_values(op.strides) or (1,) * rank)
     dilations = _pair(int_values(op.dilations) or (1,) * rank)
     pads = int_values(op.pads) or (0,) * (2 * rank)
@@ -33,12 +33,15 @@ def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, builder: D
 
 
 def _pair(values: Sequence[int], default: int = 1) -> tuple[int, int]:
-    """Height and width; a lone value is a width."""
+    """Return height and width; a single value is the width."""
     return (default, values[0]) if len(values) == 1 else (values[0], values[1])
 
 
 def _same(window: Window, sizes: tuple[int, int], lower: bool) -> Window:
-    """As many pads as make `ceil(size / stride)` windows, the odd one at the end (`lower`: at the start)."""
+    """
+    Resolve auto_pad SAME: pads for `ceil(size / stride)` windows, the odd one at the end (`lower`: at the
+    start).
+    """
     begins: list[int] = []
     ends: list[int] = []
     for size, stride, reach in zip(sizes, window.strides, window.dilated_kernel, strict=True):
@@ -48,8 +51,8 @@ def _same(window: Window, sizes: tuple[int, int], lower: bool) -> Window:
     return replace(window, pads=(begins[0], begins[1], ends[0], ends[1]))
 
 
-def counts(window: Window, source: CubeShape, builder: DlaBuilder) -> tuple[int, int]:
-    """Rows and columns of the result, at least one of each."""
+def output_size(window: Window, source: CubeShape, builder: DlaBuilder) -> tuple[int, int]:
+    """Return rows and columns of the result; refuse if there are none."""
     rows, columns = window.output_size(source)
     if min(rows, columns) < 1:
         kernel = "x".join(map(str, window.kernel))
@@ -57,8 +60,8 @@ def counts(window: Window, source: CubeShape, builder: DlaBuilder) -> tuple[int,
     return rows, columns
 
 
-def exact(window: Window, source: CubeShape) -> Window:
-    """The same windows with no more pads at bottom and right than the last of them needs."""
+def trim_padding(window: Window, source: CubeShape) -> Window:
+    """Return the window without padding at bottom and right that no window reads."""
     rows, columns = window.output_size(source)
     top, left = window.pads[:2]
     bottom = (rows - 1) * window.strides[0] + window.dilated_kernel[0] - source.height - top

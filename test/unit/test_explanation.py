@@ -122,7 +122,7 @@ def test_all_reasons_at_once(tmp_path: Path):
 def test_the_whole_network_may_be_refused(small_model: SmallModel):
     explanation = explain_model(small_model("small.onnx"), "nv_small")
     assert explanation.refusals == (
-        "nv_small computes in int8; the model needs fp16: round it by --calibrate or --calib",
+        "nv_small computes in int8; the model needs fp16: quantize it with --calibrate or --calib",
     )
     assert {node.reason for node in explanation.nodes} == {None}
 

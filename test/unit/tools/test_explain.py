@@ -101,7 +101,7 @@ def chain(folder: Path, body: str) -> tuple[Path, list[str]]:
 
 
 STRIDE = "stride 9 (the core takes up to 8); slice every n-th row and column of the input first"
-NO_SUCH = "the DLA has no such operator in integers; in a package (-o model.xpkg) it runs on the CPU"
+NO_SUCH = "the DLA has no int8 form of this operator; in a package (-o model.xpkg) it runs on the CPU"
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from xonnc.tools.refusals import FOLDER, Refusal, refusals
 @pytest.mark.parametrize(
     "refusal",
     [
-        Refusal("convolution", "a batch of … (up to …, as groups)", "make it smaller"),
+        Refusal("convolution", "batch size … (up to …, as groups)", "use a smaller batch"),
         Refusal("pooling", "dilations … (the PDP takes 1)", WAY_OUT.removeprefix("; ")),
         Refusal(
             "any operator",
-            "the result's shape is not known",
+            "the result has no static shape",
             "run shape-inference-onnx or fix the input shapes",
         ),
     ],

@@ -374,7 +374,7 @@ CONV = helper.make_node("Conv", ["x", "w"], ["y"], "conv")
             [helper.make_node("Relu", ["x"], ["y"], "relu")],
             (1, 3, 8, 8),
             ImageInput("A16B16G16R16_F"),
-            "relu (Relu): an image format is read by convolutions alone",
+            "relu (Relu): the input has an image format, which only convolutions read",
         ),
         (
             [helper.make_node("Conv", ["x", "w"], ["y"], "conv", strides=[9, 1])],
@@ -403,7 +403,7 @@ def test_refusals(
 def test_refusals_in_integers(tmp_path: Path):
     layer = LAYERS["one"]
     path = rounded(tmp_path, layer, 0.02, 3, takes_bytes=True)
-    with pytest.raises(RefusalError, match="with a mean or deviation"):
+    with pytest.raises(RefusalError, match="with a mean or std"):
         compile_model(path, "nv_small", None, None, {"": ImageInput("R8", (3.0,))})
     path = rounded(tmp_path, layer, 0.02, 3)
     with pytest.raises(RefusalError, match=r"pixels of mean \[1000000.0\]"):
@@ -422,12 +422,12 @@ READ = helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "read")
     [
         (
             [FIRST, READ, helper.make_node("Relu", ["d"], ["c"], "relu"), ROUND],
-            "relu (Relu): an image format is read by convolutions alone",
+            "relu (Relu): the input has an image format, which only convolutions read",
             TensorProto.FLOAT,
         ),
         (
             [helper.make_node("Conv", ["x", "w"], ["c"], "conv"), ROUND],
-            "an image that no pair of Quantize- and DequantizeLinear rounds",
+            "an image input that is not quantized",
             TensorProto.FLOAT,
         ),
         (
@@ -439,7 +439,7 @@ READ = helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "read")
                 helper.make_node("Conv", ["e", "w"], ["c"], "conv"),
                 ROUND,
             ],
-            "an image that is rounded twice; leave out one of the roundings",
+            "an image input that is quantized twice; remove one QuantizeLinear",
             TensorProto.FLOAT,
         ),
         (
@@ -448,7 +448,7 @@ READ = helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "read")
                 helper.make_node("Conv", ["d", "w"], ["c"], "conv"),
                 ROUND,
             ],
-            "as R8, which holds bytes; feed floats or uint8",
+            "as R8, which holds 8-bit pixels; feed floats or uint8",
             TensorProto.INT8,
         ),
     ],

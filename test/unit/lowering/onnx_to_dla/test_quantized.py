@@ -404,21 +404,21 @@ def product(net: Net) -> onnx.ModelProto:
     [
         (
             unquantised,
-            "relu0 (Relu): an input of real numbers that no QuantizeLinear reads first; quantise it",
+            "relu0 (Relu): a float input that no QuantizeLinear reads; quantize it",
         ),
-        (open_end, "an output that no QuantizeLinear rounds; put a pair of Quantize- and DequantizeLinear"),
+        (open_end, "a float output; insert QuantizeLinear and DequantizeLinear after it"),
         (scaled_by_channel, "4 scales for one tensor of activations (the engines take one)"),
         (
             difference,
-            "a difference from what no QuantizeLinear rounds; put a pair in front",
+            "the first operand is not quantized; quantize it",
         ),
         (
             one_large_kernel,
             "a 8192x4x4 kernel does not fit the convolution buffer of 131072 bytes (parts of it would round "
             "their sums to 8 bits)",
         ),
-        (two_sums, "a sum of more than one chain of operators; put a QuantizeLinear behind all but one"),
-        (cumulated, "(CumSum): the DLA has no such operator in integers; in a package"),
+        (two_sums, "more than one operand is not quantized; quantize all but one"),
+        (cumulated, "(CumSum): the DLA has no int8 form of this operator; in a package"),
         (product, "a product of integers whose zeros are not 0 (the third stage of the SDP takes such)"),
     ],
 )

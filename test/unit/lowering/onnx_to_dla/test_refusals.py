@@ -25,17 +25,17 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = MatMul(x, z)",
         {"inputs": {"x": (2, 3), "z": (3, 4)}},
-        "a second factor that is computed (the core reads weights in an order in which no engine writes)",
+        "B is computed at run time (the convolution core takes constant weights)",
     ),
     (
         'y = Resize<mode="cubic">(x, , s)',
         {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
-        "mode cubic (the engines do nearest and linear); use one of these",
+        "mode cubic (nearest and linear are supported); use one of these",
     ),
     (
         'y = Resize<mode="linear", coordinate_transformation_mode="align_corners">(x, , s)',
         {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
-        "linear with align_corners (the engines take half_pixel and asymmetric); use one of these",
+        "linear with align_corners (half_pixel and asymmetric are supported); use one of these",
     ),
     (
         'y = Resize<coordinate_transformation_mode="asymmetric", nearest_mode="floor">(x, , s)',
@@ -45,12 +45,12 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = Resize(x, , s)",
         {"weights": {"s": np.array([1, 1, 1.5, 1], np.float32)}},
-        "a factor that is no integer (the engines repeat rows and columns)",
+        "a scale that is not an integer (the engines repeat rows and columns)",
     ),
     (
         'y = Resize<nearest_mode="ceil">(x, , s)',
         {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
-        "half_pixel with ceil at factors (2, 2) is no plain repetition",
+        "half_pixel with ceil at scales (2, 2) (only plain repetition is supported)",
     ),
     (
         'y = ConvTranspose<auto_pad="SAME_UPPER", strides=[2,2]>(x, w)',
@@ -60,17 +60,17 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = ConvTranspose(x, w)",
         {"weights": {"w": (3, 2, 3)}, "x": (1, 3, 8)},
-        "a transposed convolution over 1 dimensions (images have 2)",
+        "1 spatial dimensions (transposed convolutions take 2)",
     ),
     (
         "y = Conv(x, w)",
         {"x": (1, 2, 4, 4, 4), "weights": {"w": (3, 2, 1, 1, 1)}},
-        "a convolution over 3 dimensions (the core takes 1 or 2)",
+        "3 spatial dimensions (the convolution core takes 1 or 2)",
     ),
     (
         "y = Conv(x, w)",
         {"x": (33, 2, 4, 4), "weights": {"w": (3, 2, 1, 1)}},
-        "a batch of 33 (up to 32, as groups); make it smaller",
+        "batch size 33 (up to 32, as groups); use a smaller batch",
     ),
     (
         "y = Relu(x)",
@@ -116,19 +116,19 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = Gemm(x, w)",
         {"weights": {"w": (4, 5)}, "x": (33, 4)},
-        "a product of 33 rows by a matrix (up to 32, as groups); make it smaller",
+        "A has 33 rows (up to 32, as groups); use fewer rows",
     ),
     (
         "y = MatMul(x, w)",
         {"weights": {"w": (1, 4, 5)}, "x": (1, 1, 4)},
-        "a second factor of rank 3 (the core takes one matrix)",
+        "B has rank 3 (the convolution core takes a matrix)",
     ),
     (
         "y = MatMul(x, w)",
         {"weights": {"w": (4, 5)}, "x": (1, 1, 3, 4)},
-        "a product of [1, 1, 3, 4] by a matrix with 4 rows (it lies as [1, 3, 4]",
+        "A of shape [1, 1, 3, 4] times a matrix with 4 rows (A is the cube [1, 3, 4]",
     ),
-    ("y = Div(x, c)", {"weights": {"c": np.array([0.0], np.float32)}}, "a divisor that is zero"),
+    ("y = Div(x, c)", {"weights": {"c": np.array([0.0], np.float32)}}, "the divisor contains zeros"),
     (
         "y = Add(x, z)",
         {"inputs": {"x": (1, 3, 1, 2), "z": (1, 3, 2, 1)}},
@@ -137,7 +137,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = Add(x, z)",
         {"inputs": {"x": (1, 3, 4, 2), "z": (1, 1, 4, 2)}},
-        "[1, 1, 4, 2] broadcast to [1, 3, 4, 2] (the SDP spreads one position over all)",
+        "[1, 1, 4, 2] broadcast to [1, 3, 4, 2] (the SDP broadcasts per-channel tensors only)",
     ),
     (
         "y = Add(x, c)",
@@ -163,17 +163,17 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = MaxPool<kernel_shape=[8,8]>(x)",
         {"x": (1, 3, 8, 1100)},
-        "1093 columns of pooled output exceed the PDP's line buffer even in pieces",
+        "1093 output columns exceed the PDP's line buffer even when split",
     ),
     (
         "y = Concat<axis=1>(x, x)",
         {"x": (33, 1, 2, 2)},
-        "a concatenation of 66 parts (up to 64); cut the batch",
+        "a concatenation of 66 slices (up to 64); use a smaller batch",
     ),
     (
         "y = Slice(x, a, b)",
         {"weights": {"a": np.array([0], np.int64), "b": np.array([0], np.int64)}},
-        "a result without elements",
+        "an empty result",
     ),
     (
         "y = Tile(x, k)",
@@ -183,17 +183,17 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = Gather<axis=1>(x, k)",
         {"x": (1, 3, 4), "weights": {"k": np.array([[0, 1], [1, 2]], np.int64)}},
-        "elements of [3, 1, 4] to [2, 2, 4] that mix channels, rows and columns",
+        "a selection of [3, 1, 4] to [2, 2, 4] that mixes channels, rows and columns",
     ),
     (
         "y = Gather<axis=1>(x, k)",
         {"weights": {"k": np.array([3], np.int64)}},
-        "an index beyond the 3 of axis 1",
+        "an index outside of axis 1, which has size 3",
     ),
     (
         "y = Pad(x, k)",
         {"weights": {"k": np.array([0, 0, 0, -4, 0, 0, 0, -4], np.int64)}},
-        "pads that leave nothing",
+        "pads that leave an empty tensor",
     ),
     (
         "y = Slice(x, a, b, c, d)",
@@ -204,7 +204,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
                 for name, place in zip("abcd", (-1, -71, 2, -1), strict=True)
             },
         },
-        "70 pieces of rows (up to 64)",
+        "70 slices of rows (up to 64)",
     ),
     (
         "r = Reshape(x, s)\ny = ReduceSum(r, k)",
@@ -214,32 +214,32 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = ReduceMax<axes=[1]>(x)",
         {"x": (1, 33, 2, 2)},
-        "the extreme of 33 channels (up to 32, compared one after another)",
+        "a maximum or minimum over 33 channels (up to 32)",
     ),
     (
         "y = DepthToSpace<blocksize=2>(x)",
         {"x": (2, 4, 2, 2)},
-        "a batch of 2 (blocks of channels belong to one image); cut the batch",
+        "batch size 2 (channels of one image are rearranged); use batch size 1",
     ),
     (
         "y = Pow(x, e)",
         {"weights": {"e": np.array([2, 3, 2], np.float32).reshape(3, 1, 1)}},
-        "3 exponents (the CPU emulator takes one for all)",
+        "3 exponents (the CPU emulator takes a scalar)",
     ),
     (
         "y = LRN<size=3>(x)",
         {"x": (2, 8, 2, 2)},
-        "[2, 8, 2, 2] (the CDP normalises across the channels of one image); cut the batch",
+        "[2, 8, 2, 2] (the CDP normalizes one image with up to 2 spatial dimensions); use batch size 1",
     ),
     (
         "y = GlobalMaxPool(x)",
         {"x": (1, 2, 3, 4, 5)},
-        "a pooling over 3 dimensions (images have 2)",
+        "3 spatial dimensions (the PDP takes 2)",
     ),
     (
         "y = Dropout(x, r, t)",
         {"weights": {"r": np.array(0.5, np.float32), "t": np.array(True)}},
-        "training_mode 1 (the engines draw no random numbers); set it to 0",
+        "training_mode 1 (random numbers are not supported); set it to 0",
     ),
     ("y = Softmax<axis=1>(x)", {}, "softmax over 3 elements of [1, 3, 8, 8]"),
     (
@@ -251,7 +251,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = LRN<size=5, alpha=-1.0>(x)",
         {"x": (1, 16, 4, 4)},
-        "alpha -1 and bias 1 (the lookup table takes numbers above 0)",
+        "alpha -1 and bias 1 (both must be positive)",
     ),
     (
         "y = Transpose<perm=[0,2,3,1]>(x)",
