@@ -369,7 +369,7 @@ CONV = helper.make_node("Conv", ["x", "w"], ["y"], "conv")
             ImageInput("A16B16G16R16_F", (1.0, 2.0)),
             "2 means and 1 deviations for 3 channels; give one or one for each",
         ),
-        ([CONV], (1, 3, 8, 8), ImageInput("A16B16G16R16_F", (1.0,)), "(halves are read as they are)"),
+        ([CONV], (1, 3, 8, 8), ImageInput("A16B16G16R16_F", (1.0,)), "(float16 pixels are read unchanged)"),
         (
             [helper.make_node("Relu", ["x"], ["y"], "relu")],
             (1, 3, 8, 8),
@@ -406,7 +406,7 @@ def test_refusals_in_integers(tmp_path: Path):
     with pytest.raises(RefusalError, match="with a mean or std"):
         compile_model(path, "nv_small", None, None, {"": ImageInput("R8", (3.0,))})
     path = rounded(tmp_path, layer, 0.02, 3)
-    with pytest.raises(RefusalError, match=r"pixels of mean \[1000000.0\]"):
+    with pytest.raises(RefusalError, match=r"mean \[1000000.0\]"):
         compile_model(path, "nv_small", None, None, {"": ImageInput("R8", (1e6,))})
     with pytest.raises(RefusalError, match="R16_F where convolutions compute in int8"):
         compile_model(path, "nv_full", None, None, {"": ImageInput("R16_F")})

@@ -40,7 +40,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         'y = Resize<coordinate_transformation_mode="asymmetric", nearest_mode="floor">(x, , s)',
         {"x": (1, 2, 2, 2), "weights": {"s": np.array([1, 1, 2.4, 2], np.float32)}},
-        "factors 2.4 and 2 (the engines repeat rows and columns); use integers",
+        "scales 2.4 and 2 (the engines repeat rows and columns); use integers",
     ),
     (
         "y = Resize(x, , s)",
