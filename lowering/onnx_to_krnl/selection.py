@@ -1,4 +1,6 @@
-"""Operators that keep some elements: how many, only a run knows (`data_dependent_results.py`)."""
+"""
+NonZero and Compress: selection of elements with a data-dependent result size (`data_dependent_results.py`).
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,15 @@ from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 def _listed(
     source: SSAValue, element: Attribute, size: int, found: DataDependentResults, builder: LoweringBuilder
 ) -> SSAValue:
-    """A buffer that begins with the places of what is not 0, of `size` elements."""
+    """Return a buffer that begins with the indices of nonzero elements."""
     places = builder.allocate([found.size + 1], i64)
     kernel = KernelBuilder(
         [buffer_type([found.size + 1], i64), buffer_type([2], i64), buffer_type([size], element)]
     )
     out, count_buffer, read = kernel.buffers
     with kernel.reducing([size], [kernel.constant(0, i64)]) as ((index,), held, results):
-        # What is not kept is overwritten by what comes next, in the end in a place of its own.
+        # Branch-free compaction: each index is written, and overwritten by the next if it is not kept. The
+        # extra element at the end takes what follows the last.
         at = index_in(kernel, held[0], found.size + 1, wraps=False)
         kernel.store(kernel.add(arith.IndexCastOp(index, i64)), out, [at])
         is_kept = _is_not_zero(kernel, kernel.read(read, [index], element))
@@ -54,7 +57,7 @@ def _is_not_zero(kernel: KernelBuilder, number: SSAValue) -> SSAValue:
 
 @lowers(tensor.NonZeroOp)
 def non_zero(op: tensor.NonZeroOp, builder: LoweringBuilder) -> str | None:
-    """The indices of what is not 0, an axis a row."""
+    """Indices of nonzero elements, one axis per row."""
     shape = builder.shape(op.X)
     source = builder.buffer(op.X)
     found = DataDependentResults(op, [(op.Y, 1)], prod(shape), builder)
@@ -75,14 +78,14 @@ def non_zero(op: tensor.NonZeroOp, builder: LoweringBuilder) -> str | None:
 
 
 def _as_many(kernel: KernelBuilder, count_buffer: SSAValue, most: int) -> SSAValue:
-    """How many elements a run has found, an index; not more than there is room for."""
+    """Return the data-dependent count as an index, at most the capacity."""
     count = Scalar(kernel, kernel.load(count_buffer, [kernel.index(0)]))
     return count.minimum(most).to(INDEX).value
 
 
 @lowers_data_movement(tensor.CompressOp)
 def compress(op: tensor.CompressOp, builder: LoweringBuilder) -> str | None:
-    """What lies along `axis` (or in a row) where the condition holds."""
+    """Elements along `axis` (or flattened) where the condition holds."""
     shape, element = builder.shape(op.input), builder.element(op.input)
     axis = 0 if op.axis is None else op.axis.value.data % len(shape)
     rows = AxisSplit(1, prod(shape), 1) if op.axis is None else AxisSplit.of(shape, axis)

@@ -1,8 +1,7 @@
 """
-Operators that the session does itself, and what it is told of them.
+Operators that the runtime executes itself: control flow, sequences, optionals, strings and maps.
 
-They run bodies, make lists of tensors, or are about strings and maps; none computes with numbers.
-`runtime/native/session_operators.py` does them.
+See `runtime/native/session_steps.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from xonnc.dialects.onnx.types import ELEMENT_DTYPES, StringType, element_type
 from xonnc.formats.native.program import AttributeValue
 
 CONTROL = (controlflow.IfOp, controlflow.LoopOp, controlflow.ScanOp)
-"""What runs bodies."""
+"""Control flow: ops with bodies."""
 
 SESSION_OPS: tuple[type[Operation], ...] = (
     *CONTROL,
@@ -46,14 +45,14 @@ OF_STRINGS = frozenset(
     "ScatterElements ScatterND Shape Size Slice Split Squeeze StringConcat StringNormalizer StringSplit "
     "TfIdfVectorizer Tile Transpose Unique Unsqueeze Where".split()
 )
-"""Operators that the session does where they are about strings."""
+"""Operators that the runtime executes for string tensors."""
 
 TOKENIZER = ("com.microsoft", "Tokenizer")
-"""What text pipelines of scikit-learn are exported with: domain and name."""
+"""Domain and name of the tokenizer that skl2onnx exports text pipelines with."""
 
 
 def is_session_op(op: Operation) -> bool:
-    """Whether the session does an op itself."""
+    """Whether the runtime executes an op itself."""
     if type(op) in SESSION_OPS:
         return True
     if isinstance(op, CustomOp):
@@ -72,7 +71,7 @@ def _custom_name(op: CustomOp) -> tuple[str, str]:
 
 
 def operator_of(op: Operation) -> str:
-    """The name by which the session knows an op."""
+    """Return the operator's name in the runtime."""
     if isinstance(op, CustomOp):
         return _custom_name(op)[1]
     if isinstance(op, OnnxOp) and op.OP_TYPE in OF_STRINGS:
@@ -81,7 +80,7 @@ def operator_of(op: Operation) -> str:
 
 
 def attributes_of(op: Operation) -> dict[str, AttributeValue]:
-    """The attributes of an op, and as `to` the type of what it makes."""
+    """Return the attributes of an op as plain values; `to` is the element type of its result."""
     held = op.attributes if isinstance(op, CustomOp) else op.properties
     found: dict[str, AttributeValue] = {}
     for name, value in held.items():

@@ -1,8 +1,8 @@
 """
-Inputs whose numbers say how much is computed, and where: axes, sizes, pads, which branch is taken.
+Shape-determining inputs: axes, shapes, pads, conditions whose values must be known at compile time.
 
-Code is made for sizes that are known. A model that is fed such numbers is compiled for them, as it is for the
-shapes of its inputs.
+Kernels are compiled for static shapes and attributes. A model whose inputs feed such operands is compiled for
+their values, as it is for the shapes of its inputs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ALWAYS: dict[str, tuple[int, ...]] = {
     "Upsample": (1,),
     **{f"Reduce{kind}": (1,) for kind in REDUCTIONS},
 }
-"""Operands by operator that code is made for."""
+"""By operator, operands whose values kernels are compiled for."""
 
 FOR_SHAPES: dict[str, tuple[int, ...]] = {
     "ConstantOfShape": (0,),
@@ -55,14 +55,14 @@ FOR_SHAPES: dict[str, tuple[int, ...]] = {
     "Reshape": (1,),
     "Tile": (1,),
 }
-"""Operands that code is made for where the shape of the result is not known without them."""
+"""By operator, operands whose values are needed if the result's shape is unknown without them."""
 
 MAX_ELEMENTS = 64
-"""What has more elements is data."""
+"""Inputs with more elements are data, not shapes."""
 
 
 def shape_determining_inputs(module: ModuleOp) -> list[str]:
-    """The names of inputs that steer an op in the model."""
+    """Return the names of inputs that such operands are computed from."""
     function = next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
     if function is None or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
         return []
@@ -91,7 +91,7 @@ def _shape_determining(block: Block) -> Iterator[SSAValue]:
 
 
 def _is_small(value: SSAValue) -> bool:
-    """Whether a value is a number or a row of few; how many need not be known of what is computed."""
+    """Whether a value is a scalar or a short vector; of intermediates the length may be unknown."""
     if element_type(value.type) is None:
         return False
     shape = static_shape(value.type)

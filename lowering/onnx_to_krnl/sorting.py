@@ -1,4 +1,4 @@
-"""The largest or smallest along an axis, in order."""
+"""TopK: merge sort, radix sort, radix selection and insertion, chosen by type and sizes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 IsBefore: TypeAlias = Callable[[Scalar, Scalar], SSAValue]
-"""Writes whether what is at the first of two places, indices, comes before what is at the second."""
+"""Emits whether the element at the first index sorts before that at the second."""
 
 
 def sorted_places(
     source: SSAValue, rows: AxisSplit, element: Attribute, largest: bool, builder: LoweringBuilder
 ) -> SSAValue:
     """
-    The places along the axis in the order of their elements, of equal ones the lower first.
+    Stable merge sort of the indices along the axis.
 
-    A buffer i64[2, before, after, size], whose first half or (the other pass wrote last) second holds them:
-    the half is the number of passes modulo 2.
+    Returns i64[2, before, after, size], the two buffers of the passes; the half `passes % 2` holds the
+    result.
     """
     places = builder.allocate([2, rows.before, rows.after, rows.size], i64)
     kernel = KernelBuilder(
@@ -52,7 +52,7 @@ def sorted_places(
 
 
 def passes(size: int) -> int:
-    """How often runs of twice the length are merged."""
+    """Return the number of merge passes: the ceiling of log2."""
     return max(size - 1, 0).bit_length()
 
 
@@ -65,9 +65,9 @@ def sort_places(
     is_before: IsBefore,
 ) -> None:
     """
-    Sorts the first `size` of i64[2, *outer, most], of which the first half holds places.
+    Bottom-up merge sort of the first `size` of i64[2, *outer, most], whose first half holds indices.
 
-    They are in the half `passes(most) % 2` then; what neither comes before the other stays in order.
+    Stable; the result is in the half `passes(most) % 2`. Runs are merged without branches.
     """
     zero, one = Scalar(kernel, kernel.constant(0, i64)), Scalar(kernel, kernel.constant(1, i64))
     count = Scalar(kernel, size).to(i64)
@@ -81,7 +81,7 @@ def sort_places(
             return Scalar(kernel, kernel.load(held, [source, *outer, index.value]))
 
         with kernel.reducing([size], [zero.value] * 3) as ((index,), runs, results):
-            # `middle` is where the right run of a pair begins; both runs are read on from `left` and `right`.
+            # `left` and `right`: the heads of the runs being merged; `middle`: where the right run begins.
             left, right, middle = (Scalar(kernel, each) for each in runs)
             place = Scalar(kernel, index).to(i64)
             is_new = (place >= middle + width) | place.equals(0)
@@ -100,16 +100,16 @@ def sort_places(
 
 
 DIGITS = 256
-"""Values of a digit that keys are sorted by: 8 bits at a time, so that counts stay in the first cache."""
+"""Values of a radix-sort digit of 8 bits, so that the histogram stays in the L1 cache."""
 KEY_BITS = 32
 DIGIT_BITS = 8
 
 MIN_RADIX_SORT = 128
-"""Elements of a row from which on counting digits pays."""
+"""Elements of a row from which radix sort is faster than merge sort."""
 
 
 def has_keys(element: Attribute) -> bool:
-    """Whether the order of elements is one of keys of 32 bits."""
+    """Whether elements can be ordered by 32-bit integer keys."""
     if is_integer(element):
         return element.width.data <= KEY_BITS and not is_sub_byte(element)
     return compute_type(element) == f32
@@ -117,10 +117,10 @@ def has_keys(element: Attribute) -> bool:
 
 def key_of(x: Scalar, element: Attribute, largest: bool) -> Scalar:
     """
-    An integer of 32 bits with sign, the less the sooner an element comes; NaN comes first, equal to NaN.
+    Return a signed i32 that orders as the element; NaN sorts first.
 
-    The bits of floats are in their order as integers if those below 0 are turned over but for the sign; 0 is
-    added since -0 equals 0.
+    Floats compare like their bits as sign-magnitude integers, so those of negative ones are inverted, except
+    the sign; 0 is added since -0 equals 0.
     """
     if x.type == f32:
         bits = Scalar(x.kernel, x.kernel.add(arith.BitcastOp((x + 0.0).value, i32)))
@@ -139,7 +139,7 @@ def key_of(x: Scalar, element: Attribute, largest: bool) -> Scalar:
 def keys_of_rows(
     source: SSAValue, rows: AxisSplit, element: Attribute, largest: bool, builder: LoweringBuilder
 ) -> SSAValue:
-    """The keys of elements as `i32[before, after, size]`, those of a row side by side."""
+    """Return the keys of elements as `i32[before, after, size]`, transposed so that rows are contiguous."""
     keys = builder.allocate([rows.before, rows.after, rows.size], i32)
     kernel = KernelBuilder(
         [buffer_type([rows.before, rows.after, rows.size], i32), buffer_type(rows.sizes, element)]
@@ -161,10 +161,10 @@ def sort_by_keys(
     size: SSAValue,
 ) -> None:
     """
-    Radix sort of the first `size` places of `held`, `i64[2, *outer, most]`, by their `keys`.
+    LSD radix sort of the first `size` indices in `held`, `i64[2, *outer, most]`, by their `keys`.
 
-    Places are in the first half before and after, those of equal keys stay in order. `counts` is room for
-    `i64[*outer, DIGITS]`.
+    Stable. Indices are in the first half before and (after an even number of passes) afterwards. `counts` is
+    scratch for `i64[*outer, DIGITS]`.
     """
     zero = kernel.constant(0, i64)
     for turn in range(KEY_BITS // DIGIT_BITS):
@@ -178,7 +178,7 @@ def sort_by_keys(
             shift = kernel.constant(turn * DIGIT_BITS, i32)
             digit = Scalar(kernel, kernel.add(arith.ShRUIOp(key.value, shift))) & key.like(DIGITS - 1)
             if turn == KEY_BITS // DIGIT_BITS - 1:
-                # The highest bit is the sign: what has it comes first.
+                # The top digit holds the sign bit: flip it, so that negative keys come first.
                 digit = Scalar(kernel, kernel.add(arith.XOrIOp(digit.value, digit.like(DIGITS // 2).value)))
             return place, [*outer, digit.to(INDEX).value]
 
@@ -202,9 +202,10 @@ def _select(
     kernel: KernelBuilder, held: SSAValue, keys: SSAValue, outer: Sequence[SSAValue], sizes: tuple[int, int]
 ) -> None:
     """
-    Lists the places of the `count` least of `size` keys in the first half of `held`, the first of equal ones.
+    List the indices of the `count` smallest of `size` keys in the first half of `held`.
 
-    The key up to which they go is found bit by bit: as many passes over the keys as they have bits.
+    The threshold key is found by binary search over its 32 bits, one counting pass each (radix selection); of
+    keys equal to it, the first are taken.
     """
     size, count = sizes
     low = kernel.constant(-(1 << 31), i32)
@@ -229,7 +230,7 @@ def _select(
         key = Scalar(kernel, kernel.load(keys, [*outer, index]))
         takes_equal = key.equals(limit) & (left > 0)
         is_taken = (key < limit) | takes_equal
-        # What is not taken is overwritten by the next that is.
+        # Compaction: only what is taken advances the slot.
         slot = found.minimum(count - 1).to(INDEX).value
         with kernel.when(is_taken.value):
             kernel.store(Scalar(kernel, index).to(i64).value, held, [kernel.index(0), *outer, slot])
@@ -240,7 +241,7 @@ def _select(
 def _sorted_by_keys(
     source: SSAValue, rows: AxisSplit, count: int, element: Attribute, largest: bool, builder: LoweringBuilder
 ) -> SSAValue:
-    """The places of the first `count` along the axis in order, in the first half of what is given."""
+    """Return the indices of the first `count` along the axis, sorted, in the first half of the buffer."""
     keys = keys_of_rows(source, rows, element, largest, builder)
     outer_sizes = [rows.before, rows.after]
     places, counts = (
@@ -267,14 +268,14 @@ def _sorted_by_keys(
 
 
 MAX_INSERTION_K = 8
-"""Elements that are kept in order while a row is read, where keys could be selected instead."""
+"""Largest K for insertion while scanning, if keys could be selected instead."""
 
 MAX_INSERTION_RATIO = 4
-"""Times the size of a row: the square of a K that is worth to be kept in order while the row is read."""
+"""Insertion while scanning is used for `K² <= ratio · size`: few elements reach the top K."""
 
 
 BLOCK = 32
-"""Elements that are compared at once with the last of the best."""
+"""Elements that are compared with the K-th best at once."""
 
 
 def _insert(
@@ -285,7 +286,9 @@ def _insert(
     element: Attribute,
     builder: LoweringBuilder,
 ) -> None:
-    """Keeps the best of a row in order while reading it: most elements are compared with the last alone."""
+    """
+    Top K by insertion: scan the row and keep the best sorted; most elements are only compared with the K-th.
+    """
     sizes = [rows.before, rows.after, count]
     best, places = builder.allocate(sizes, compute_type(element)), builder.allocate(sizes, i64)
     is_largest = bool(op.largest.value.data)
@@ -295,7 +298,7 @@ def _insert(
     best_of = _Best(kernel, kernel.buffers, element, is_largest, count)
     whole = rows.size // BLOCK
     with kernel.loops([rows.before, rows.after]) as outer:
-        # What is there before does not count: as many as there is room for are taken anyway.
+        # Initialize the K-th: it is read before K elements were inserted, without effect on the result.
         kernel.store(
             kernel.constant(0, compute_type(element)), kernel.buffers[0], [*outer, kernel.index(count - 1)]
         )
@@ -326,7 +329,7 @@ def _insert(
 
 @dataclass(frozen=True)
 class _Best:
-    """The best so far of each row, in order, and where they are; and what rows are read from."""
+    """The best elements of a row so far, sorted, and their indices."""
 
     kernel: KernelBuilder
     buffers: Sequence[SSAValue]
@@ -335,14 +338,14 @@ class _Best:
     count: int
 
     def _beats(self, outer: Sequence[SSAValue], index: Scalar, place: SSAValue) -> tuple[SSAValue, Scalar]:
-        """An element, and whether it comes before the one that is at a place of the best."""
+        """Return an element, and whether it sorts before one of the best."""
         kernel, (numbers, _, read) = self.kernel, self.buffers
         x = kernel.read(read, [outer[0], index.value, outer[1]], self.element)
         other = kernel.load(numbers, [*outer, place])
         return x, Scalar(kernel, is_before(kernel, self.element, self.is_largest, x, other))
 
     def beats_in(self, outer: Sequence[SSAValue], first: Scalar) -> Scalar:
-        """Whether any of a block comes before the last of the best; in vectors."""
+        """Whether any element of a block sorts before the K-th best; vectorized."""
         kernel, last = self.kernel, self.kernel.index(self.count - 1)
         with kernel.reducing([BLOCK], [kernel.constant(0, i32)]) as ((index,), held, results):
             _, beats = self._beats(outer, first + Scalar(kernel, index), last)
@@ -350,7 +353,7 @@ class _Best:
         return Scalar(kernel, results[0]).differs(0)
 
     def take(self, outer: Sequence[SSAValue], place: Scalar) -> None:
-        """Puts an element in its place among the best, if it is one."""
+        """Insert an element among the best, if it belongs there: binary search, then shift."""
         kernel, (numbers, held, _) = self.kernel, self.buffers
         x, beats = self._beats(outer, place, kernel.index(self.count - 1))
         with kernel.when(((place < self.count) | beats).value):
@@ -376,7 +379,7 @@ class _Best:
 def _results(
     op: math.TopKOp, sizes: Sequence[int], element: Attribute, builder: LoweringBuilder
 ) -> list[SSAValue]:
-    """Buffers of both results, of which either may be left out."""
+    """Return buffers of both results; scratch if one is absent."""
     return [
         builder.allocate(sizes, kind) if result.type == NONE else builder.result(result)
         for result, kind in ((op.Values, element), (op.Indices, i64))
@@ -385,9 +388,9 @@ def _results(
 
 @lowers(math.TopKOp)
 def top_k(op: math.TopKOp, builder: LoweringBuilder) -> str | None:
-    """The K largest (or smallest) along `axis`, in order, and where they were."""
+    """The K largest (or smallest) along `axis`, sorted, and their indices."""
     if builder.constant(op.K) is None:
-        return "a K that is no constant"
+        return "K is not a constant"
     rows, element = AxisSplit.of(builder.shape(op.X), op.axis.value.data), builder.element(op.X)
     known = op.Indices if op.Values.type == NONE else op.Values
     count = AxisSplit.of(builder.shape(known), op.axis.value.data).size

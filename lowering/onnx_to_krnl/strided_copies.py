@@ -1,4 +1,4 @@
-"""Elements that go to other places: each axis of the source and of the result is a sum of loop indices."""
+"""Copies between buffers by affine indexing maps, with in-register transposition of tiles."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_stat
 
 @dataclass(frozen=True)
 class IndexExpr:
-    """A place on an axis: `offset`, and the indices of some loops, each times a factor."""
+    """An affine index expression over loop indices: `offset + Σ factor · loop`."""
 
     terms: tuple[tuple[int, Size], ...] = ()
-    """Loops by number, with their factors."""
+    """Loop numbers and factors."""
     offset: Size = 0
 
     def emit(self, kernel: KernelBuilder, loops: Sequence[SSAValue]) -> SSAValue:
-        """The index."""
+        """Emit the index."""
         total: SSAValue | None = None
         for dim, factor in self.terms:
             part = kernel.affine(loops[dim], factor)
@@ -35,29 +35,29 @@ class IndexExpr:
 
 
 def dim(number: int, factor: Size = 1, offset: Size = 0) -> IndexExpr:
-    """The index of one loop, times `factor`, plus `offset`."""
+    """Return the expression `factor · d + offset` of one loop `d`."""
     return IndexExpr(((number, factor),), offset)
 
 
 def identity_map(rank: int) -> list[IndexExpr]:
-    """Each axis along its own loop."""
+    """Return the identity map of a rank: axis i is indexed by loop i."""
     return [dim(axis) for axis in range(rank)]
 
 
 @dataclass(frozen=True)
 class AffineAccess:
-    """A buffer, the shape it is read or written as, and a place on each axis of it."""
+    """A buffer, the shape it is accessed as, and its indexing map."""
 
     buffer: SSAValue
     shape: Sequence[Size]
     places: Sequence[IndexExpr]
 
     def buffer_type_of(self) -> BufferType:
-        """The buffer's type in the shape."""
+        """Return the buffer type in this shape."""
         return buffer_type(self.shape, element_of(self.buffer))
 
     def strides(self, count: int) -> list[Size]:
-        """How many elements each of so many loops moves on in an iteration."""
+        """Return how many elements the address advances per iteration of each loop."""
         found: list[Size] = [0] * count
         step: Size = 1
         for size, place in zip(reversed(self.shape), reversed(self.places), strict=True):
@@ -67,7 +67,7 @@ class AffineAccess:
         return found
 
     def shifted(self, starts: Mapping[int, Size], steps: Mapping[int, int]) -> AffineAccess:
-        """The side where some loops begin later, or move in steps."""
+        """Return the access with loops that start later, or with larger steps."""
         places: list[IndexExpr] = []
         for place in self.places:
             offset = place.offset
@@ -82,29 +82,29 @@ class AffineAccess:
 
 
 MIN_TRANSPOSE_TILE = 4
-"""Elements in a row of a square that is turned in registers, at least."""
+"""Smallest tile that is transposed in registers."""
 
 
 def copy(
     name: str, sizes: Sequence[Size], target: AffineAccess, source: AffineAccess, builder: LoweringBuilder
 ) -> None:
     """
-    Copies one element an iteration of the loops `sizes`.
+    Copy one element per iteration of the loop nest `sizes`.
 
-    Where elements lie side by side along one loop before and along another behind, squares of them are turned
-    in registers.
+    Where the source is contiguous along one loop and the target along another, square tiles are transposed in
+    registers.
     """
     after, before = target.strides(len(sizes)), source.strides(len(sizes))
     rows = [number for number, size in enumerate(sizes) if after[number] == 1 and size != 1]
     columns = [number for number, size in enumerate(sizes) if before[number] == 1 and size != 1]
     if len(rows) == len(columns) == 1 and rows != columns:
         size = builder.tiles.square(size_of(element_of(source.buffer)))
-        _copy_turned(name, sizes, (target, source), (rows[0], columns[0]), size, builder)
+        _copy_transposed(name, sizes, (target, source), (rows[0], columns[0]), size, builder)
     else:
         _copy(name, sizes, target, source, builder)
 
 
-def _copy_turned(
+def _copy_transposed(
     name: str,
     sizes: Sequence[Size],
     sides: tuple[AffineAccess, AffineAccess],
@@ -112,15 +112,17 @@ def _copy_turned(
     size: int,
     builder: LoweringBuilder,
 ) -> None:
-    """In squares of `size` along two loops, what is left behind the last in smaller ones."""
+    """Copy by square tiles of `size` along two loops, and the remainders by smaller ones."""
     if size < MIN_TRANSPOSE_TILE:
         _copy(name, sizes, *sides, builder)
         return
     whole = {number: sizes[number] // size for number in loops}
     if 0 in whole.values():
-        _copy_turned(name, sizes, sides, loops, size // 2, builder)
+        _copy_transposed(name, sizes, sides, loops, size // 2, builder)
         return
-    _turn(name, [whole.get(number, count) for number, count in enumerate(sizes)], sides, loops, size, builder)
+    _transpose_tiles(
+        name, [whole.get(number, count) for number, count in enumerate(sizes)], sides, loops, size, builder
+    )
     counts = list(sizes)
     for number, count in whole.items():
         done = count * size
@@ -129,15 +131,15 @@ def _copy_turned(
             rest = list(counts)
             rest[number] = left
             target, source = (side.shifted({number: done}, {}) for side in sides)
-            # Of how many are left only a run tells, one by one is as good as any.
+            # A remainder of dynamic size is copied element by element.
             if are_static(rest):
-                _copy_turned(name, rest, (target, source), loops, size // 2, builder)
+                _copy_transposed(name, rest, (target, source), loops, size // 2, builder)
             else:
                 _copy(name, rest, target, source, builder)
         counts[number] = done
 
 
-def _turn(
+def _transpose_tiles(
     name: str,
     counts: Sequence[Size],
     sides: tuple[AffineAccess, AffineAccess],
@@ -145,7 +147,7 @@ def _turn(
     size: int,
     builder: LoweringBuilder,
 ) -> None:
-    """Squares of elements along two loops."""
+    """Transpose square tiles along two loops."""
     row, column = loops
     target, source = (side.shifted({}, {row: size, column: size}) for side in sides)
     strides = sides[0].strides(len(counts))[column], sides[1].strides(len(counts))[row]
@@ -172,7 +174,7 @@ def _copy(
 
 
 def fill(buffer: SSAValue, count: Size, value: float, builder: LoweringBuilder) -> None:
-    """Sets all `count` elements of a buffer."""
+    """Set all `count` elements of a buffer."""
     kernel = KernelBuilder([AffineAccess(buffer, [count], identity_map(1)).buffer_type_of()])
     with kernel.loops([count]) as loops:
         kernel.store(kernel.constant(value, element_of(kernel.buffers[0])), kernel.buffers[0], loops)

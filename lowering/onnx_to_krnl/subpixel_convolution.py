@@ -1,8 +1,9 @@
 """
-Convolutions as several: phases.
+Convolutions split into several of other outputs: polyphase decomposition.
 
-A transposed convolution is one for each residue of rows and columns by the strides, a dilated one that is
-padded widely one for each part of the result whose windows reach into the pads alike.
+A transposed convolution becomes one convolution per residue of the output position modulo the strides
+(sub-pixel convolution). A dilated convolution with wide pads becomes one per region of the output whose
+windows overlap the pads alike.
 """
 
 from __future__ import annotations
@@ -14,25 +15,25 @@ from itertools import product
 
 @dataclass(frozen=True)
 class SubConvolution:
-    """Rows and columns of the result that lie a stride apart, and what they are computed from."""
+    """Rows and columns of the result a stride apart, and the window they are computed from."""
 
     rows: Sequence[int]
-    """Rows of the weights, in the order of the rows of the image; none: the result is the bias."""
+    """Rows of the weights, in the order of image rows; none: the result is the bias."""
     columns: Sequence[int]
     first: tuple[int, int]
-    """Where the first window begins, from the first pixel of the image."""
+    """Position of the first window, relative to the first pixel."""
     out_first: tuple[int, int]
     out: tuple[int, int]
-    """How many rows and columns are computed."""
+    """Rows and columns that are computed."""
     out_strides: tuple[int, int] = (1, 1)
 
     @property
     def kernel(self) -> tuple[int, int]:
-        """Rows and columns of a window."""
+        """Rows and columns of the window."""
         return max(1, len(self.rows)), max(1, len(self.columns))
 
     def beyond(self, sizes: Sequence[int]) -> tuple[int, int, int, int]:
-        """Rows and columns that windows reach beyond an image: above, left, below, right."""
+        """Return rows and columns that windows reach beyond an image: top, left, bottom, right."""
         ends = [
             first + count - 1 + length - size
             for first, count, length, size in zip(self.first, self.out, self.kernel, sizes, strict=True)
@@ -43,7 +44,7 @@ class SubConvolution:
 
 @dataclass(frozen=True)
 class _Residue:
-    """One axis of a phase."""
+    """One axis of a sub-convolution."""
 
     number: int
     places: Sequence[int]
@@ -55,10 +56,10 @@ def transposed_sub_convolutions(
     kernel: Sequence[int], strides: Sequence[int], begins: Sequence[int], out: Sequence[int]
 ) -> list[SubConvolution]:
     """
-    The phases of a transposed convolution with pads `begins`.
+    Return the sub-convolutions of a transposed convolution with pads `begins`.
 
-    Pixel `o` of the result is the sum of `x[i] w[k]` with `o = i stride + k - begin`: for all `o` of one
-    residue by the stride, every `stride`-th `k`, which a larger `i` meets at a smaller `k`.
+    Output `o` is the sum of `x[i] w[k]` with `o = i stride + k - begin`. Outputs of one residue modulo the
+    stride use every `stride`-th `k`; a larger `i` meets a smaller `k`, so the weights are reversed.
     """
     axes = [
         [_residue(number, *each) for number in range(min(each[1], each[3]))]
@@ -78,7 +79,7 @@ def transposed_sub_convolutions(
 
 
 MIN_SAVED = 0.2
-"""Part of the multiplications that cutting the pads off must save: narrow parts make narrow tiles."""
+"""Fraction of the multiplications that must be saved: narrow parts have narrow, slower tiles."""
 
 
 def dilated_sub_convolutions(
@@ -90,10 +91,10 @@ def dilated_sub_convolutions(
     out: Sequence[int],
 ) -> list[SubConvolution] | None:
     """
-    The phases of a dilated convolution that read no pads; `None` if that is not worth it.
+    Return the sub-convolutions of a dilated convolution that read no pads; None if not worthwhile.
 
-    Row `k` of the weights meets row `o stride + k dilation - begin` of an image of `sizes`; where that is
-    outside, its products are zeros. A phase has the rows and columns of the result with the same ones inside.
+    Weight row `k` of output row `o` reads image row `o stride + k dilation - begin`; outside, its products
+    are 0. Each part has output rows and columns whose windows have the same rows and columns inside.
     """
     axes = [_parts(*each) for each in zip(kernel, strides, dilations, begins, sizes, out, strict=True)]
     if not all(part.places for parts in axes for part in parts):
@@ -115,7 +116,7 @@ def dilated_sub_convolutions(
 
 
 def _parts(length: int, stride: int, dilation: int, begin: int, size: int, out: int) -> list[_Residue]:
-    """Ranges of one axis of the result whose windows have the same places inside the image."""
+    """Return ranges of output positions on one axis whose windows have the same elements inside."""
     inside = [
         [place for place in range(length) if 0 <= number * stride + place * dilation - begin < size]
         for number in range(out)

@@ -1,4 +1,4 @@
-"""Support vector machines of ai.onnx.ml: classifications and regressions."""
+"""SVMRegressor and SVMClassifier of ai.onnx.ml, as in libsvm (Chang and Lin, 2011)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from xonnc.rewriting.patterns import Array
 
 
 @dataclass(frozen=True)
-class _Similarity:
-    """The kernel function of a support vector machine."""
+class _SvmKernel:
+    """The kernel function of an SVM: linear, RBF, polynomial or sigmoid."""
 
     name: str
     gamma: float
@@ -35,7 +35,7 @@ class _Similarity:
     def of(
         self, kernel: KernelBuilder, plan: Linear, source: SSAValue, matrix: SSAValue, at: Sequence[SSAValue]
     ) -> Scalar:
-        """What the row and the support vector `at` have in common."""
+        """Return the kernel function of a row of features and a support vector."""
         row, vector = at
         zero = kernel.constant(0.0, plan.kind)
         with kernel.reducing([plan.columns], [zero]) as ((column,), carried, results):
@@ -55,11 +55,11 @@ class _Similarity:
                 return near
 
 
-def _similarity(name: str, parameters: Array | None) -> _Similarity:
+def _svm_kernel(name: str, parameters: Array | None) -> _SvmKernel:
     if parameters is None or len(parameters) < 3:
-        return _Similarity(name, 0.0, 0.0, 0)
+        return _SvmKernel(name, 0.0, 0.0, 0)
     gamma, offset, degree = parameters[:3]
-    return _Similarity(name, float(gamma), float(offset), int(degree))
+    return _SvmKernel(name, float(gamma), float(offset), int(degree))
 
 
 def _power(x: Scalar, exponent: int) -> Scalar:
@@ -71,7 +71,7 @@ def _power(x: Scalar, exponent: int) -> Scalar:
 
 @lowers(SVMRegressorOp)
 def svm_regressor(op: SVMRegressorOp, builder: LoweringBuilder) -> str | None:
-    """What each support vector has in common with the features, added up; of one class the sign of that."""
+    """`Σ coefficient K(x, support vector) + rho`; for one-class models, its sign."""
     count = op.n_supports.value.data
     vectors, coefficients, rho, parameters = (
         numeric_values(each) for each in (op.support_vectors, op.coefficients, op.rho, op.kernel_params)
@@ -79,11 +79,11 @@ def svm_regressor(op: SVMRegressorOp, builder: LoweringBuilder) -> str | None:
     name = op.kernel_type.data if count else "LINEAR"
     plan = linear(op.X, vectors if count else coefficients, None, builder)
     if plan is None or coefficients is None or rho is None or not rho.size:
-        return "vectors that are not as long as rows of features"
+        return "support vectors whose length is not the number of features"
     dual_coefficients = coefficients if count else np.ones(1)
     if plan.count != len(dual_coefficients) or builder.shape(op.Y) != (plan.rows, 1):
-        return "as many coefficients as support vectors"
-    similarity = _similarity(name, parameters)
+        return "a number of coefficients that is not that of support vectors"
+    similarity = _svm_kernel(name, parameters)
     kind, columns = plan.kind, plan.columns
     dtype = plan.coefficients.dtype
     kernel = KernelBuilder(
@@ -121,33 +121,33 @@ def svm_regressor(op: SVMRegressorOp, builder: LoweringBuilder) -> str | None:
 
 @dataclass(frozen=True)
 class _Machine:
-    """Support vectors of several classes, class by class, and their coefficients."""
+    """Support vectors grouped by class, and their coefficients."""
 
     plan: Linear
-    """Rows of features, and the support vectors in the place of coefficients."""
-    similarity: _Similarity
+    """The features, and the support vectors as coefficients."""
+    similarity: _SvmKernel
     classes: int
     begins: Sequence[int]
-    """The first support vector of each class, and behind the last."""
+    """The first support vector of each class, and the end."""
     dual_coefficients: Array
-    """[classes - 1, support vectors]: as libsvm has them."""
+    """[classes - 1, support vectors], in libsvm's layout."""
     rho: Array
     """[pairs of classes]"""
     sigmoids: Array | None
-    """[2, pairs]: slopes and offsets of the probabilities of pairs, if there are any."""
+    """[2, pairs]: slope and offset of Platt scaling for each pair, if present."""
 
     @property
     def pairs(self) -> Sequence[tuple[int, int]]:
-        """All pairs of classes, the lower one first."""
+        """All pairs of classes, the lower index first."""
         return [(i, j) for i in range(self.classes) for j in range(i + 1, self.classes)]
 
 
 @lowers(SVMClassifierOp)
 def svm_classifier(op: SVMClassifierOp, builder: LoweringBuilder) -> str | None:
-    """The class that wins most pairs; scores of pairs, or probabilities of classes as in libsvm."""
+    """The class that wins most pairwise decisions; decision values, or libsvm's probabilities."""
     labels = int_values(op.classlabels_ints)
     if labels is None or len(labels) < 2:
-        return "classes that are called by strings, or one alone"
+        return "string class labels, or a single class"
     counts = int_values(op.vectors_per_class) or ()
     if not sum(counts):
         return _linear_classifier(op, labels, builder)
@@ -186,19 +186,19 @@ def _machine(
     plan = linear(op.X, vectors, None, builder)
     pairs = classes * (classes - 1) // 2
     if plan is None or plan.count != sum(counts) or len(counts) != classes or min(counts) < 0:
-        return "support vectors that are not as long as rows of features, or not as many as the classes have"
+        return "support vectors that do not match features or vectors_per_class"
     if dual_coefficients is None or dual_coefficients.size != (classes - 1) * plan.count:
-        return "as many coefficients as support vectors, for each class but one"
+        return "a number of coefficients that is not (classes - 1) · support vectors"
     if rho is None or rho.size != pairs:
-        return "as many values of rho as pairs of classes"
+        return "a number of values of rho that is not that of pairs of classes"
     sigmoids = None
     if slopes is not None and slopes.size:
         if offsets is None or slopes.size != pairs or offsets.size != pairs:
-            return "as many values of prob_a and prob_b as pairs of classes"
+            return "a number of values of prob_a or prob_b that is not that of pairs of classes"
         sigmoids = np.stack([slopes, offsets]).astype(np.float64)
     dtype = plan.coefficients.dtype
     begins = [0, *accumulate(counts)]
-    similarity = _similarity(op.kernel_type.data, parameters)
+    similarity = _svm_kernel(op.kernel_type.data, parameters)
     matrix = dual_coefficients.reshape(classes - 1, plan.count).astype(dtype)
     return _Machine(plan, similarity, classes, begins, matrix, rho.astype(dtype), sigmoids)
 
@@ -207,10 +207,10 @@ def _decide(
     machine: _Machine, x: SSAValue, scores: SSAValue, votes: SSAValue, builder: LoweringBuilder
 ) -> None:
     """
-    The score of each pair of classes, and how many pairs each class wins.
+    Compute the decision value of each pair of classes, and the votes (one-vs-one).
 
-    The score of classes i < j is the sum over the vectors of i of `shares[j - 1]`, and over those of j of
-    `shares[i]`, times what they have in common with the row, and rho; above 0 the first class wins.
+    For classes i < j: `rho` plus the sum over vectors of class i with coefficients `[j - 1]`, and of class j
+    with coefficients `[i]`, times the kernel function. Above 0, class i gets the vote.
     """
     plan, kind, count = machine.plan, machine.plan.kind, len(machine.pairs)
     near = builder.allocate([plan.rows, plan.count], kind)
@@ -272,20 +272,20 @@ def _decide(
 
 
 MAX_COUPLING_ITERATIONS = 100
-"""How often probabilities are made more exact at least before they are taken as they are."""
+"""Iterations of pairwise coupling at most (libsvm: max(100, k))."""
 
-NEARLY_NONE = 1e-7
-"""Probabilities of pairs are kept so far from 0 and 1."""
+MIN_PROBABILITY = 1e-7
+"""Pairwise probabilities are kept this far from 0 and 1."""
 
 
 def _probabilities(machine: _Machine, scores: SSAValue, builder: LoweringBuilder) -> SSAValue:
     """
-    Probabilities of classes from those of pairs, in f64 as libsvm has them.
+    Compute class probabilities from pairwise ones, in f64 as in libsvm.
 
-    Those of pairs are `r[i, j] = 1 / (1 + e^(a score + b))`. Those of classes minimise
-    `Σ (r[j, i] p[i] - r[i, j] p[j])²`, by the iteration of Wu, Lin and Weng, "Probability estimates for
-    multi-class classification by pairwise coupling" (JMLR 5, 2004), algorithm 2: with
-    `Q[t, t] = Σ r[j, t]²` and `Q[t, j] = -r[j, t] r[t, j]`, until `max |Q p - p'Q p|` is below `0.005 / k`.
+    Pairwise: Platt scaling, `r[i, j] = 1 / (1 + e^(a score + b))`. Class probabilities minimize `Σ (r[j, i]
+    p[i] - r[i, j] p[j])²`, by algorithm 2 of Wu, Lin and Weng, "Probability estimates for multi-class
+    classification by pairwise coupling" (JMLR 5, 2004): with `Q[t, t] = Σ r[j, t]²` and `Q[t, j] = -r[j, t]
+    r[t, j]`, until `max |Q p - p'Q p|` is below `0.005 / k`.
     """
     assert machine.sigmoids is not None
     plan, k, count = machine.plan, machine.classes, len(machine.pairs)
@@ -309,7 +309,9 @@ def _probabilities(machine: _Machine, scores: SSAValue, builder: LoweringBuilder
                 Scalar(kernel, kernel.load(sigmoids, [kernel.index(place), pair])) for place in (0, 1)
             )
             score = Scalar(kernel, kernel.load(source, [row, pair])).to(f64)
-            chance = (1.0 / (1.0 + (score * slope + offset).exp())).clamp(NEARLY_NONE, 1 - NEARLY_NONE)
+            chance = (1.0 / (1.0 + (score * slope + offset).exp())).clamp(
+                MIN_PROBABILITY, 1 - MIN_PROBABILITY
+            )
             first, second = (
                 Scalar(kernel, kernel.load(pairs, [pair, kernel.index(place)])).to(INDEX).value
                 for place in (0, 1)
@@ -326,7 +328,7 @@ def _probabilities(machine: _Machine, scores: SSAValue, builder: LoweringBuilder
 def _couple(
     kernel: KernelBuilder, row: SSAValue, buffers: tuple[SSAValue, SSAValue, SSAValue, SSAValue], k: int
 ) -> None:
-    """The iteration, for one row."""
+    """Emit the iteration for one row."""
     r, q, qp, p = buffers
 
     def load(buffer: SSAValue, *at: SSAValue) -> Scalar:
@@ -337,13 +339,13 @@ def _couple(
         kernel.store(kernel.constant(1 / k, f64), p, [row, t])
         with kernel.reducing([k], [zero]) as ((j,), held, sums):
             is_self = Scalar(kernel, j).equals(Scalar(kernel, t))
-            # Nothing is written on the diagonal of the chances.
+            # The diagonal of r is not initialized.
             back = is_self.select(Scalar(kernel, zero), load(r, j, t))
             kernel.store((-back * is_self.select(Scalar(kernel, zero), load(r, t, j))).value, q, [row, t, j])
             sums.append((Scalar(kernel, held[0]) + back * back).value)
         kernel.store(sums[0], q, [row, t, t])
     with kernel.reducing([max(MAX_COUPLING_ITERATIONS, k)], [kernel.constant(1, i1)]) as (_, held, goes):
-        # Once it is exact enough, nothing changes.
+        # After convergence, the inner loops run 0 iterations.
         iterations = Scalar(kernel, held[0]).to(i64).to(INDEX).value
         with kernel.reducing([iterations, k], [zero]) as ((_, t), carried, totals):
             with kernel.reducing([k], [zero]) as ((j,), part, sums):
@@ -370,7 +372,7 @@ def _couple(
 
 
 def _both(scores: SSAValue, rows: int, plan: Linear, builder: LoweringBuilder) -> SSAValue:
-    """Of two classes the score of the first, turned over, and the score."""
+    """For two classes: the negated score, and the score."""
     made = builder.allocate([rows, 2], plan.kind)
     kernel = KernelBuilder([buffer_type([rows, 2], plan.kind), buffer_type([rows, 1], plan.kind)])
     out, source = kernel.buffers
@@ -390,7 +392,7 @@ def _name(
     labels: Sequence[int],
     builder: LoweringBuilder,
 ) -> None:
-    """The label of the highest score or number of votes of each row, of equal ones the first."""
+    """Write the label of the highest score or number of votes, of equal ones the first."""
     rows = builder.shape(op.Y)[0]
     kernel = KernelBuilder(
         [buffer_type([rows], i64), buffer_type([rows, count], kind), buffer_type([count], i64)]
@@ -414,7 +416,7 @@ def _write(
     op: SVMClassifierOp,
     builder: LoweringBuilder,
 ) -> None:
-    """What `post_transform` makes of all scores of a row."""
+    """Apply `post_transform` and write the scores."""
     rows, count = shape
     kind = element_of(scores)
     kernel = KernelBuilder([buffer_type([rows, count], f32), buffer_type([rows, count], kind)])
@@ -427,13 +429,13 @@ def _write(
 
 
 def _linear_classifier(op: SVMClassifierOp, labels: Sequence[int], builder: LoweringBuilder) -> str | None:
-    """Without support vectors: one product a class, and the first value of rho."""
+    """Without support vectors: linear scores plus the first value of rho."""
     rho = numeric_values(op.rho)
     if rho is None or not rho.size:
-        return "no value of rho"
+        return "rho is absent"
     plan = linear(op.X, numeric_values(op.coefficients), rho[:1], builder)
     if plan is None or plan.count != len(labels) or builder.shape(op.Z) != (plan.rows, plan.count):
-        return "coefficients that are not as many as there are features and classes"
+        return "a number of coefficients that does not match features and classes"
     scores = builder.allocate([plan.rows, plan.count], plan.kind)
     linear_scores(plan, op.X, scores, builder)
     _name(scores, plan.count, plan.kind, op, labels, builder)

@@ -1,4 +1,4 @@
-"""Sizes that are known now, and those that only a run tells: forms over the open sizes of inputs."""
+"""Sizes of tensors: static integers, or symbolic expressions over the dynamic dimensions of inputs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from xonnc.transforms.dims.expressions import ONE, ZERO, DimExpr, DimSymbols
 @dataclass(frozen=True)
 class SymbolicSize:
     """
-    A size that a run tells, such as `batch · 12`.
+    A symbolic size, such as `batch · 12`.
 
-    It can be computed with, but says of itself only what it is equal to: what depends on how large it is has
-    to be decided by the run.
+    It supports arithmetic and equality, but no ordering: what depends on its magnitude must be decided at run
+    time.
     """
 
     form: DimExpr
@@ -48,22 +48,22 @@ Size: TypeAlias = int | SymbolicSize
 
 
 def size_of_form(form: DimExpr, symbols: DimSymbols) -> Size:
-    """A form as a size: a number if it is one."""
+    """Return an expression as a size: an integer if it is constant."""
     return SymbolicSize(form, symbols) if form.number is None else form.number
 
 
 def is_static(size: Size) -> TypeGuard[int]:
-    """Whether a size is a number now."""
+    """Whether a size is a static integer."""
     return isinstance(size, int)
 
 
 def are_static(sizes: Iterable[Size]) -> bool:
-    """Whether all sizes are numbers now."""
+    """Whether all sizes are static."""
     return all(isinstance(size, int) for size in sizes)
 
 
 def static_sizes(sizes: Iterable[Size]) -> list[int]:
-    """Sizes that are numbers now."""
+    """Return the static ones of some sizes."""
     return [size for size in sizes if isinstance(size, int)]
 
 
@@ -72,7 +72,7 @@ def volume(sizes: Iterable[int]) -> int: ...
 @overload
 def volume(sizes: Iterable[Size]) -> Size: ...
 def volume(sizes: Iterable[Size]) -> Size:
-    """The product of sizes."""
+    """Return the product of sizes."""
     total: Size = 1
     for size in sizes:
         total = total * size
@@ -80,7 +80,7 @@ def volume(sizes: Iterable[Size]) -> Size:
 
 
 def min_size(a: Size, b: Size) -> Size:
-    """The smaller of two sizes."""
+    """Return the smaller of two sizes."""
     match a, b:
         case int(), int():
             return min(a, b)
@@ -91,7 +91,7 @@ def min_size(a: Size, b: Size) -> Size:
 
 
 def max_size(a: Size, b: Size) -> Size:
-    """The larger of two sizes."""
+    """Return the larger of two sizes."""
     match a, b:
         case int(), int():
             return max(a, b)

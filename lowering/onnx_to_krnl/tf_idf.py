@@ -1,4 +1,4 @@
-"""How often rows of numbers are found in others: TfIdfVectorizer."""
+"""TfIdfVectorizer: counts of n-grams of integers."""
 
 from __future__ import annotations
 
@@ -24,24 +24,27 @@ Integers = npt.NDArray[np.int64]
 
 @lowers(TfIdfVectorizerOp)
 def tf_idf_vectorizer(op: TfIdfVectorizerOp, builder: LoweringBuilder) -> str | None:
-    """How often each n-gram of numbers is in a row, by halves of the pool; or whether; times a weight."""
+    """
+    Counts (TF), presence (IDF) or weighted counts (TFIDF) of n-grams, found by binary search in the sorted
+    pool.
+    """
     shape = builder.shape(op.X)
     rows, columns = (1, *shape)[-2:] if shape else (1, 1)
     targets = int_values(op.ngram_indexes) or ()
     size = max(targets, default=-1) + 1
     weights = numeric_values(op.weights)
     if op.pool_int64s is None or prod(builder.shape(op.Y)) != rows * size or min(targets, default=-1) < 0:
-        return "of strings, or of places that the result has not"
+        return "string n-grams, or ngram_indexes that do not match the result"
     if weights is not None and len(weights) not in (0, size):
-        return "not as many weights as the result has places"
-    grams = _grams(op, targets)
+        return f"{len(weights)} weights for {size} n-grams"
+    grams = _ngrams(op, targets)
     if grams is None:
-        return "n-grams that are not as many as their places"
+        return "a number of n-grams in the pool that is not that of ngram_indexes"
     counts = builder.allocate([rows, size], i64)
     fill(counts, rows * size, 0, builder)
     least, most = op.min_gram_length.value.data, op.max_gram_length.value.data
     for apart in range(1, op.max_skip_count.value.data + 2):
-        # How far apart they are says nothing of single numbers, which are counted once.
+        # Skips do not matter for unigrams, which are counted once.
         for length in range(max(least, min(apart, 2)), most + 1):
             reach = (length - 1) * apart
             if length in grams and reach < columns:
@@ -51,8 +54,8 @@ def tf_idf_vectorizer(op: TfIdfVectorizerOp, builder: LoweringBuilder) -> str | 
     return None
 
 
-def _grams(op: TfIdfVectorizerOp, targets: Sequence[int]) -> dict[int, tuple[Integers, Integers]] | None:
-    """By length, the n-grams in order, and the place in the result of each; of equal ones the last counts."""
+def _ngrams(op: TfIdfVectorizerOp, targets: Sequence[int]) -> dict[int, tuple[Integers, Integers]] | None:
+    """Return, by length, the sorted n-grams and the output index of each; the last of equal ones counts."""
     pool = np.array(int_values(op.pool_int64s) or (), np.int64)
     begins = [*(int_values(op.ngram_counts) or ()), len(pool)]
     found: dict[int, tuple[Integers, Integers]] = {}
@@ -78,7 +81,7 @@ def _count(
     sizes: tuple[int, int, int],
     builder: LoweringBuilder,
 ) -> None:
-    """Counts n-grams of one length, the numbers of a row so far apart."""
+    """Count n-grams of one length, whose elements are `apart` positions apart."""
     table, places = grams
     rows, columns, size = sizes
     known, length = table.shape
@@ -121,7 +124,7 @@ def _count(
 def _compared(
     kernel: KernelBuilder, table: SSAValue, place: Scalar, numbers: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar]:
-    """Whether a row of a table comes before numbers, and whether it is the same."""
+    """Return whether a row of the table sorts before the n-gram, and whether it is equal."""
     is_less, is_same = (Scalar(kernel, kernel.constant(number, i1)) for number in (0, 1))
     for column, number in enumerate(numbers):
         key = Scalar(kernel, kernel.load(table, [place.to(INDEX).value, kernel.index(column)]))

@@ -1,8 +1,7 @@
 """
-Names of tiled kernels by their shape, as `conv 3x3 64->64 56x56 f32`, under which measured tiles are kept.
+Keys of tiled kernels by shape, such as `conv 3x3 64->64 56x56 f32`, for measured tiles.
 
-The name says all that the speed of a tile depends on, and nothing else: what is done to the sums before they
-are stored costs the same in tiles of any size.
+A key has all that the best tile depends on. Epilogues are left out: they cost the same with any tile.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 
 
 def gemm_key(sizes: tuple[Size, Size, Size], element: Attribute) -> str:
-    """`gemm 128x768x3072 f32`: rows, terms and columns, `?` for those that only a run tells."""
+    """`gemm 128x768x3072 f32`: M, K and N; `?` for dynamic sizes."""
     m, n, k = (str(size) if is_static(size) else "?" for size in sizes)
     return f"gemm {m}x{k}x{n} {'f64' if element == f64 else 'f32'}"
 
@@ -31,9 +30,9 @@ def conv_key(
     out: Sequence[Size],
 ) -> str:
     """
-    `conv 3x3 64->128 28x28 stride 2x2 f32`: the window, channels read and computed, rows and columns.
+    `conv 3x3 64->128 28x28 stride 2x2 f32`: window, input and output channels, output rows and columns.
 
-    `windows` are the sizes of the window, its strides and its dilations.
+    `windows` are window sizes, strides and dilations.
     """
     kernel, strides, dilations = ("x".join(map(str, sizes)) for sizes in windows)
     pixels = "x".join(str(size) if is_static(size) and size != DYNAMIC_INDEX else "?" for size in out)
@@ -44,7 +43,7 @@ def conv_key(
 
 
 def key_of(op: GemmOp | ConvOp | ByteConvOp) -> str:
-    """The name of the kernel that an op is."""
+    """Return the key of a tiled op."""
     if isinstance(op, GemmOp):
         m, n, k = op.sizes
         sizes = [-1 if size == DYNAMIC_INDEX else size for size in (m, n, k)]
@@ -58,5 +57,5 @@ def key_of(op: GemmOp | ConvOp | ByteConvOp) -> str:
 
 
 def conv_kind(is_depthwise: bool) -> str:
-    """What a convolution of f32 is called."""
+    """Return the name of an f32 convolution."""
     return "depthwise f32" if is_depthwise else "conv f32"

@@ -1,4 +1,8 @@
-"""Ensembles of decision trees of ai.onnx.ml."""
+"""
+TreeEnsemble, TreeEnsembleClassifier and TreeEnsembleRegressor of ai.onnx.ml.
+
+Rows walk several trees at once, so that the loads of one tree hide the latency of another's.
+"""
 
 from __future__ import annotations
 
@@ -36,38 +40,38 @@ ORDERS = {
     "BRANCH_EQ": "oeq",
     "BRANCH_NEQ": "one",
 }
-"""How a node's comparison is called by arith; NaN has its own rule."""
+"""Predicates of arith.cmpf for branch modes; NaN is handled separately."""
 
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
-"""As TreeEnsemble counts them."""
+"""In the order of TreeEnsemble's `aggregate_function`."""
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
 @dataclass(frozen=True)
 class _EnsemblePlan:
-    """What is computed of trees: `count` scores a row, from `base` on."""
+    """A tree ensemble: `count` scores per row, starting at `base`."""
 
     trees: TreeTables
     rows: int
     columns: int
     element: Attribute
     kind: Attribute
-    """What features are compared as, and votes added up."""
+    """The type that features are compared and weights are added in."""
     count: int
     how: str
     base: Array
     differs_if_none: bool
-    """Whether NaN differs from all numbers, as in numpy; else only `missing` counts."""
+    """Whether BRANCH_NEQ holds for NaN, as in numpy; else only `missing` decides."""
 
 
 @lowers(TreeEnsembleOp)
 def tree_ensemble(op: TreeEnsembleOp, builder: LoweringBuilder) -> str | None:
-    """What the leaves say to which trees lead, together for each target."""
+    """Aggregate the weights of the leaves that each row reaches."""
     count = 1 if op.n_targets is None else op.n_targets.value.data
     how, after = op.aggregate_function.value.data, op.post_transform.value.data
     if not 0 <= how < len(AGGREGATES) or not 0 <= after < len(TRANSFORMS):
-        return "an aggregate or transform of no meaning"
+        return f"aggregate_function {how} or post_transform {after}"
     try:
         trees = tree_tables(op)
     except InvalidTreeEnsembleError as error:
@@ -78,7 +82,7 @@ def tree_ensemble(op: TreeEnsembleOp, builder: LoweringBuilder) -> str | None:
 
 @lowers(TreeEnsembleRegressorOp)
 def tree_ensemble_regressor(op: TreeEnsembleRegressorOp, builder: LoweringBuilder) -> str | None:
-    """What the leaves say to which trees lead, together for each target."""
+    """Aggregate the weights of the leaves that each row reaches."""
     count = 1 if op.n_targets is None else op.n_targets.value.data
     base = _base(op)
     try:
@@ -111,7 +115,7 @@ def _plan(
 
 
 def _misfit(plan: _EnsemblePlan, x: SSAValue, scores: Sequence[int], builder: LoweringBuilder) -> str | None:
-    """Why trees do not fit what they are given or give; `None` if they do."""
+    """Return why trees do not fit their operands or results, or None."""
     trees = plan.trees
     if len(builder.shape(x)) not in (1, 2) or tuple(scores) != (plan.rows, plan.count):
         return "not rows of features, or scores of another shape"
@@ -145,10 +149,10 @@ def _regressed(
 
 @lowers(TreeEnsembleClassifierOp)
 def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, builder: LoweringBuilder) -> str | None:
-    """The class that leaves say most for, and all scores; of one class also those against it."""
+    """The class with the largest sum of leaf weights, and all scores."""
     labels = int_values(op.classlabels_int64s)
     if labels is None or string_values(op.classlabels_strings):
-        return "classes that are called by strings"
+        return "string class labels"
     try:
         trees = legacy_tree_tables(op)
     except InvalidTreeEnsembleError as error:
@@ -156,7 +160,7 @@ def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, builder: LoweringBuil
     targets = trees.votes.targets
     is_binary = len(np.unique(targets)) == 1 and len(labels) <= 2
     if (len(labels) == 1 and labels != (1,)) or (is_binary and targets[0] != 0) or not labels:
-        return "one class that is not the first, or is not called 1"
+        return "a single class that is not the first, or whose label is not 1"
     plan = _plan(op.X, trees, max(2, len(labels)), "SUM", _base(op), builder)
     if compute_type(plan.element) != f64:
         plan = replace(plan, kind=f32)
@@ -193,14 +197,14 @@ def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, builder: LoweringBuil
 
 
 IN_FLIGHT = 8
-"""Trees that a row is led through at a time: each step waits for loads, which those of other trees fill."""
+"""Trees that a row walks at a time: walks are bound by load latency."""
 
 MAX_CARRIED = 8
-"""Targets whose sums are carried in registers from tree to tree."""
+"""Scores that are carried in registers from tree to tree at most."""
 
 
 def _vote(plan: _EnsemblePlan, x: SSAValue, sums: SSAValue, builder: LoweringBuilder) -> None:
-    """Leads each row through all trees, and brings together what the leaves say."""
+    """Walk each row through all trees, and aggregate the leaves' weights."""
     trees, kind = plan.trees, plan.kind
     votes = trees.votes
     number = np.float32 if kind == f32 else np.float64
@@ -210,7 +214,7 @@ def _vote(plan: _EnsemblePlan, x: SSAValue, sums: SSAValue, builder: LoweringBui
         "numbers": (trees.numbers.astype(number), kind),
         "ways": (trees.children.astype(np.int32), i32),
         "roots": (trees.roots, i64),
-        # Of the deepest tree of those in flight; the walks of others stay at their leaves.
+        # The largest depth of the trees in flight; shallower walks stay at their leaves.
         "depths": (np.maximum.reduceat(trees.depths, np.arange(0, len(trees.depths), IN_FLIGHT)), i64),
         "modes": (
             np.array([list(ORDERS).index(mode) if mode != LEAF else 0 for mode in trees.modes], np.int32),
@@ -261,9 +265,9 @@ def _vote(plan: _EnsemblePlan, x: SSAValue, sums: SSAValue, builder: LoweringBui
 
 def _dense_weights(plan: _EnsemblePlan) -> Array | None:
     """
-    The weight of each node for each target, [nodes, targets], 0 where it says nothing.
+    Return the weight of each node for each score, [nodes, scores], 0 where it has none.
 
-    `None` for many targets, and where it is not the same to add a zero, or to add in the order of targets.
+    None for many scores, and where adding zeros or reordering additions would change the result.
     """
     votes = plan.trees.votes
     if plan.count > MAX_CARRIED or plan.how not in ("SUM", "AVERAGE"):
@@ -277,7 +281,7 @@ def _dense_weights(plan: _EnsemblePlan) -> Array | None:
 
 
 def _summed(walk: _Traversal, totals: Sequence[SSAValue], leaves: Sequence[Scalar]) -> Sequence[SSAValue]:
-    """The sum for each target with the weights of leaves, in their order."""
+    """Add the leaves' dense weights to the totals, in order."""
     kernel = walk.kernel
     for leaf in leaves:
         weights = [
@@ -291,7 +295,7 @@ def _summed(walk: _Traversal, totals: Sequence[SSAValue], leaves: Sequence[Scala
 
 
 def _add_votes(walk: _Traversal, out: SSAValue, row: SSAValue, leaf: Scalar) -> None:
-    """Brings together what a leaf says with what is in a row of `out`."""
+    """Aggregate the weights of a leaf into a row of `out`."""
     kernel = walk.kernel
     begin, end = (
         Scalar(kernel, kernel.load(walk.tables["begins"], [place.value])) for place in (leaf, leaf + 1)
@@ -315,7 +319,7 @@ def _together(total: Scalar, weight: Scalar, how: str) -> Scalar:
 
 
 def _start(kernel: KernelBuilder, plan: _EnsemblePlan, out: SSAValue, row: SSAValue) -> None:
-    """Where no leaf says anything, extremes are the farthest numbers, as in the reference."""
+    """Initialize scores; MIN and MAX start at the extreme finite numbers, as in the reference evaluator."""
     dtype = np.float16 if plan.element == f16 else np.float32 if plan.kind == f32 else np.float64
     most = float(np.finfo(dtype).max)
     first = {"MIN": most, "MAX": -most}.get(plan.how, 0.0)
@@ -324,7 +328,7 @@ def _start(kernel: KernelBuilder, plan: _EnsemblePlan, out: SSAValue, row: SSAVa
 
 
 def _end(kernel: KernelBuilder, plan: _EnsemblePlan, out: SSAValue, row: SSAValue) -> None:
-    """Means, and what is there without trees."""
+    """Divide for AVERAGE, and add the base values."""
     base = plan.base
     for column in range(plan.count):
         own = float(base[column if len(base) > 1 else 0]) if len(base) else 0.0
@@ -337,7 +341,7 @@ def _end(kernel: KernelBuilder, plan: _EnsemblePlan, out: SSAValue, row: SSAValu
 
 @dataclass(frozen=True)
 class _Traversal:
-    """Leads rows of `source` from roots to leaves, by tables of nodes."""
+    """Walks rows from roots to leaves by the tables of nodes."""
 
     kernel: KernelBuilder
     plan: _EnsemblePlan
@@ -345,7 +349,7 @@ class _Traversal:
     tables: dict[str, SSAValue]
 
     def leaves(self, row: SSAValue, group: SSAValue, count: int) -> Sequence[Scalar]:
-        """The leaves, as indices, of the first `count` trees of a group of those in flight."""
+        """Return the leaves (indices) that a row reaches in the first `count` trees of a group."""
         kernel = self.kernel
         if not count:
             return []
@@ -360,7 +364,7 @@ class _Traversal:
         return [Scalar(kernel, leaf) for leaf in results]
 
     def _next(self, row: SSAValue, node: SSAValue) -> Scalar:
-        """Where a row goes from a node, an index; leaves lead to themselves."""
+        """Return the child that a row goes to; leaves return themselves."""
         kernel = self.kernel
         feature = Scalar(kernel, kernel.load(self.tables["features"], [node])).to(INDEX)
         x = read_as(kernel, self.source, [row, feature.value], self.plan.element, self.plan.kind)

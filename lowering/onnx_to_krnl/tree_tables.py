@@ -1,7 +1,7 @@
 """
-Ensembles of decision trees as tables: a row for each node, in the order of the attributes.
+Node tables of tree ensembles: one row per node.
 
-Leaves lead to themselves, so that a walk of as many steps as the tree is deep ends at one.
+Leaves are their own children, so that a walk of as many steps as the tree is deep always ends at a leaf.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Integers = npt.NDArray[np.int64]
 
 LEAF = "LEAF"
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
-"""How a node compares a feature with its number, as TreeEnsemble counts them."""
+"""Branch modes, in the order of TreeEnsemble's `nodes_modes`."""
 
 
 class InvalidTreeEnsembleError(XonncError):
-    """Attributes that describe no trees."""
+    """Attributes that are not a valid tree ensemble."""
 
 
 @dataclass(frozen=True)
 class LeafWeights:
-    """What leaves say: those of a node are from `begins[node]` to below `begins[node + 1]`."""
+    """Weights of leaves: those of a node are at `begins[node]` to `begins[node + 1]`, with their scores."""
 
     begins: Integers
     targets: Integers
@@ -40,23 +40,23 @@ class LeafWeights:
 
 @dataclass(frozen=True)
 class TreeTables:
-    """Trees: what each node compares, and where it leads if that holds and if not."""
+    """Features, thresholds and children of nodes."""
 
     features: Integers
     modes: Sequence[str]
     numbers: npt.NDArray[np.float64]
     missing: npt.NDArray[np.bool_]
-    """Whether NaN counts as if the comparison held."""
+    """Whether NaN follows the true branch."""
     children: Integers
-    """[nodes, 2]: where it goes on if it does not hold, and if it holds."""
+    """[nodes, 2]: the child if the comparison is false, and if it is true."""
     roots: Integers
     depths: Integers
-    """Of each tree."""
+    """Per tree."""
     votes: LeafWeights
 
 
 def _depths(children: Integers, roots: Integers, is_leaf: npt.NDArray[np.bool_]) -> Integers:
-    """The steps from each root to its deepest leaf; `NoForestError` where nodes lead in a circle."""
+    """Return the depth of each tree; raise InvalidTreeEnsembleError for cycles."""
     depths: list[int] = []
     for root in roots.tolist():
         depth, nodes = 0, np.array([root])
@@ -64,7 +64,7 @@ def _depths(children: Integers, roots: Integers, is_leaf: npt.NDArray[np.bool_])
             nodes = np.unique(children[nodes])
             depth += 1
             if depth > len(children):
-                raise InvalidTreeEnsembleError("nodes that lead in a circle")
+                raise InvalidTreeEnsembleError("nodes that form a cycle")
         depths.append(depth)
     return np.array(depths, np.int64)
 
@@ -89,7 +89,7 @@ def _forest(
 
 
 def legacy_tree_tables(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -> TreeTables:
-    """The trees of an operator whose nodes have numbers of their own in each tree."""
+    """Return the tables of TreeEnsembleClassifier or -Regressor, whose node ids are per tree."""
     if isinstance(op, TreeEnsembleClassifierOp):
         said = op.class_treeids, op.class_nodeids, op.class_ids
         weights = _reals(op.class_weights_as_tensor, op.class_weights)
@@ -100,7 +100,7 @@ def legacy_tree_tables(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -
         list(int_values(each) or ()) for each in (op.nodes_treeids, op.nodes_nodeids, op.nodes_featureids)
     )
     if len(trees) != len(ids):
-        raise InvalidTreeEnsembleError("attributes of nodes that are not all as long")
+        raise InvalidTreeEnsembleError("node attributes of different lengths")
     places = {key: place for place, key in enumerate(zip(trees, ids, strict=True))}
     modes = string_values(op.nodes_modes) or ()
     branches = [int_values(each) or () for each in (op.nodes_falsenodeids, op.nodes_truenodeids)]
@@ -108,14 +108,14 @@ def legacy_tree_tables(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -
     numbers = _reals(op.nodes_values_as_tensor, op.nodes_values)
     missing = np.array(int_values(op.nodes_missing_value_tracks_true) or [0] * count, np.bool_)
     if not count or any(len(each) != count for each in (modes, features, numbers, missing, *branches)):
-        raise InvalidTreeEnsembleError("attributes of nodes that are not all as long")
+        raise InvalidTreeEnsembleError("node attributes of different lengths")
     children = np.zeros((count, 2), np.int64)
     for place, (tree, mode) in enumerate(zip(trees, modes, strict=True)):
         for way, branch in enumerate(branches):
             target = places.get((tree, branch[place]))
             if target is None and mode != LEAF:
                 raise InvalidTreeEnsembleError(
-                    f"node {ids[place]} of tree {tree} leads to {branch[place]}, which is none"
+                    f"node {ids[place]} of tree {tree} has child {branch[place]}, which does not exist"
                 )
             children[place, way] = place if target is None else target
     first: dict[int, int] = {}
@@ -124,11 +124,11 @@ def legacy_tree_tables(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -
     roots = np.array([first[tree] for tree in sorted(first)], np.int64)
     voting = [int_values(each) or () for each in said[:2]]
     if len(voting[0]) != len(voting[1]):
-        raise InvalidTreeEnsembleError("attributes of votes that are not all as long")
+        raise InvalidTreeEnsembleError("leaf attributes of different lengths")
     voters = list(zip(*voting, strict=True))
     targets = np.array(int_values(said[2]) or (), np.int64)
     if any(voter not in places for voter in voters) or not len(voters) == len(targets) == len(weights):
-        raise InvalidTreeEnsembleError("votes of nodes that are none")
+        raise InvalidTreeEnsembleError("weights of nodes that do not exist")
     votes = _votes(np.array([places[voter] for voter in voters], np.int64), targets, weights, count)
     return _forest(np.array(features), modes, numbers, missing, children, roots, votes)
 
@@ -140,21 +140,21 @@ def _votes(nodes: Integers, targets: Integers, weights: npt.NDArray[np.float64],
 
 
 def tree_tables(op: TreeEnsembleOp) -> TreeTables:
-    """The trees of TreeEnsemble: leaves come behind the nodes, sets of numbers become a node for each."""
+    """Return the tables of TreeEnsemble: leaves follow the nodes, BRANCH_MEMBER is expanded."""
     splits, modes = (elements_array(each) for each in (op.nodes_splits, op.nodes_modes))
     weights = elements_array(op.leaf_weights)
     features = np.array(int_values(op.nodes_featureids), np.int64)
     count = len(features)
     leaves = np.array(int_values(op.leaf_targetids), np.int64)
     if splits is None or modes is None or weights is None:
-        raise InvalidTreeEnsembleError("attributes without numbers")
+        raise InvalidTreeEnsembleError("nodes_splits, nodes_modes or leaf_weights without elements")
     ends = [
         (int_values(op.nodes_falsenodeids) or (), int_values(op.nodes_falseleafs) or ()),
         (int_values(op.nodes_truenodeids) or (), int_values(op.nodes_trueleafs) or ()),
     ]
     lengths = {len(each) for pair in ends for each in pair} | {splits.size, modes.size}
     if lengths != {count} or len(leaves) != weights.size or not count or not len(leaves):
-        raise InvalidTreeEnsembleError("attributes of nodes that are not all as long")
+        raise InvalidTreeEnsembleError("node attributes of different lengths")
     tables = _TreeTablesBuilder(
         features.tolist(),
         [MODES[mode] if mode < len(MODES) else str(mode) for mode in modes.reshape(-1).astype(np.int64)],
@@ -165,7 +165,7 @@ def tree_tables(op: TreeEnsembleOp) -> TreeTables:
     for way, (nodes, is_leaf) in enumerate(ends):
         for place, (node, leaf) in enumerate(zip(nodes, is_leaf, strict=True)):
             if not 0 <= node < (len(leaves) if leaf else count):
-                raise InvalidTreeEnsembleError(f"node {place} leads to {node}, which is none")
+                raise InvalidTreeEnsembleError(f"node {place} has child {node}, which does not exist")
             tables.children[place][way] = count + node if leaf else node
     for _ in leaves:
         tables.add(0, LEAF, 0.0, False, [0, 0])
@@ -173,7 +173,7 @@ def tree_tables(op: TreeEnsembleOp) -> TreeTables:
     tables.expand_set_membership([] if members is None else members.reshape(-1).astype(np.float64).tolist())
     roots = np.array(int_values(op.tree_roots), np.int64)
     if not len(roots) or min(roots) < 0 or max(roots) >= count:
-        raise InvalidTreeEnsembleError("roots that are no nodes")
+        raise InvalidTreeEnsembleError("tree_roots that are not nodes")
     voters = count + np.arange(len(leaves))
     votes = _votes(voters, leaves, weights.reshape(-1).astype(np.float64), len(tables.modes))
     return _forest(
@@ -189,7 +189,7 @@ def tree_tables(op: TreeEnsembleOp) -> TreeTables:
 
 @dataclass(frozen=True)
 class _TreeTablesBuilder:
-    """Nodes as lists."""
+    """Node tables as lists."""
 
     features: list[int]
     modes: list[str]
@@ -198,7 +198,7 @@ class _TreeTablesBuilder:
     children: list[list[int]]
 
     def add(self, feature: int, mode: str, number: float, missing: bool, children: list[int]) -> int:
-        """A new node; its place."""
+        """Append a node; return its index."""
         self.features.append(feature)
         self.modes.append(mode)
         self.numbers.append(number)
@@ -207,7 +207,7 @@ class _TreeTablesBuilder:
         return len(self.modes) - 1
 
     def expand_set_membership(self, members: Sequence[float]) -> None:
-        """A node that asks for one of several numbers becomes a row of nodes that ask for one each."""
+        """Expand BRANCH_MEMBER nodes to chains of BRANCH_EQ nodes."""
         sets: list[list[float]] = [[]]
         for member in members:
             if np.isnan(member):
@@ -217,11 +217,11 @@ class _TreeTablesBuilder:
         nodes = [place for place, mode in enumerate(self.modes) if mode == MODES[-1]]
         if len(sets) - 1 != len(nodes):
             raise InvalidTreeEnsembleError(
-                f"{len(nodes)} nodes ask for members of sets, {len(sets) - 1} sets are given"
+                f"{len(nodes)} nodes of mode BRANCH_MEMBER, but {len(sets) - 1} sets of membership_values"
             )
         for place, numbers in zip(nodes, sets, strict=False):
             otherwise, then = self.children[place]
-            # The last is the node itself: it knows what becomes of NaN.
+            # The node itself is the head of the chain and keeps its rule for NaN.
             for number in numbers[1:]:
                 otherwise = self.add(self.features[place], "BRANCH_EQ", number, False, [otherwise, then])
             self.modes[place] = "BRANCH_EQ"
@@ -230,6 +230,6 @@ class _TreeTablesBuilder:
 
 
 def _reals(tensor: Attribute | None, floats: Attribute | None) -> npt.NDArray[np.float64]:
-    """The numbers of the one of both attributes that is there."""
+    """Return the values of whichever attribute is present."""
     found = numeric_values(floats) if tensor is None else elements_array(tensor)
     return np.zeros(0) if found is None else found.reshape(-1).astype(np.float64)

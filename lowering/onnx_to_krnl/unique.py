@@ -1,4 +1,4 @@
-"""What is there at least once: Unique."""
+"""Unique, by merge sort of elements or slices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DATA_DEPENDENT.add(UniqueOp)
 
 @dataclass(frozen=True)
 class _Slices:
-    """Slices of a buffer along an axis, which are ordered by their elements from the first on."""
+    """Slices of a buffer along an axis, compared lexicographically."""
 
     kernel: KernelBuilder
     source: SSAValue
@@ -32,7 +32,7 @@ class _Slices:
     element: Attribute
 
     def order(self, a: Scalar, b: Scalar) -> Scalar:
-        """Below 0 if slice a comes before slice b, above if it comes after; 0 if they are the same."""
+        """Three-way comparison of slices a and b: negative, 0 or positive."""
         kernel, sizes = self.kernel, [self.rows.before, self.rows.after]
         with kernel.reducing(sizes, [kernel.constant(0, i64)]) as ((before, after), held, results):
             numbers = [
@@ -45,7 +45,7 @@ class _Slices:
         return Scalar(kernel, results[0])
 
     def _is_less(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """What is no number comes last, and is the same as another."""
+        """Compare elements; NaN sorts last and equals NaN."""
         kernel = self.kernel
         if is_integer(a.type):
             is_unsigned = is_unsigned_element(self.element) or a.type == i1
@@ -58,17 +58,17 @@ class _Slices:
 
 @lowers(UniqueOp)
 def unique(op: UniqueOp, builder: LoweringBuilder) -> str | None:
-    """Each element or slice once, in order or as they come first, with where it is first and how often."""
+    """Unique elements or slices, sorted or by first occurrence, with indices, inverse and counts."""
     shape, element = builder.shape(op.X), builder.element(op.X)
     axis = 0 if op.axis is None else op.axis.value.data % len(shape)
     rows = AxisSplit(1, prod(shape), 1) if op.axis is None else AxisSplit.of(shape, axis)
     results = (op.Y, axis), (op.indices, 0), (op.counts, 0)
     found = DataDependentResults(op, results, rows.size, builder)
-    # As many as there are slices, which the model may not say.
+    # The inverse has one index per slice, even if the model declares no size.
     mapped = DataDependentResults(op, [(op.inverse_indices, 0)], rows.size, builder)
     groups, firsts = _grouped(builder.buffer(op.X), rows, element, found, builder)
     if not op.sorted.value.data:
-        _number_anew(groups, firsts, rows.size, builder)
+        _renumber(groups, firsts, rows.size, builder)
     sizes = [found.size] if op.axis is None else [*shape[:axis], found.size, *shape[axis + 1 :]]
     made = [
         found.result(op.Y, sizes, axis),
@@ -97,7 +97,7 @@ def unique(op: UniqueOp, builder: LoweringBuilder) -> str | None:
     with kernel.loops([rows.size]) as (place,):
         group = Scalar(kernel, kernel.load(held, [place]))
         kernel.store(group.value, inverse, [place])
-        # Where the model says fewer than there are, the run fails; nothing is written behind the end.
+        # If there are more than the model declares the run fails; do not write past the end.
         slot = group.minimum(found.size - 1).to(INDEX).value
         kernel.store((Scalar(kernel, kernel.load(counts, [slot])) + 1).value, counts, [slot])
         number = Scalar(kernel, place).to(i64)
@@ -119,7 +119,7 @@ def _grouped(
     found: DataDependentResults,
     builder: LoweringBuilder,
 ) -> tuple[SSAValue, SSAValue]:
-    """For each slice the number of its group, in order of the groups, and whether it is the first of that."""
+    """Return, for each slice, the index of its group in sorted order, and whether it is the first of it."""
     size = rows.size
     places, groups, firsts = (builder.allocate(sizes, i64) for sizes in ([2, size], [size], [size]))
     kernel = KernelBuilder(
@@ -151,8 +151,8 @@ def _grouped(
     return groups, firsts
 
 
-def _number_anew(groups: SSAValue, firsts: SSAValue, size: int, builder: LoweringBuilder) -> None:
-    """Numbers groups in the order in which their first slices come."""
+def _renumber(groups: SSAValue, firsts: SSAValue, size: int, builder: LoweringBuilder) -> None:
+    """Renumber groups by first occurrence."""
     numbers = builder.allocate([size], i64)
     kernel = KernelBuilder([buffer_type([size], i64)] * 3)
     group_of, anew, is_first = kernel.buffers

@@ -1,4 +1,4 @@
-"""Operators that change a shape and nothing else: their results are their operands' buffers."""
+"""Operators that only change the shape: the result shares the operand's buffer."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ supports_dynamic_shapes(*VIEWS)
 
 @lowers_data_movement(*VIEWS)
 def view(op: Operation, builder: LoweringBuilder) -> str | None:
-    """The operand's elements in rows, in the result's shape."""
+    """The operand's elements in row-major order, in the result's shape."""
     builder.alias(op.results[0], op.operands[0])
     return None

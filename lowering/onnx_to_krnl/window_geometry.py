@@ -1,4 +1,4 @@
-"""Windows of convolutions and pools: their places, and the pads that they need."""
+"""Geometry of windows of convolutions and pools: strides, dilations and pads."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.window_ops import WindowOp
 
 MAX_UNROLLED_WINDOW = 64
-"""Places of a window that are written out one by one."""
+"""Elements of a window that is unrolled at most."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Sizes by spatial axis; `begins` are the pads before, `padded` the input's sizes with all pads."""
+    """A window per spatial axis: `begins` and `ends` are pads, `padded` the input's sizes with pads."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -25,12 +25,12 @@ class Window:
 
     @property
     def is_padded(self) -> bool:
-        """Whether a window reaches over the edge."""
+        """Whether a window reaches over an edge."""
         return any(self.begins) or any(self.ends)
 
 
 def window_of(op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]) -> Window:
-    """The window of an op; the pads at the end are as many as the last window needs."""
+    """Return the window of an op; pads at the end are what the last window needs."""
     rank = len(kernel)
     strides = int_values(op.strides) or (1,) * rank
     dilations = int_values(op.dilations) or (1,) * rank
