@@ -1,1 +1,1 @@
-"""Passes that stay inside one dialect."""
+"""Passes within one dialect."""

@@ -1,5 +1,5 @@
 """
-`append-decoding-strategy`: a language model that says the next token (docs/internals/onnx-rules.md §6.8).
+`append-decoding-strategy`: append greedy decoding to a language model (docs/internals/onnx-rules.md §6.8).
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 GREEDY = "greedy"
 
 GENERATED = StringAttr("generated_ids")
-"""The name of the result, which tells that it is there already."""
+"""Name of the new result, by which a second run finds that the pass has run."""
 
 NAME = "onnx.name"
 
 LAST = np.iinfo(np.int32).max
 
 AXES = 3
-"""Batch, places of the sequence, and tokens."""
+"""Batch, sequence position, and token."""
 
 
 @dataclass(frozen=True)
 class AppendDecodingStrategy(ModulePass):
     """
-    Makes the model's first result, the logits of each place of a sequence, the most likely next token.
+    Replaces the first result of the model, the logits of each sequence position, by the most likely next
+    token.
 
-    Option: `strategy` is `greedy`, the only one there is.
+    Option: `strategy` is `greedy`, the only strategy.
     """
 
     name = "append-decoding-strategy"
@@ -47,7 +48,7 @@ class AppendDecodingStrategy(ModulePass):
     strategy: str = GREEDY
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Appends to the function that the entry point names."""
+        """Append to the function that the entry point names."""
         if self.strategy != GREEDY:
             raise XonncError(f"{self.name}: strategy is {self.strategy!r}, there is only {GREEDY}")
         entry = next((each for each in op.walk() if isinstance(each, EntryPointOp)), None)
@@ -61,13 +62,13 @@ class AppendDecodingStrategy(ModulePass):
 
 
 def name_of_first_result(function: FuncOp) -> object:
-    """The name of the first result, if it has one."""
+    """Return the name of the first result, if it has one."""
     attributes = function.res_attrs.data[0] if function.res_attrs and function.res_attrs.data else None
     return attributes.data.get(NAME) if attributes else None
 
 
 def append(function: FuncOp) -> None:
-    """The most likely token at the last place, in place of the logits."""
+    """Replace the logits by the most likely token at the last sequence position."""
     end = function.body.blocks.last.last_op if function.body.blocks.last is not None else None
     if end is None or not end.has_trait(IsTerminator) or not end.operands:
         raise XonncError(f"append-decoding-strategy: @{function.sym_name.data} returns nothing", function)
@@ -86,12 +87,12 @@ def append(function: FuncOp) -> None:
 
 
 def maker(value: SSAValue) -> str:
-    """How messages call the first result."""
+    """Return the name of the first result for messages."""
     return describe(value.owner) if isinstance(value.owner, Operation) else "the first result"
 
 
 def next_token(end: Operation, logits: SSAValue) -> SSAValue:
-    """The place of the largest number along the tokens, at the last place of the sequence."""
+    """Return the ArgMax over tokens at the last sequence position."""
     builder = OpBuilder(end)
     starts, ends, axes, steps = (builder.ints(number) for number in (-1, LAST, 1, 1))
     last = builder(Slice, logits, starts, ends, axes, steps)

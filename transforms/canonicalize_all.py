@@ -1,4 +1,4 @@
-"""`--canonicalize` as onnx-mlir means it: the rules of every dialect, ours among them."""
+"""`--canonicalize` as in onnx-mlir: the canonicalisation patterns of all dialects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xonnc.transforms.canonicalize_onnx import Canonicalize
 
 @dataclass(frozen=True)
 class CanonicalizeAll(CanonicalizePass):
-    """Runs `canonicalize-onnx`, then xDSL's `canonicalize`; takes the latter's name in onnx-opt."""
+    """Runs `canonicalize-onnx`, then xDSL's `canonicalize`, whose name it takes in onnx-opt."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         Canonicalize().apply(ctx, op)

@@ -1,4 +1,4 @@
-"""`canonicalize-onnx`: one form for what can be written in several ways (docs/internals/onnx-rules.md §3)."""
+"""`canonicalize-onnx`: canonicalisation patterns of the onnx dialect (docs/internals/onnx-rules.md §3)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from xonnc.transforms.rules import (
 @dataclass(frozen=True)
 class Canonicalize(ModulePass):
     """
-    Brings ops into the form that other passes expect, and removes those without effect.
+    Rewrites ops to their canonical form and removes ops without effect.
 
     Option: `disable-pattern` names rules to leave out. `onnx-opt --canonicalize` runs this pass, then xDSL's
     own for the other dialects.
@@ -45,7 +45,7 @@ class Canonicalize(ModulePass):
 
 @cache
 def all_rules() -> RuleSet:
-    """Every canonicalisation rule."""
+    """Return every canonicalisation rule."""
     return (
         canonicalize_convolution.RULES
         | canonicalize_arithmetic.RULES

@@ -1,5 +1,5 @@
 """
-`collect-sequences-onnx`: loops that add a tensor to a sequence in each turn stack it instead.
+`collect-sequences-onnx`: replace sequences that a Loop appends to by scan outputs.
 
 ```mlir
 %s = "onnx.SequenceEmpty"() : () -> !onnx.Seq<tensor<2xf32>>
@@ -11,7 +11,7 @@
 %y = "onnx.ConcatFromSequence"(%l) {axis = 0 : si64, new_axis = 1 : si64} : …
 ```
 
-becomes a loop with a scanned result, which is `%y`. So TorchScript writes what a loop appends to a list.
+becomes a Loop with a scan output, which is `%y`. TorchScript exports list appends in this form.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from xonnc.transforms.shape_inference_onnx import infer
 
 @dataclass(frozen=True)
 class CollectSequences(ModulePass):
-    """Puts scanned results in the place of sequences that a loop appends one tensor to in each turn."""
+    """Replaces sequences to which a Loop appends one tensor per iteration by scan outputs."""
 
     name = "collect-sequences-onnx"
 
@@ -44,7 +44,7 @@ class CollectSequences(ModulePass):
 
 
 def collect_sequences(module: ModuleOp) -> bool:
-    """Rewrites all loops of a module that append to sequences; whether there were any."""
+    """Rewrite all loops of a module that append to sequences; return whether there were any."""
     found = [op for op in module.walk() if isinstance(op, ConcatFromSequenceOp)]
     return any([_rewritten(op) for op in found])
 
@@ -78,7 +78,9 @@ def _rewritten(concat: ConcatFromSequenceOp) -> bool:
 
 
 def _insert(body: Block, place: int) -> SequenceInsertOp | None:
-    """What appends to a carried sequence, if nothing else reads that or what it gives."""
+    """
+    Return the SequenceInsert on a carried sequence, if neither the sequence nor its result has another use.
+    """
     carried, end = body.args[place + 2], body.last_op
     assert end is not None
     insert = end.operands[place + 1].owner
@@ -89,7 +91,7 @@ def _insert(body: Block, place: int) -> SequenceInsertOp | None:
 
 
 def _stack(loop: LoopOp, place: int, insert: SequenceInsertOp, shape: Sequence[int]) -> SSAValue:
-    """A loop in the place of another that scans what that appends; the scanned result."""
+    """Create a Loop that has the inserted tensor as a scan output; return that output."""
     body = loop.body.block
     end = body.last_op
     assert end is not None
@@ -116,7 +118,7 @@ def _stack(loop: LoopOp, place: int, insert: SequenceInsertOp, shape: Sequence[i
 
 
 def _placed(concat: ConcatFromSequenceOp, stacked: SSAValue, shape: Sequence[int], axis: int) -> SSAValue:
-    """Stacked tensors as the operator has them: along an axis of their own, or one after the other."""
+    """Return the stacked tensors in the layout of ConcatFromSequence: along a new axis, or concatenated."""
     builder = OpBuilder(concat)
     order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1)]
     made = builder(Transpose, stacked, perm=order) if axis else stacked

@@ -1,6 +1,4 @@
-"""
-`constprop-onnx`: what can be computed from constants alone is computed (docs/internals/onnx-rules.md §2).
-"""
+"""`constprop-onnx`: constant folding and reassociation of constants (docs/internals/onnx-rules.md §2)."""
 
 from __future__ import annotations
 
@@ -44,12 +42,12 @@ EXPANDING = (
 @dataclass(frozen=True)
 class ConstProp(ModulePass):
     """
-    Replaces ops whose operands are constants by their results, and gathers constants so that more can be.
+    Folds ops on constants and reassociates constants so that more ops fold.
 
-    Options: `disable-pattern` names rules to leave out; `expansion-bound=n` keeps elementwise, expanding and
-    multiplying ops whose result has more than n times the bytes of their operands; `round-fp-to-int` makes
-    casts round to nearest even instead of truncating; `loop-bound=n` folds loops of up to n turns; `disable`
-    only tidies up.
+    Options: `disable-pattern` names rules to leave out; `expansion-bound=n` does not fold elementwise,
+    expanding and matrix ops whose result has more than n times the bytes of their operands; `round-fp-to-int`
+    makes casts round to nearest even instead of truncating; `loop-bound=n` folds loops of up to n iterations;
+    `disable` only hoists constants and erases dead ops.
     """
 
     name = "constprop-onnx"
@@ -64,7 +62,7 @@ class ConstProp(ModulePass):
         apply_rules(op, ctx, self.rules(), pass_name=self.name)
 
     def rules(self) -> RuleSet:
-        """The rules under these options, in the order in which equals are tried."""
+        """Return the rules of these options; rules of equal benefit are tried in this order."""
         if self.disable:
             return rules()
         table = _rules(self.round_fp_to_int, self.loop_bound).without(self.disable_pattern)
@@ -98,10 +96,10 @@ def _rules(rounding: bool, loop_bound: int) -> RuleSet:
 
 
 def within(bound: int) -> Condition:
-    """The condition that a result has at most `bound` times the bytes of the operands."""
+    """Return the condition that a result has at most `bound` times the bytes of the operands."""
 
     def bounded(root: Operation) -> str | None:
-        """The result is not much larger than the operands."""
+        """The result does not exceed the expansion bound."""
         allowed = bound * sum(bytes_of(operand.type) or 0 for operand in root.operands)
         made = bytes_of(root.results[0].type)
         if made is None:

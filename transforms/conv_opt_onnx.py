@@ -1,4 +1,4 @@
-"""`conv-opt-onnx`: convolutions as a processor likes them (docs/internals/onnx-rules.md §6.2)."""
+"""`conv-opt-onnx`: convolutions in a channel-blocked layout (docs/internals/onnx-rules.md §6.2)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from xonnc.transforms.rules import convolution_layout
 @dataclass(frozen=True)
 class ConvOpt(ModulePass):
     """
-    Puts convolutions on images in blocks of four channels, with changes of layout around each.
+    Converts convolutions to NCHW4c, with layout conversions around each.
 
-    Option: without `simd-data-layout` nothing is done.
+    Option: without `simd-data-layout` the pass does nothing.
     """
 
     name = "conv-opt-onnx"

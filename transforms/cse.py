@@ -1,4 +1,4 @@
-"""Ops that compute the same become one, and those that nobody reads go."""
+"""Common subexpression elimination and dead-code elimination."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 
 
 def erase_dead(module: ModuleOp) -> None:
-    """Erases what nobody reads, and what only that read."""
+    """Erase ops without uses and side effects, and ops that become dead by that."""
     for op in reversed(list(module.walk())):
         if is_trivially_dead(op):
             op.detach()
@@ -27,27 +27,27 @@ def erase_dead(module: ModuleOp) -> None:
 
 def merge_equal(module: ModuleOp) -> int:
     """
-    Replaces ops by the first that computes the same where it can be read; how many.
+    Replace each op by an equal one that dominates it; return the number of ops merged.
 
-    Equal are ops without side effects of one class that read the same values, with the same properties,
-    attributes (node names apart), result types and regions. Two constants are equal that hold the same
-    attribute object. Operators that are not ONNX's never are: nobody knows whether they give the same each
-    time.
+    Ops are equal if they have no side effects and the same class, operands, properties, attributes (node
+    names excepted), result types and regions. Constants are equal if they hold the same attribute object.
+    Custom operators are never merged, since they may be nondeterministic.
     """
     return _merge_region(module.body, None)
 
 
 class _Scope:
-    """The ops seen on the way to a place that may stand for a later one there."""
+    """Available ops at a point of the walk, by region nesting."""
 
     def __init__(self, outer: _Scope | None):
         self.outer = outer
         self._first: dict[Hashable, Operation] = {}
-        # Attributes are costly to hash, and few ops read what another of their class has read.
+        # Hashing attributes is expensive and few ops share class and operands: compare attributes only on a
+        # match.
         self._spelled: dict[Hashable, defaultdict[Hashable, list[Operation]]] = {}
 
     def twin(self, op: Operation, reads: Hashable) -> Operation | None:
-        """What gives the same as `op`, here or further out."""
+        """Return an equal op of this or an outer scope, or `None`."""
         scope: _Scope | None = self
         while scope is not None:
             if reads in scope._first:
@@ -58,7 +58,7 @@ class _Scope:
         return None
 
     def add(self, op: Operation, reads: Hashable) -> None:
-        """Makes `op` known to those that come after it."""
+        """Make `op` available to later ops."""
         if self._first.setdefault(reads, op) is not op:
             self._alike(reads)[_spelling(op)].append(op)
 
@@ -111,7 +111,7 @@ def _spelling(op: Operation) -> Hashable:
 
 
 def _exactly(attribute: Attribute) -> Hashable:
-    # To xDSL, 0.0 is -0.0.
+    # xDSL compares float attributes by value, where 0.0 == -0.0; the text tells them apart.
     if isa(attribute, FloatAttr) or isa(attribute, ArrayAttr[Attribute]):
         return str(attribute)
     return attribute
@@ -127,7 +127,9 @@ def _same_regions(one: Operation, other: Operation) -> bool:
 
 @contextmanager
 def _nameless(op: Operation) -> Generator[None]:
-    """The ops inside of `op` have no node names for a while."""
+    """
+    Remove the node names of the ops nested in `op` inside the block, so that regions compare without them.
+    """
     names = {inner: inner.attributes.pop(NODE_NAME) for inner in op.walk() if NODE_NAME in inner.attributes}
     try:
         yield

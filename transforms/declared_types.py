@@ -1,4 +1,4 @@
-"""What models declare of their values: believed until it contradicts the operators."""
+"""Declared types of a model: trusted until they contradict the operators."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ Made = TypeVar("Made")
 
 def with_claims(make: Callable[[bool], Made], strict: bool = False) -> Made:
     """
-    What `make` makes of a model, told whether to correct declared shapes that contradict the operators.
+    Call `make(False)`; if declared shapes contradict the operators, call `make(True)`, which corrects them.
 
-    Only if it fails without is it tried so: then the operators count, with a warning, as in onnxruntime. With
-    `strict`, the contradiction is an error.
+    As in onnxruntime, inferred shapes then win, with a warning. With `strict`, a contradiction is an error.
     """
     try:
         return make(False)
@@ -26,5 +25,5 @@ def with_claims(make: Callable[[bool], Made], strict: bool = False) -> Made:
         try:
             return make(True)
         except (InvalidModelError, ShapeError):
-            # Not about what was declared alone: the first message has all of it.
+            # The model has other errors too: the first message lists them all.
             raise error from None

@@ -1,4 +1,6 @@
-"""Batch normalisations with known numbers as a product and a sum, which join functions of numbers."""
+"""
+Decompose batch normalisations with constant parameters to Mul and Add, which fuse with elementwise kernels.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ from xonnc.rewriting.patterns import Array
 
 def decompose_batch_norms(module: ModuleOp, pool: DisposablePool) -> None:
     """
-    `(x - mean) scale / sqrt(variance + epsilon) + B` as `x a + b` with
-    `a = scale / sqrt(variance + epsilon)` and `b = B - mean a`, for each channel, computed in f64.
+    Replace `(x - mean) scale / sqrt(variance + epsilon) + B` by `x a + b`.
+
+    Per channel, `a = scale / sqrt(variance + epsilon)` and `b = B - mean a`, computed in float64.
     """
     for op in list(module.walk()):
         if isinstance(op, BatchNormalizationInferenceModeOp):
@@ -27,7 +30,7 @@ def decompose_batch_norms(module: ModuleOp, pool: DisposablePool) -> None:
 
 def _decompose(op: BatchNormalizationInferenceModeOp, pool: DisposablePool) -> None:
     shape = op.X.type.get_shape() if is_ranked(op.X.type) else None
-    values = [_numbers(value) for value in (op.scale, op.B, op.mean, op.var)]
+    values = [_constant_f32(value) for value in (op.scale, op.B, op.mean, op.var)]
     known = [value for value in values if value is not None]
     if shape is None or len(shape) < 2 or len(known) != len(values) or element_type(op.X.type) != f32:
         return
@@ -49,5 +52,5 @@ def _decompose(op: BatchNormalizationInferenceModeOp, pool: DisposablePool) -> N
     op.erase()
 
 
-def _numbers(value: SSAValue) -> Array | None:
+def _constant_f32(value: SSAValue) -> Array | None:
     return constant_elements(value) if element_type(value.type) == f32 else None

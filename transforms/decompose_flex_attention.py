@@ -1,4 +1,4 @@
-"""FlexAttention written out as the products and the softmax that it is, around its two bodies."""
+"""Decompose FlexAttention to MatMul, Softmax and its two bodies."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Shape = tuple[int, ...]
 
 def decompose_flex_attention(op: FlexAttentionOp, pool: DisposablePool) -> bool:
     """
-    `prob_mod(softmax(score_mod(Q √scale (K √scale)ᵀ))) V`, of the heads of K and V each for as many of Q.
+    Decompose `prob_mod(softmax(score_mod(Q √scale (K √scale)ᵀ))) V`; return whether that was possible.
 
-    Whether it could be: shapes have to be known. Scores are computed as the reference evaluator does, behind
-    the first product in f32, or in the type that `softmax_precision` says.
+    With grouped-query attention each head of K and V is repeated. Shapes must be static. After the first
+    MatMul scores are float32, or of the type of `softmax_precision`, as in the reference evaluator.
     """
     shapes = [static_shape(value.type) for value in (op.Q, op.K, op.V)]
     element = element_type(op.Q.type)
@@ -42,22 +42,22 @@ def decompose_flex_attention(op: FlexAttentionOp, pool: DisposablePool) -> bool:
     (_, heads, rows, width), (_, pairs, columns, depth), values = known
     if heads % pairs or values[1:3] != (pairs, columns) or depth != width:
         return False
-    writer = _Writer(op, pool)
+    builder = _TypedBuilder(op, pool)
     kind = _softmax_type(op, element)
     scale = 1.0 / sqrt(width) if op.scale is None else float(op.scale.value.data)
     root = np.array(np.sqrt(np.float32(scale)), numpy_dtype(element))
-    query = writer.product(op.Q, root)
-    key = writer.turned(writer.spread(writer.product(op.K, root), heads // pairs))
+    query = builder.product(op.Q, root)
+    key = builder.transposed(builder.repeated(builder.product(op.K, root), heads // pairs))
     sizes = (*known[0][:2], rows, columns)
-    scores = writer.cast(writer.multiplied(query, key, sizes), kind)
-    scores = writer.cast(writer.body(op.score_mod, scores), kind, sizes)
+    scores = builder.cast(builder.matmul(query, key, sizes), kind)
+    scores = builder.cast(builder.body(op.score_mod, scores), kind, sizes)
     softmax = SoftmaxOp.build(
         operands=[scores], result_types=[tensor_type(sizes, kind)], properties={"axis": int_attr(-1)}
     )
-    shares = writer.cast(writer.body(op.prob_mod, writer.add(softmax)), kind, sizes)
-    spread = writer.spread(writer.cast(op.V, kind), heads // pairs)
-    made = writer.multiplied(shares, spread, (*known[0][:3], values[3]))
-    op.Y.replace_all_uses_with(writer.cast(made, element))
+    shares = builder.cast(builder.body(op.prob_mod, builder.add(softmax)), kind, sizes)
+    spread = builder.repeated(builder.cast(op.V, kind), heads // pairs)
+    made = builder.matmul(shares, spread, (*known[0][:3], values[3]))
+    op.Y.replace_all_uses_with(builder.cast(made, element))
     op.detach()
     op.erase()
     return True
@@ -69,15 +69,15 @@ def _softmax_type(op: FlexAttentionOp, element: Attribute) -> Attribute:
     return f32 if element in (f16, bf16) else element
 
 
-class _Writer:
-    """Adds ops before one, of types that are known."""
+class _TypedBuilder:
+    """Inserts ops of static types before one op."""
 
     def __init__(self, op: FlexAttentionOp, pool: DisposablePool) -> None:
         self._op = op
         self._pool = pool
 
     def add(self, op: Operation) -> SSAValue:
-        """Adds an op; its result."""
+        """Insert an op; return its result."""
         assert self._op.parent is not None
         op.location = derived(self._op.location)
         self._op.parent.insert_op_before(op, self._op)
@@ -90,18 +90,18 @@ class _Writer:
         return shape, element
 
     def product(self, value: SSAValue, factor: np.ndarray[Shape, np.dtype[np.generic]]) -> SSAValue:
-        """`value factor`"""
+        """Multiply by a scalar constant."""
         constant = self.add(ConstantOp.from_attr(self._pool.create(factor), self._op.location))
         return self.add(MulOp.create(operands=[value, constant], result_types=[value.type]))
 
-    def multiplied(self, a: SSAValue, b: SSAValue, shape: Shape) -> SSAValue:
-        """`a b`, of a shape."""
+    def matmul(self, a: SSAValue, b: SSAValue, shape: Shape) -> SSAValue:
+        """Return the matrix product, of the given shape."""
         element = element_type(a.type)
         assert element is not None
         return self.add(MatMulOp.create(operands=[a, b], result_types=[tensor_type(shape, element)]))
 
-    def turned(self, value: SSAValue) -> SSAValue:
-        """The last two axes the other way round."""
+    def transposed(self, value: SSAValue) -> SSAValue:
+        """Swap the last two axes."""
         (batch, heads, rows, columns), element = self._known(value)
         type_ = tensor_type((batch, heads, columns, rows), element)
         return self.add(
@@ -110,8 +110,8 @@ class _Writer:
             )
         )
 
-    def spread(self, value: SSAValue, count: int) -> SSAValue:
-        """Each head `count` times."""
+    def repeated(self, value: SSAValue, count: int) -> SSAValue:
+        """Repeat each head `count` times."""
         if count == 1:
             return value
         (batch, heads, rows, columns), _ = self._known(value)
@@ -127,14 +127,14 @@ class _Writer:
         return self.add(kind.create(operands=[value, constant], result_types=[type_], properties=properties))
 
     def cast(self, value: SSAValue, element: Attribute, shape: Shape | None = None) -> SSAValue:
-        """In another type; `shape` is that of what a body gives, which it may not say."""
+        """Cast to another element type; `shape` is the shape of a body's result, whose type may lack it."""
         if element_type(value.type) == element:
             return value
         type_ = tensor_type(self._known(value)[0] if shape is None else shape, element)
         return self.add(CastOp.build(operands=[value], result_types=[type_], properties={"to": element}))
 
     def body(self, region: Region, value: SSAValue) -> SSAValue:
-        """What a body makes of a tensor, of its shape; the tensor itself where there is none."""
+        """Inline a body; without one return the tensor itself."""
         if not region.blocks:
             return value
         block = region.block

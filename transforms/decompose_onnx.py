@@ -1,4 +1,6 @@
-"""`decompose-onnx`: operators by simpler and newer ones (docs/internals/onnx-rules.md §5)."""
+"""
+`decompose-onnx`: decompose operators to simpler ones of the newest opset (docs/internals/onnx-rules.md §5).
+"""
 
 from __future__ import annotations
 
@@ -25,20 +27,20 @@ from xonnc.transforms.rules import (
 )
 
 ON_DEMAND = decompose_elementwise.ON_DEMAND
-"""What `decompose-op-in-onnx` may name, and the rules behind it."""
+"""Operators that `decompose-op-in-onnx` accepts, and their rules."""
 
 STABLEHLO = "stablehlo"
-"""The target that has transposed convolutions but no softmax."""
+"""The target with transposed convolutions but without softmax."""
 
 
 @dataclass(frozen=True)
 class Decompose(ModulePass):
     """
-    Writes operators, old versions of them first of all, by simpler ones of the newest opset.
+    Decomposes operators, old versions first, to simpler ones of the newest opset.
 
-    Options: `target=stablehlo` decomposes softmaxes and leaves transposed convolutions alone;
-    `enable-conv-to-matmul` makes matrix products of convolutions; `decompose-op-in-onnx` names operators that
-    are left alone otherwise (HardSwish).
+    Options: `target=stablehlo` decomposes softmaxes and keeps transposed convolutions;
+    `enable-conv-to-matmul` decomposes convolutions by im2col and MatMul; `decompose-op-in-onnx` names
+    operators that are kept otherwise (HardSwish).
     """
 
     name = "decompose-onnx"
@@ -51,7 +53,7 @@ class Decompose(ModulePass):
         convert(op, ctx, self.rules(), pass_name=self.name)
 
     def rules(self) -> RuleSet:
-        """The rules under these options."""
+        """Return the rules of these options."""
         if self.target not in ("", STABLEHLO):
             raise XonncError(f"{self.name}: target is {self.target!r}, it is either not given or {STABLEHLO}")
         table = all_rules()
@@ -62,7 +64,7 @@ class Decompose(ModulePass):
         return reduce(RuleSet.__or__, (self.on_demand(name) for name in self.decompose_op_in_onnx), table)
 
     def on_demand(self, name: str) -> RuleSet:
-        """The rules for an operator that is left alone otherwise."""
+        """Return the rules of an operator that is decomposed on request only."""
         if name not in ON_DEMAND:
             near = get_close_matches(name, ON_DEMAND, 1)
             hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(ON_DEMAND)}"
@@ -72,7 +74,7 @@ class Decompose(ModulePass):
 
 @cache
 def all_rules() -> RuleSet:
-    """Every rule that always applies."""
+    """Return the rules that apply without options."""
     return (
         decompose_versions.RULES
         | decompose_reduction.RULES
@@ -86,6 +88,6 @@ def all_rules() -> RuleSet:
 
 
 def every_rule() -> RuleSet:
-    """Every rule there is, those that options bring in included."""
+    """Return all rules, those enabled by options included."""
     optional = decompose_reduction.STABLEHLO | decompose_convolution.TO_MATMUL
     return reduce(RuleSet.__or__, ON_DEMAND.values(), all_rules() | optional)

@@ -1,12 +1,11 @@
 """
-`decompose-quantized-onnx`: operators on quantised integers by those of real numbers and the roundings around
-them.
+`decompose-quantized-onnx`: decompose quantised operators (QLinear*, *Integer) to QDQ form.
 
 ```mlir
 %y = "onnx.QLinearConv"(%x, %xs, %xz, %w, %ws, %wz, %ys, %yz, %b)
 ```
-becomes a Conv between DequantizeLinear and QuantizeLinear, the form that the DLA is compiled from. Shapes are
-inferred behind it.
+becomes DequantizeLinear, Conv and QuantizeLinear, the form that the lowering to NVDLA expects. Shape
+inference runs afterwards.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 @dataclass(frozen=True)
 class DecomposeQuantized(ModulePass):
-    """Writes operators on quantised integers by those of real numbers and the roundings around them."""
+    """Decomposes quantised operators to float operators between DequantizeLinear and QuantizeLinear."""
 
     name = "decompose-quantized-onnx"
 

@@ -1,4 +1,4 @@
-"""Sparse constants with all their zeros, for what reads dense tensors alone."""
+"""`dense-constants-onnx`: convert sparse constants to dense ones."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 
 @dataclass(frozen=True)
 class DenseConstants(ModulePass):
-    """Writes sparse constants as dense ones: kernels and engines read no others."""
+    """Converts sparse constants to dense ones, the only ones that kernels and engines read."""
 
     name = "dense-constants-onnx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Converts every sparse constant under `op`; `XonncError` for one that is too large."""
+        """Convert every sparse constant in `op`; raise `XonncError` for one that is too large."""
         make_dense(op, DisposablePool.of(ctx))
 
 
 def make_dense(module: ModuleOp, pool: DisposablePool) -> None:
-    """Writes the sparse constants of a module as dense ones."""
+    """Convert the sparse constants of a module to dense ones."""
     for op in module.walk():
         if not isinstance(op, ConstantOp) or op.sparse_value is None:
             continue

@@ -1,9 +1,9 @@
 """
-Evaluation of ops on constants for operators that have no numpy function here.
+Constant evaluation of operators without a NumPy function here.
 
-Constant propagation computes the common operators with numpy. The rest goes to an evaluator: the reference
-evaluator of the onnx package (`formats/onnx/reference_evaluator.py`), which `xonnc.passes` installs. It is
-given a module with one function, whose arguments are the constants.
+Constant propagation computes common operators with NumPy. Others go to the reference evaluator of the onnx
+package (`formats/onnx/reference_evaluator.py`), which `xonnc.passes` installs. It receives a module of one
+function, whose arguments are the constants.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ from xonnc.rewriting.patterns import Array, MatchFailure, OperandSpec
 from xonnc.transforms.onnx_package_hooks import evaluator
 
 Held: TypeAlias = "Array | tuple[Array, ...] | None"
-"""What a value is when a model runs: a tensor, a sequence of tensors, or nothing."""
+"""Runtime value: a tensor, a sequence of tensors, or `None` (an empty optional)."""
 
 Program: TypeAlias = Callable[[Sequence[Held]], Sequence[Held]]
-"""A function of a module: from what its arguments are to what its results are; may raise `XonncError`."""
+"""Function of a module, from argument values to result values; may raise `XonncError`."""
 
 CODES = {element: code for code, element in ELEMENT_TYPES_BY_CODE.items()}
-"""The number by which ONNX attributes name an element type."""
+"""`TensorProto.DataType` of an element type."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """A value that constants alone make."""
+    """A compile-time constant value."""
 
     held: Held
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        """All tensors in it."""
+        """Return the tensors of the value."""
         match self.held:
             case None:
                 return ()
@@ -66,7 +66,9 @@ class Known:
 
 
 def known(value: SSAValue) -> Known | None:
-    """What a value is if it is a constant, nothing, or a sequence or optional of constants; else `None`."""
+    """
+    Return the value of a constant, an absent operand, or a sequence or optional of constants; else `None`.
+    """
     if value.type == NONE:
         return Known(None)
     if not isinstance(value, OpResult):
@@ -88,7 +90,7 @@ def known(value: SSAValue) -> Known | None:
 
 
 def captured(op: Operation) -> list[SSAValue]:
-    """The values from around an op that its regions read."""
+    """Return the values from outside an op that its regions use."""
     found: dict[SSAValue, None] = {}
     for region in op.regions:
         for inner in region.walk():
@@ -99,12 +101,12 @@ def captured(op: Operation) -> list[SSAValue]:
 
 
 def program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
-    """What an op computes from `inputs`, its operands, absent ones left out."""
+    """Return the function of an op of `inputs`, its operands without absent ones."""
     return _program(module_of_op(op, inputs))
 
 
 def later_program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
-    """What `program_of_op` gives, made when it is first asked for, of the op as it is then."""
+    """Return `program_of_op`, built at the first call from the op as it is then."""
     made: list[Program] = []
 
     def run(held: Sequence[Held]) -> Sequence[Held]:
@@ -116,7 +118,7 @@ def later_program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
 
 
 def module_of_op(op: Operation, inputs: Sequence[SSAValue]) -> ModuleOp:
-    """A copy of an op as a module with one function, of `inputs`."""
+    """Return a module with one function, of `inputs`, that contains a copy of an op."""
     frame = _Frame(inputs)
     made = frame.clone(op)
     for region in made.regions:
@@ -128,12 +130,14 @@ def module_of_op(op: Operation, inputs: Sequence[SSAValue]) -> ModuleOp:
 def _program(module: ModuleOp) -> Program:
     evaluate = evaluator()
     if evaluate is None:
-        raise XonncError("nobody computes operators without a numpy function of ours")
+        raise XonncError("no evaluator is installed for operators without a NumPy function")
     return evaluate(module)
 
 
 def _take_in(op: Operation, region: Region) -> None:
-    """Copies the constants that a region of `op` reads from around it: not every operator looks there."""
+    """
+    Copy captured constants into a region of `op`, since not every reference operator resolves captured names.
+    """
     copies: dict[SSAValue, SSAValue] = {}
     first = region.block.first_op
     assert first is not None
@@ -149,7 +153,7 @@ def _take_in(op: Operation, region: Region) -> None:
 
 
 def program_of_body(op: Operation, body: Block, outside: Sequence[SSAValue]) -> Program:
-    """What a body of `op` computes from its arguments and then from `outside`, which it reads."""
+    """Return the function of a body of `op`: of its arguments and of the captured values `outside`."""
     frame = _Frame((*body.args, *outside))
     end = body.last_op
     assert end is not None
@@ -160,7 +164,7 @@ def program_of_body(op: Operation, body: Block, outside: Sequence[SSAValue]) -> 
 
 
 class _Frame:
-    """A block with an argument for each of some values, that copies of ops are put into."""
+    """A block with an argument for each input, into which ops are cloned."""
 
     def __init__(self, inputs: Sequence[SSAValue]) -> None:
         self.block = Block(arg_types=[value.type for value in inputs])
@@ -169,7 +173,7 @@ class _Frame:
         self.block.add_op(self.absent)
 
     def clone(self, op: Operation) -> Operation:
-        """A copy of `op` at the end of the block."""
+        """Append a copy of `op` to the block."""
         for inner in op.walk():
             for value in inner.operands:
                 if value.type == NONE:
@@ -179,7 +183,7 @@ class _Frame:
         return made
 
     def module(self, results: Sequence[SSAValue], op: Operation) -> ModuleOp:
-        """The block as a function of a module, under the opsets of the model around `op`."""
+        """Return the block as the function of a module with the opset imports of the model around `op`."""
         self.block.add_op(ReturnOp.create(operands=list(results)))
         type_ = FunctionType.from_lists(
             [argument.type for argument in self.block.args], [result.type for result in results]
@@ -188,7 +192,7 @@ class _Frame:
 
 
 def _imports(op: Operation) -> dict[str, Attribute]:
-    """The opsets that the module around an op imports."""
+    """Return the opset imports of the module around an op."""
     top: Operation | None = op
     while top is not None:
         if (imports := top.attributes.get("onnx.opset_imports")) is not None:
@@ -198,7 +202,9 @@ def _imports(op: Operation) -> dict[str, Attribute]:
 
 
 def result_parts(op: Operation, found: Sequence[Held]) -> list[OperandSpec] | MatchFailure:
-    """Constants, or sequences of them, for all results of an op; `found` leaves out absent ones."""
+    """
+    Return constants, or sequences of them, for all results of an op; `found` has no entries for absent ones.
+    """
     values: Iterator[Held] = iter(found)
     parts: list[OperandSpec] = []
     for result in op.results:

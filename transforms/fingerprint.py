@@ -1,4 +1,4 @@
-"""Whether a module is the same as before, without keeping it."""
+"""Structural hash of a module, to detect changes without a copy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 
 def fingerprint(root: Operation) -> int:
-    """A number that changes with the ops inside `root`, what they read, their attributes and types."""
+    """Return a hash of the ops in `root`, their operands, attributes and types."""
     numbers = count()
     values: dict[SSAValue, int] = {}
     blocks: dict[Block, int] = {}

@@ -1,8 +1,9 @@
 """
-What is computed from sizes is computed once, and not at all where it is known.
+Fold and merge computations of shapes.
 
-Reshapes copy sizes of their data by 0 instead of reading them from a Shape, values that hold the same sizes
-become one, and what holds numbers a constant (docs/internals/onnx-rules.md §9.1, nos. 16, 17, 35, 36).
+A Reshape copies dimensions of its data by 0 instead of reading them from a Shape. Values of equal symbolic
+elements are merged, values of constant elements become constants (docs/internals/onnx-rules.md §9.1, nos. 16,
+17, 35, 36).
 """
 
 from __future__ import annotations
@@ -29,14 +30,16 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 from xonnc.transforms.shape_inference_onnx import infer
 from xonnc.transforms.shapes.inference_context import UNKNOWN
 
-COPIED, FOUND = 0, -1
-"""What the shape operand of a Reshape says of a size of the data, and of the one size that is left."""
+COPIED, INFERRED = 0, -1
+"""Entries of a Reshape target: copy the dimension of the data; infer from the number of elements."""
 
 Key = tuple[Attribute, tuple[DimExpr, ...]]
 
 
 def fold_shape_computations(module: Operation, facts: ShapeAnalysis) -> bool:
-    """Simplifies what is computed from the sizes inside `module`, as `facts` know it; whether it changed."""
+    """
+    Fold the shape computations in `module`, given the shape analysis `facts`; return whether it changed.
+    """
     if not any(_is_computed(op) for op in module.walk()):
         return False
     folder = _ShapeFolder(facts)
@@ -47,7 +50,7 @@ def fold_shape_computations(module: Operation, facts: ShapeAnalysis) -> bool:
 
 
 def _is_computed(op: Operation) -> bool:
-    """Whether an op reads sizes, or a shape that is no constant."""
+    """Return whether an op reads shapes, or has a shape operand that is no constant."""
     if op.name in ("onnx.Shape", "onnx.Size"):
         return True
     return isinstance(op, ReshapeOp | ExpandOp) and not isinstance(op.shape.owner, ConstantOp)
@@ -55,15 +58,15 @@ def _is_computed(op: Operation) -> bool:
 
 @dataclass
 class _ShapeFolder:
-    """One walk through a module."""
+    """One walk over a module."""
 
     dims: ShapeAnalysis
     changed: bool = False
     stale: set[SSAValue] = field(default_factory=set[SSAValue])
-    """Values of which more is known since something before them was constant_target_shape."""
+    """Values whose types were refined by a fold before them."""
 
     def block(self, block: Block, known: dict[Key, SSAValue]) -> None:
-        """Goes through a block; what is known outside of it may be read inside."""
+        """Process a block; `known` holds the values available from enclosing blocks."""
         for op in block.ops:
             for region in op.regions:
                 for inner in region.blocks:
@@ -78,12 +81,12 @@ class _ShapeFolder:
                 self.integers(op, known)
 
     def refresh(self, op: Operation) -> None:
-        """Infers the results of an op anew, and looks at their sizes again."""
+        """Infer the result types and symbolic shapes of an op again."""
         infer(op, self.dims, certain=isinstance(op.parent_op(), FuncOp))
         self.stale.update(op.results)
 
     def integers(self, op: Operation, known: dict[Key, SSAValue]) -> None:
-        """Replaces a list of sizes by a constant, or by one with the same sizes before it."""
+        """Replace a shape tensor by a constant, or by an earlier one of equal elements."""
         result = op.results[0]
         if isinstance(op, ConstantOp) or element_type(result.type) != i64 or not op.has_trait(Pure):
             return
@@ -102,7 +105,7 @@ class _ShapeFolder:
             self.changed = True
 
     def reshape(self, op: ReshapeOp) -> None:
-        """Writes the shape as a constant, if every size is a number, copied or the only one left."""
+        """Make the target a constant if each dimension is static, copied, or the only one to infer."""
         if self.bypass(op):
             return
         elements, sizes = self.dims.elements(op.shape), self.dims.sizes(op.data)
@@ -119,7 +122,7 @@ class _ShapeFolder:
             self.refresh(op)
 
     def bypass(self, op: ReshapeOp | ExpandOp) -> bool:
-        """Takes away what keeps the shape of its data."""
+        """Remove a Reshape or Expand that keeps the shape of its data."""
         data, result = op.operands[0], op.results[0]
         sizes, elements = self.dims.sizes(data), self.dims.elements(op.shape)
         if sizes is None or not says_more(data.type, result.type):
@@ -133,7 +136,7 @@ class _ShapeFolder:
 
 
 def says_more(type_: Attribute, than: Attribute) -> bool:
-    """Whether a tensor type says all that another one says."""
+    """Return whether a tensor type is at least as refined as another."""
     if element_type(type_) != element_type(than) or not is_ranked(type_):
         return False
     if not is_ranked(than):
@@ -147,9 +150,10 @@ def constant_target_shape(
     elements: Elements, sizes: Sequence[DimExpr], allows_zero: bool
 ) -> list[int] | None:
     """
-    The shape operand as numbers, `None` if it has to be computed.
+    Return the target of a Reshape as integers, or `None` if it must be computed.
 
-    A size that is copied may be 0, and beside a 0 no size can be found: then all others must be numbers.
+    A copied dimension may be 0, and with a 0 dimension no other can be inferred: then a -1 is allowed only if
+    the model has one.
     """
     wanted: list[int] = []
     for place, (expr, _) in enumerate(elements):
@@ -160,8 +164,8 @@ def constant_target_shape(
         elif place < len(sizes) and expr == sizes[place]:
             wanted.append(COPIED)
         else:
-            wanted.append(FOUND)
-    if wanted.count(FOUND) > 1:
+            wanted.append(INFERRED)
+    if wanted.count(INFERRED) > 1:
         return None
-    was_found = any(expr.number == FOUND for expr, _ in elements)
-    return None if FOUND in wanted and COPIED in wanted and not was_found else wanted
+    was_found = any(expr.number == INFERRED for expr, _ in elements)
+    return None if INFERRED in wanted and COPIED in wanted and not was_found else wanted

@@ -1,4 +1,4 @@
-"""`fuse-channels-onnx`: arithmetic by channel goes into the weights of convolutions."""
+"""`fuse-channels-onnx`: fold per-channel arithmetic into the weights of convolutions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from xonnc.transforms.rules import fuse_channels
 @dataclass(frozen=True)
 class FuseChannels(ModulePass):
     """
-    Folds batch normalisations, factors and summands by channel into the weights of convolutions before them.
+    Folds batch normalisations, scales and offsets per channel into the weights of the convolution before
+    them.
 
     Option: `disable-pattern` names rules to leave out.
     """

@@ -1,4 +1,4 @@
-"""`fuse-operators-onnx`: several operators become one."""
+"""`fuse-operators-onnx`: fuse several operators into one."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from xonnc.transforms.rules import (
 FUSIONS = (
     fuse_linear.RULES | fuse_movement.RULES | fuse_elementwise.RULES | fuse_pooling.RULES | fuse_rnn.RULES
 )
-"""Rules that no other pass has."""
+"""Rules of this pass alone."""
 
 LAST = fuse_matmul.RULES
-"""Rules for when no other one fits any more."""
+"""Rules that are tried when no other rule applies any more."""
 
 
 @dataclass(frozen=True)
 class FuseOperators(ModulePass):
     """
-    Makes one operator of several: of neighbours of convolutions and products, and of operators in a row.
+    Fuses operators around convolutions and MatMuls, and chains of data-movement and elementwise operators.
 
     Option: `disable-pattern` names rules to leave out.
     """

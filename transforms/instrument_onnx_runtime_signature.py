@@ -1,5 +1,6 @@
 """
-`instrument-onnx-runtime-signature`: nodes tell what goes in and out (docs/internals/onnx-rules.md §6.8).
+`instrument-onnx-runtime-signature`: print the types of operands and results at run time
+(docs/internals/onnx-rules.md §6.8).
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from xonnc.dialects.onnx.ops.extra import FusedOp
 @dataclass(frozen=True)
 class InstrumentOnnxRuntimeSignature(ModulePass):
     """
-    Puts an `onnx.PrintSignature` of operands and results behind ops.
+    Inserts an `onnx.PrintSignature` of operands and results after ops.
 
     Options: `node-pattern` holds names of nodes whose data is printed too, `signature-pattern` names of ops
-    such as `onnx.MatMul`; `*` stands for any text, `ALL` for everything, `NONE` for nothing.
+    such as `onnx.MatMul`; `*` matches any text, `ALL` everything, `NONE` nothing.
     """
 
     name = "instrument-onnx-runtime-signature"
@@ -37,7 +38,7 @@ class InstrumentOnnxRuntimeSignature(ModulePass):
     node_pattern: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Instruments every op under `op` that a pattern names, bodies of `onnx.Fused` apart."""
+        """Instrument every op in `op` that a pattern names, except in bodies of `onnx.Fused`."""
         ops, nodes = _expression(self.signature_pattern), _expression(self.node_pattern)
         for one in list(op.walk()):
             if not _is_watched(one):
@@ -48,7 +49,7 @@ class InstrumentOnnxRuntimeSignature(ModulePass):
 
 
 def _expression(names: Sequence[str]) -> re.Pattern[str]:
-    """One expression for all names; of no text if there are none, so that nothing fits."""
+    """Return one regular expression for all names; without names it matches nothing."""
     if "ALL" in names:
         return re.compile(".*", re.DOTALL)
     parts = [".*".join(map(re.escape, name.split("*"))) for name in names if name not in ("", "NONE")]

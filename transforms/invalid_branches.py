@@ -1,8 +1,8 @@
 """
-Branches that have no valid shapes for the inputs that a model is compiled for.
+Replace branches without valid shapes by assertions.
 
-Such a branch is none that runs on these inputs, or the model does not fit them. So it becomes an assertion
-that fails, and values that are never read:
+With static input shapes, a branch of an If that contradicts them never runs, or the model does not accept
+these inputs. The branch becomes an assertion that fails, and poison values:
 
 ```mlir
 "onnx.If"(%c) ({ … }, {
@@ -24,29 +24,32 @@ from xonnc.dialects.onnx.ops.builtin import YieldOp
 from xonnc.dialects.onnx.types import static_shape
 
 DROPS = "onnx.drops_invalid_branches"
-"""The attribute of a module that is compiled for certain shapes."""
+"""Module attribute: invalid branches are errors at run time only."""
 
 
 def allow_invalid_branches(module: ModuleOp, of_shapes: bool = False) -> None:
-    """Says that invalid branches, or only those whose shapes do not fit, are no error unless they run."""
+    """
+    Make invalid branches, or only those of contradicting shapes, an error at run time instead of compile
+    time.
+    """
     module.attributes[DROPS] = StringAttr("shapes") if of_shapes else UnitAttr()
 
 
 def drops_invalid_branches(root: Operation) -> bool:
-    """Whether a branch without valid shapes is no error unless it runs."""
+    """Return whether an invalid branch is an error at run time only."""
     return DROPS in root.attributes
 
 
 def drops_of_shapes(root: Operation) -> bool:
-    """Whether that is so only where shapes contradict each other, not where another rule is broken."""
+    """Return whether that holds for contradicting shapes only, not for other errors."""
     return DROPS in root.attributes and root.attributes[DROPS] != UnitAttr()
 
 
 def drop_branch(op: Operation, number: int, message: str) -> bool:
     """
-    Puts an assertion in the place of a branch of an `onnx.If`; whether it could.
+    Replace a branch of an `onnx.If` by an assertion that fails; return whether that was possible.
 
-    Its results are of the types of those of the other branch, which have to be static.
+    The poison results have the types of the other branch's results, which must be static.
     """
     block, other = op.regions[number].block, op.regions[1 - number].block.last_op
     if other is None or any(static_shape(value.type) is None for value in other.operands):

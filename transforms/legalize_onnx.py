@@ -1,13 +1,13 @@
 """
-`legalize-onnx`: operators as those that native code has kernels for.
+`legalize-onnx`: rewrite operators to those that native kernels implement.
 
 ```mlir
 %y = "onnx.AddV1"(%x, %b) <{axis = 1 : si64, broadcast = 1 : si64}>
 ```
-becomes a Reshape and an Add; Fourier transforms become products; loops that append to sequences stack (see
-`collect-sequences-onnx`); convolutions of half precision are computed in single; batch normalizations become
-a product and a sum. Shapes are inferred afterwards. The result need not have a form in the model's
-opset, so an exported model never goes through this pass.
+becomes a Reshape and an Add. Fourier transforms become matrix products, loops that append to sequences get
+scan outputs (`collect-sequences-onnx`), float16 convolutions are promoted to float32, batch normalizations
+become Mul and Add. Shape inference runs afterwards. The result may use operators outside the opset of the
+model, so this pass never runs on a model to be exported.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ RULES = RuleSet(
         **legalize_early_opsets.RULES,
     }
 )
-"""The legalisation patterns."""
+"""Legalisation patterns."""
 
 
 @dataclass(frozen=True)
 class Legalize(ModulePass):
-    """Rewrites operators as those that native code has kernels for."""
+    """Rewrites operators to those that native kernels implement."""
 
     name = "legalize-onnx"
 

@@ -1,11 +1,11 @@
 """
-`legalize-versions-onnx`: old forms of operators as newer ones, so that targets need to know no others.
+`legalize-versions-onnx`: convert old versions of operators to newer ones.
 
 ```mlir
 %y = "onnx.ResizeV10"(%x, %scales) <{mode = "nearest"}>
 ```
-becomes an `onnx.ResizeV13` with the coordinates that opset 10 had. A model must still have an opset that all
-its operators are of: where one has to stay as it is, others go no further than that allows.
+becomes an `onnx.ResizeV13` with the coordinate transformation of opset 10. All operators of a model must
+belong to one opset: an operator that cannot be converted limits how far the others are.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from xonnc.transforms.rules.legalize_versions import RULES
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 SUCCEEDED: dict[type[Operation], int] = {UpsampleOp: 10}
-"""Operators that have no end because ONNX only advises against them, and when another took their place."""
+"""Deprecated operators without an end version, and the opset of their successor."""
 
 
 @dataclass(frozen=True)
 class LegalizeVersions(ModulePass):
-    """Replaces old forms of operators by newer ones that mean the same."""
+    """Converts old versions of operators to equivalent newer ones."""
 
     name = "legalize-versions-onnx"
 
@@ -42,13 +42,13 @@ class LegalizeVersions(ModulePass):
 
 
 def legalize_versions(module: ModuleOp, context: Context) -> bool:
-    """Replaces old forms in `module`; whether there were any."""
+    """Convert old versions of operators in `module`; return whether there were any."""
     roots = [RULES.by_root]
     if (joined := rules_joining(LegalizeVersions.name)) is not None:
         roots.append(joined.by_root)
     if not any(kind in table for kind in map(type, module.walk()) for table in roots):
         return False
-    # What stays is known only after trying: rules decline by shapes and properties.
+    # Which ops cannot be converted is known only after a trial: rules fail on shapes and properties.
     trial = module.clone()
     convert(trial, context, RULES, pass_name=LegalizeVersions.name)
     legal = up_to(min(_ends(trial), default=inf))
@@ -58,20 +58,20 @@ def legalize_versions(module: ModuleOp, context: Context) -> bool:
 
 
 def up_to(opset: float) -> RuleSet:
-    """The rules for forms that have ended by that opset: what they lead to exists from there on."""
+    """Return the rules for versions that ended by `opset`: their replacements exist from there on."""
     later = [rule.name for kind, alike in RULES.by_root.items() if _end_of(kind) > opset for rule in alike]
     return RULES.without(later)
 
 
 def _ends(module: ModuleOp) -> Iterator[int]:
-    """The last opset of every form in a module that has one."""
+    """Yield the last opset of every versioned op in a module."""
     for op in module.walk():
         if isinstance(op, OnnxOp) and not op.DOMAIN and op.UNTIL is not None:
             yield op.UNTIL - 1
 
 
 def _end_of(kind: type[Operation]) -> int:
-    """The first opset in which another form takes the place of this one."""
+    """Return the first opset without this version."""
     if kind in SUCCEEDED:
         return SUCCEEDED[kind]
     assert issubclass(kind, OnnxOp), "rules are about operators of ONNX"

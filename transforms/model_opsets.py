@@ -1,4 +1,4 @@
-"""Which ops the opset of a model has: what simplifies a model must not need a newer one."""
+"""Opset membership of ops: a simplified model must not need a newer opset than the original."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from xonnc.rewriting.patterns import Template
 from xonnc.rewriting.plans import PlanCheck, PlannedValue, non_constant_ops
 
 Opsets = tuple[tuple[str, int], ...]
-"""The version of each domain that a model imports."""
+"""Imported version of each domain."""
 
 OWN_SINCE: Mapping[type[Operation], int] = {
     BatchNormalizationInferenceModeOp: 7,
     DimOp: 15,
     MaxPoolSingleOutOp: 1,
 }
-"""Ops of the compiler's own that are a case of an operator of ONNX, and since which opset they can be."""
+"""Ops of the compiler that are special cases of an ONNX operator, and the first opset that has it."""
 
 ONNX_DOMAIN = "ai.onnx"
 
 NEWEST = 1 << 31
-"""An opset after all."""
+"""An opset newer than all others."""
 
 
 def opsets_of(module: Operation) -> Opsets | None:
-    """What a module says of the opsets of its model, `None` if it says nothing."""
+    """Return the opset imports of a module, or `None` if it has none."""
     imports = module.attributes.get("onnx.opset_imports")
     if not isinstance(imports, DictionaryAttr):
         return None
@@ -45,7 +45,7 @@ def opsets_of(module: Operation) -> Opsets | None:
 
 
 def is_in(kind: type[Operation], opsets: Opsets) -> bool:
-    """Whether a model with these opsets can have ops of this class."""
+    """Return whether a model of these opsets can have ops of this class."""
     if not issubclass(kind, OnnxOp):
         return True
     version = dict(opsets).get(kind.DOMAIN)
@@ -57,14 +57,14 @@ def is_in(kind: type[Operation], opsets: Opsets) -> bool:
 
 
 def within(opsets: Opsets) -> PlanCheck:
-    """The check that a rule makes nothing that a model with these opsets does not have, constants apart."""
+    """Return the check that a rule creates only ops of these opsets, constants excepted."""
 
     @cache
     def known(kind: type[Operation]) -> bool:
         return is_in(kind, opsets)
 
     def check(root: Operation, plan: tuple[PlannedValue, ...]) -> str | None:
-        """Every new op is of the model's opset."""
+        """Every new op is in the opsets of the model."""
         for made in non_constant_ops(plan):
             if not known(made.op_class):
                 return f"the opset of the model has no {made.op_class.name}"
@@ -74,7 +74,7 @@ def within(opsets: Opsets) -> PlanCheck:
 
 
 def version_at(op: Operation) -> int | None:
-    """The opset of ONNX of the model that `op` stands in; one after all if the module does not say."""
+    """Return the ONNX opset of the model around `op`; `NEWEST` if the module has no imports."""
     above = op
     while (outer := above.parent_op()) is not None:
         above = outer
@@ -83,7 +83,7 @@ def version_at(op: Operation) -> int | None:
 
 
 def form(op_type: str, op: Operation) -> Template | None:
-    """An operator of ONNX in the form that it has in the model that `op` stands in."""
+    """Return the template of an ONNX operator in the version of the model around `op`, or `None`."""
     version = version_at(op)
     kind = None if version is None else op_class("", op_type, version)
     return None if kind is None else Template(ONNX, kind.name.removeprefix("onnx."))

@@ -1,4 +1,4 @@
-"""`move-transposes-onnx`: transposes move towards the results, and cancel where they meet."""
+"""`move-transposes-onnx`: sink transposes towards the results, where they cancel."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from xonnc.transforms.rules import move_transposes
 @dataclass(frozen=True)
 class MoveTransposes(ModulePass):
     """
-    Moves transposes after elementwise operators, reductions and the like, where they cancel others.
+    Sinks transposes below elementwise operators, reductions and the like, so that pairs cancel.
 
-    There are never more of them afterwards. Option: `disable-pattern` names rules to leave out.
+    The number of transposes never grows. Option: `disable-pattern` names rules to leave out.
     """
 
     name = "move-transposes-onnx"

@@ -1,8 +1,8 @@
 """
-ONNX's element functions on numpy arrays.
+Elementwise functions of ONNX on NumPy arrays.
 
-Computed in the operands' own type: integers wrap, floats round as in the ONNX reference. None of them warns
-about infinities and NaNs.
+They compute in the type of the operands: integers wrap, floats round as in the ONNX reference. None warns
+about infinities or NaN.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Function = Callable[..., Array]
 
 
 def quiet(function: Callable[..., Array]) -> Function:
-    """`function` without numpy's warnings about overflow, infinities and NaN."""
+    """Return `function` without NumPy's warnings about overflow, infinities and NaN."""
 
     @wraps(function)
     def silent(*arrays: Array) -> Array:
@@ -31,18 +31,18 @@ def quiet(function: Callable[..., Array]) -> Function:
 
 
 def is_float(dtype: np.dtype[np.generic]) -> bool:
-    """Whether a numpy type holds floats, those of ml_dtypes included."""
+    """Return whether a NumPy type is a float, those of ml_dtypes included."""
     return dtype.kind == "f" or dtype.name.startswith(("bfloat", "float"))
 
 
 def is_integer(dtype: np.dtype[np.generic]) -> bool:
-    """Whether a numpy type holds integers, those of ml_dtypes included; booleans are none."""
+    """Return whether a NumPy type is an integer, those of ml_dtypes included; bool is not."""
     return dtype.kind in "iu" or dtype.name.startswith(("int", "uint"))
 
 
 @quiet
 def divide(a: Array, b: Array) -> Array:
-    """Floats divide as IEEE says, integers towards zero."""
+    """Divide floats by IEEE 754, integers towards zero."""
     if is_float(a.dtype):
         return np.divide(a, b).astype(a.dtype)
     quotient = np.floor_divide(a, b)
@@ -52,19 +52,19 @@ def divide(a: Array, b: Array) -> Array:
 
 @quiet
 def remainder(a: Array, b: Array) -> Array:
-    """The sign of the divisor, as Python; ONNX takes it for floats since opset 28."""
+    """Remainder with the sign of the divisor, as in Python; ONNX uses it for floats since opset 28."""
     return np.mod(a, b).astype(a.dtype)
 
 
 @quiet
 def fmod(a: Array, b: Array) -> Array:
-    """The sign of the dividend, as C."""
+    """Remainder with the sign of the dividend, as in C."""
     return np.fmod(a, b).astype(a.dtype)
 
 
 @quiet
 def power(base: Array, exponent: Array) -> Array:
-    """In the type of the base; integers wrap, a negative exponent leaves what truncation leaves of 1/b^n."""
+    """Power in the type of the base; integers wrap, a negative exponent truncates 1/b^n."""
     if is_integer(base.dtype):
         if is_integer(exponent.dtype):
             return _integer_power(base, exponent)
@@ -76,14 +76,17 @@ def power(base: Array, exponent: Array) -> Array:
 
 
 def _integer_power(base: Array, exponent: Array) -> Array:
-    """Modulo 2^64, so that no exponent is cut to the type of the base."""
+    """Integer power modulo 2^64, so that the exponent is not truncated to the type of the base."""
     positive = np.power(base.astype(np.uint64), np.maximum(exponent, 0).astype(np.uint64)).astype(base.dtype)
     inverse = np.where(base == 1, 1, np.where(base == -1, np.where(exponent % 2 == 0, 1, -1), 0))
     return np.where(exponent < 0, inverse, positive).astype(base.dtype)
 
 
 def _whole_power(base: Array, exponent: Array) -> Array:
-    """The power of the size, negative if the base is and the exponent is odd, which doubles may not tell."""
+    """
+    Float power of |base|, negated for a negative base and an odd exponent: float64 may not represent a large
+    exponent's parity.
+    """
     size = np.power(np.abs(base.astype(np.float64)), exponent.astype(np.float64))
     is_negative = np.signbit(base.astype(np.float64)) & (exponent % 2 != 0)
     return np.where(is_negative, -size, size).astype(base.dtype)
@@ -94,21 +97,21 @@ _ERF = np.frompyfunc(math.erf, 1, 1)
 
 @quiet
 def erf(x: Array) -> Array:
-    """The error function, computed in double; of integers it is cut after it was rounded to 32 bits."""
+    """Error function in float64; for integers, rounded to float32 and then truncated."""
     found = np.asarray(_ERF(x.astype(np.float64))).astype(np.float64)
     return (found if is_float(x.dtype) else found.astype(np.float32)).astype(x.dtype)
 
 
 @quiet
 def maximum(a: Array, b: Array) -> Array:
-    """The larger of both, of zeros 0 unless both are -0 (IEEE 754-2019 `maximum`); NaN if one is."""
+    """Maximum of IEEE 754-2019: NaN propagates, 0 is larger than -0."""
     found = np.maximum(a, b)
     return np.where((a == 0) & (b == 0), a + b, found).astype(found.dtype) if is_float(found.dtype) else found
 
 
 @quiet
 def minimum(a: Array, b: Array) -> Array:
-    """The smaller of both, of zeros -0 unless both are 0 (IEEE 754-2019 `minimum`); NaN if one is."""
+    """Minimum of IEEE 754-2019: NaN propagates, -0 is smaller than 0."""
     found = np.minimum(a, b)
     if not is_float(found.dtype):
         return found
@@ -117,7 +120,7 @@ def minimum(a: Array, b: Array) -> Array:
 
 @quiet
 def relu(x: Array) -> Array:
-    """max(x, 0); NaN stays, -0 does not."""
+    """max(x, 0); NaN propagates, -0 becomes 0."""
     return maximum(x, np.zeros((), x.dtype))
 
 
@@ -129,21 +132,21 @@ def reciprocal(x: Array) -> Array:
 
 @quiet
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)), for negative x as exp(x) / (1 + exp(x)), which does not overflow."""
+    """1 / (1 + exp(-x)), for negative x exp(x) / (1 + exp(x)), which does not overflow."""
     wide = x.astype(np.float64)
     raised = np.exp(wide)
     return np.where(wide > 0, 1 / (1 + np.exp(-wide)), raised / (1 + raised)).astype(x.dtype)
 
 
 def computed_in(x: Array) -> Array:
-    """Floats of fewer than 32 bits as float32, as native code computes with them; integers as float64."""
+    """Return floats narrower than 32 bits as float32, as native code computes; integers as float64."""
     if not is_float(x.dtype):
         return x.astype(np.float64)
     return x.astype(np.float32) if x.dtype.itemsize < 4 else x
 
 
 def once_rounded(function: Callable[..., Array]) -> Function:
-    """`function` of floats, computed in double precision and rounded once."""
+    """Return `function` of floats in float64, rounded once."""
 
     @quiet
     def rounded(x: Array) -> Array:
@@ -153,7 +156,7 @@ def once_rounded(function: Callable[..., Array]) -> Function:
 
 
 def same(function: Callable[..., Array]) -> Function:
-    """`function`, its result in the type of its first operand."""
+    """Return `function` with its result cast to the type of its first operand."""
 
     @wraps(function)
     def kept(*arrays: Array) -> Array:
@@ -164,7 +167,7 @@ def same(function: Callable[..., Array]) -> Function:
 
 
 def clip(low: Array | None, high: Array | None) -> Function:
-    """min(max(x, low), high); a bound that is missing is the limit of the finite numbers."""
+    """min(max(x, low), high); an absent bound is the limit of the finite numbers."""
 
     @quiet
     def clipped(x: Array) -> Array:
@@ -180,7 +183,7 @@ def clip(low: Array | None, high: Array | None) -> Function:
 
 @cache
 def largest(dtype: np.dtype[np.generic]) -> float:
-    """The largest finite number of a float type."""
+    """Return the largest finite number of a float type."""
     if dtype.name in ("float16", "float32", "float64"):
         return float(np.finfo(dtype.name).max)
     bits = np.arange(1 << 8 * dtype.itemsize).astype(f"uint{8 * dtype.itemsize}")
@@ -191,10 +194,10 @@ def largest(dtype: np.dtype[np.generic]) -> float:
 
 def cast(to: np.dtype[np.generic], saturate: bool, nearest: bool) -> Function:
     """
-    ONNX Cast to `to`: docs/internals/onnx-rules.md §2.6.
+    ONNX Cast to `to` (docs/internals/onnx-rules.md §2.6).
 
-    Float to integer truncates (rounds to nearest even if `nearest`), NaN gives 0 and what does not fit the
-    nearest limit; anything not zero is true; 8-bit floats saturate if asked to.
+    Float to integer truncates (rounds to nearest even if `nearest`), NaN becomes 0, and out-of-range values
+    saturate; non-zero is true; 8-bit floats saturate if `saturate`.
     """
 
     @quiet
@@ -231,7 +234,7 @@ def _to_integer(x: Array, to: np.dtype[np.generic], nearest: bool) -> Array:
 
 @quiet
 def matmul(a: Array, b: Array) -> Array:
-    """`a @ b` in the type of `a`; half floats are summed in single precision."""
+    """`a @ b` in the type of `a`; float16 is accumulated in float32."""
     if is_float(a.dtype) and a.dtype.itemsize < 4:
         return np.asarray(np.matmul(a.astype(np.float32), b.astype(np.float32))).astype(a.dtype)
     return np.asarray(np.matmul(a, b))

@@ -1,4 +1,4 @@
-"""`onnx-cse-with-node-name`: common subexpressions, whatever their nodes are called."""
+"""`onnx-cse-with-node-name`: common subexpression elimination that ignores node names."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from xonnc.rewriting.patterns import Array
 from xonnc.transforms.cse import erase_dead, merge_equal
 
 SAMPLES = 8
-"""Elements along each of two axes of a constant that are looked at before all of them are."""
+"""Elements sampled along each of two axes of a constant before a full comparison."""
 
 
 @dataclass(frozen=True)
 class OnnxCseWithNodeName(ModulePass):
     """
-    Makes one of nodes that compute the same: the same operator on the same values, names apart.
+    Merges nodes that compute the same: equal operators on equal operands, names ignored.
 
-    The node that stays keeps its name. Constants with the same elements are one first. Operators that are not
-    ONNX's stay apart: nobody knows whether they give the same each time.
+    The remaining node keeps its name. Constants of equal elements are merged first. Custom operators are not
+    merged, since they may be nondeterministic.
     """
 
     name = "onnx-cse-with-node-name"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Merges what is equal under `op`."""
+        """Merge equal ops in `op`."""
         merge(op)
 
 
 def merge(module: ModuleOp) -> int:
-    """Erases what nobody reads and merges what is equal; how many ops were merged."""
+    """Erase dead ops and merge equal ones; return the number of ops merged."""
     erase_dead(module)
     _share([op for op in module.walk() if isinstance(op, ConstantOp)])
     return merge_equal(module)
 
 
 def _share(constants: Iterable[ConstantOp]) -> None:
-    """Gives constants with the same elements one attribute; two of the pool are never equal."""
+    """Give constants of equal elements one attribute; attributes of the pool compare by identity."""
     by_sample: defaultdict[tuple[Attribute, bytes], list[ConstantOp]] = defaultdict(list)
     by_type: defaultdict[Attribute, list[ConstantOp]] = defaultdict(list)
     for constant in constants:
@@ -68,7 +68,7 @@ def _share(constants: Iterable[ConstantOp]) -> None:
 
 
 def _sample(constant: ConstantOp) -> bytes | None:
-    """Some elements of a constant, without the work that waits for all of them; `None` for text."""
+    """Return some elements of a constant without evaluating all pending ones; `None` for strings."""
     if not isinstance(constant.value, DisposableElementsAttr):
         array = _array(constant)
         return None if array is None else array[_spread(array.shape)].tobytes()
@@ -78,7 +78,7 @@ def _sample(constant: ConstantOp) -> bytes | None:
 
 
 def _spread(shape: Sequence[int]) -> tuple[slice, ...]:
-    """Places all over the two longest axes, in the middle of the others."""
+    """Return sample indices along the two longest axes, in the middle of the others."""
     longest = sorted(range(len(shape)), key=lambda axis: -shape[axis])[:2]
     return tuple(
         slice(None, None, max(1, size // SAMPLES)) if axis in longest else slice(size // 2, size // 2 + 1)
@@ -87,13 +87,13 @@ def _spread(shape: Sequence[int]) -> tuple[slice, ...]:
 
 
 def _array(constant: ConstantOp) -> Array | None:
-    """The elements; `None` for text, which has no bytes of its own."""
+    """Return the elements; `None` for strings, which have no bytes of their own."""
     array = None if constant.value is None else elements_array(constant.value)
     return None if array is None or array.dtype == np.object_ else array
 
 
 def _same(a: ConstantOp, b: ConstantOp) -> bool:
-    """Whether two constants of one type hold the same bytes: NaNs may be equal, zeros of two signs not."""
+    """Return whether two constants of one type are equal bit by bit: NaNs may be, 0 and -0 are not."""
     if a.value is b.value:
         return True
     first, second = _array(a), _array(b)

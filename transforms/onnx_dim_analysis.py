@@ -1,6 +1,4 @@
-"""
-`onnx-dim-analysis`: which dimensions are equal, written into the module (docs/internals/onnx-rules.md §6.6).
-"""
+"""`onnx-dim-analysis`: groups of equal dynamic dimensions (docs/internals/onnx-rules.md §6.6)."""
 
 from __future__ import annotations
 
@@ -21,20 +19,20 @@ from xonnc.transforms.dims.analysis import DimAnalysis
 @dataclass(frozen=True)
 class OnnxDimAnalysis(ModulePass):
     """
-    Puts an `onnx.DimGroup` after every value for each of its dynamic dimensions: equal sizes, equal groups.
+    Inserts an `onnx.DimGroup` for each dynamic dimension of each value; equal dimensions have equal groups.
 
     ```mlir
     "onnx.DimGroup"(%0) <{axis = 0 : si64, group_id = 1 : si64}> : (tensor<?x3xf32>) -> ()
     ```
 
-    Those of an argument stand at the beginning. Groups that are there already are found anew. Unlike the
-    peer's, the analysis goes on where a rank is unknown.
+    Groups of arguments stand at the start of the function. Existing groups are recomputed. Unlike
+    onnx-mlir's, the analysis continues past unknown ranks.
     """
 
     name = "onnx-dim-analysis"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Writes the groups of everything inside `op`."""
+        """Insert the groups of all values in `op`."""
         for old in [inner for inner in op.walk() if isinstance(inner, DimGroupOp)]:
             erase(old)
         last: dict[Block | Operation, Operation] = {}
@@ -47,7 +45,7 @@ class OnnxDimAnalysis(ModulePass):
 
 
 def _after(owner: Block | Operation, last: Operation | None) -> InsertPoint:
-    """Behind the last group of an op or block, else behind the op or at the beginning of the block."""
+    """Return the insertion point after the last group of an op or block."""
     if last is not None:
         return InsertPoint.after(last)
     return InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)

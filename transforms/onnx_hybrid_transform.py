@@ -1,4 +1,6 @@
-"""`onnx-hybrid-transform`: all rules in one run (docs/internals/onnx-rules.md §6.3)."""
+"""
+`onnx-hybrid-transform`: shape inference and all rules in one greedy run (docs/internals/onnx-rules.md §6.3).
+"""
 
 from __future__ import annotations
 
@@ -24,24 +26,24 @@ from xonnc.transforms.decompose_onnx import Decompose
 from xonnc.transforms.shape_inference_onnx import infer, infer_shapes
 
 ITERATIONS = 10
-"""The peer's driver allows that many rewrites again in each of its iterations, of which there are so many."""
+"""Iterations of onnx-mlir's driver, each of which allows the rewrite limit again."""
 
 NO_LIMIT = -1
 
 MAX_REWRITES_PER_OP = 100
-"""What no limit means: rules that rewrite more than that undo each other."""
+"""Limit without an option: more rewrites mean that rules undo each other."""
 
 
 @dataclass(frozen=True)
 class OnnxHybridTransform(ModulePass):
     """
-    Infers shapes, canonicalises, folds, decomposes and recomposes in one run, each op by whatever fits first.
+    Infers shapes, canonicalises, folds, decomposes and recomposes in one greedy run.
 
-    Options switch each of these off. In each of ten iterations `max-num-rewrites-offset` and
-    `max-num-rewrites-multiplier` times the number of ops are the rewrites allowed, without limit if the
-    former is -1; a function that would need more is left as it is then, with a warning that names the rules
-    at work. `expansion-bound`, `disable-pattern`, `round-fp-to-int` and `disable` are those of
-    `constprop-onnx`, `decompose-op-in-onnx` is that of `decompose-onnx`.
+    Options switch each of these off. The rewrite limit of each of ten iterations is `max-num-rewrites-offset`
+    plus `max-num-rewrites-multiplier` times the number of ops, unlimited if the offset is -1. A function that
+    exceeds it is left as it is then, with a warning that names the rules at work. `expansion-bound`,
+    `disable-pattern`, `round-fp-to-int` and `disable` are those of `constprop-onnx`, `decompose-op-in-onnx`
+    is that of `decompose-onnx`.
     """
 
     name = "onnx-hybrid-transform"
@@ -61,14 +63,14 @@ class OnnxHybridTransform(ModulePass):
     decompose_op_in_onnx: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Transforms every function under `op`."""
+        """Transform every function in `op`."""
         rules = self.rules()
         for function in [each for each in op.walk() if isinstance(each, FuncOp)]:
             if function.body.blocks.first is not None:
                 self.transform(ctx, function, rules)
 
     def rules(self) -> RuleSet:
-        """The rules under these options, in the order in which those that come equally early are tried."""
+        """Return the rules of these options; rules of equal benefit are tried in this order."""
         table = RuleSet({})
         if self.canonicalization:
             table |= canonicalize_onnx.all_rules()
@@ -81,7 +83,7 @@ class OnnxHybridTransform(ModulePass):
                 enable_conv_to_matmul=self.enable_conv_to_matmul,
                 decompose_op_in_onnx=self.decompose_op_in_onnx,
             ).rules()
-            # Constants that are inserted one by one would fold to what they came from.
+            # A sequence of constants decomposed to SequenceInserts would fold back to itself.
             folds = self.constant_propagation and not self.disable
             table |= parts.guarded(["SequenceConstruct"], has_variable_part) if folds else parts
         if self.recomposition:
@@ -89,7 +91,7 @@ class OnnxHybridTransform(ModulePass):
         return table
 
     def transform(self, ctx: Context, function: FuncOp, rules: RuleSet) -> None:
-        """One function, again while the walk at the end finds types that the run did not."""
+        """Transform one function; repeat while a final walk still refines types."""
         allowed = self.allowed(function)
         visit = inferring if self.shape_inference else not_inferring
         while True:
@@ -105,14 +107,14 @@ class OnnxHybridTransform(ModulePass):
         retype_function(function)
 
     def allowed(self, function: FuncOp) -> int:
-        """How many rewrites a function may take."""
+        """Return the rewrite limit of a function."""
         ops = sum(1 for block in function.body.blocks for _ in block.ops)
         if self.max_num_rewrites_offset == NO_LIMIT:
             return max(1_000, MAX_REWRITES_PER_OP * sum(1 for _ in function.walk()))
         return ITERATIONS * int(self.max_num_rewrites_offset + self.max_num_rewrites_multiplier * ops)
 
     def unfinished(self, names: Sequence[str]) -> str:
-        """The peer's words, and the rules."""
+        """Return onnx-mlir's warning, and the rules at work."""
         return (
             f"onnx-hybrid-transform didn't converge with"
             f" max-num-rewrites-offset={self.max_num_rewrites_offset},"
@@ -122,17 +124,17 @@ class OnnxHybridTransform(ModulePass):
 
 
 def inferring(op: Operation) -> Sequence[Operation]:
-    """Infers an op, or the op around if it ends a body; those whose types have changed."""
+    """Infer an op, or the enclosing op at the end of a body; return the ops whose types changed."""
     around = op.parent_op()
     inferred = around if around is not None and op.has_trait(IsTerminator) else op
     return [inferred] if isinstance(inferred, OnnxOp) and inferred.results and infer(inferred) else []
 
 
 def has_variable_part(root: Operation) -> str | None:
-    """Some part of the sequence is no constant."""
+    """An element of the sequence is no constant."""
     return "the sequence is constant" if all(is_constant_or_none(part) for part in root.operands) else None
 
 
 def not_inferring(op: Operation) -> Sequence[Operation]:
-    """Leaves types as they are."""
+    """Leave types unchanged."""
     return ()

@@ -1,5 +1,6 @@
 """
-`onnx-op-transform`: the passes of the ONNX level, until nothing changes (docs/internals/onnx-rules.md §6.4).
+`onnx-op-transform`: iterate the passes of the ONNX level to a fixed point (docs/internals/onnx-rules.md
+§6.4).
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from xonnc.transforms.shape_inference_onnx import ShapeInference
 @dataclass(frozen=True)
 class OnnxOpTransform(ModulePass):
     """
-    Decomposes, recomposes, infers, canonicalises and folds, in rounds until one changes nothing.
+    Decomposes, recomposes, infers shapes, canonicalises and folds until an iteration changes nothing.
 
-    Options: after `onnx-op-transform-threshold` rounds it stops with a warning; `onnx-op-transform-report`
-    prints how many it took; `onnx-op-transform-simd-data-layout` is that of `conv-opt-onnx`, which runs if
-    `onnx-op-transform-target-cpu` and `enable-conv-opt-pass` are on; `enable-recompose-opt-pass` leaves
-    `recompose-onnx` out if it is off.
+    Options: after `onnx-op-transform-threshold` iterations it stops with a warning;
+    `onnx-op-transform-report` prints their number; `onnx-op-transform-simd-data-layout` is that of
+    `conv-opt-onnx`, which runs if `onnx-op-transform-target-cpu` and `enable-conv-opt-pass` are on;
+    `enable-recompose-opt-pass` off leaves out `recompose-onnx`.
     """
 
     name = "onnx-op-transform"
@@ -58,7 +59,7 @@ class OnnxOpTransform(ModulePass):
             after = fingerprint(op)
             converged, before = after == before, after
         if not converged:
-            # The words, and the missing space, are the peer's.
+            # onnx-mlir's text, with its missing space.
             warn(
                 f"ONNXOpTransform did not converge after {threshold}iterations."
                 " You may set a higher threshold with command option",
@@ -68,7 +69,7 @@ class OnnxOpTransform(ModulePass):
             print(f"ONNXOpTransform iterated {rounds} times, converged {str(converged).lower()}")
 
     def round(self) -> Iterator[ModulePass]:
-        """The passes of one round."""
+        """Return the passes of one iteration."""
         yield Decompose()
         if self.enable_recompose_opt_pass:
             yield Recompose()

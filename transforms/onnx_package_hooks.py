@@ -1,7 +1,7 @@
 """
-The functions by which passes ask the onnx package, set from outside: `transforms` does not import it.
+Hooks for the onnx package, which `transforms` does not import.
 
-Operators without a function in xonnc are evaluated, and their results' types inferred, with them.
+Operators without a function in xonnc are evaluated and inferred by the onnx package.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
     from xonnc.transforms.shapes.inference_context import Integers
 
 Evaluator: TypeAlias = "Callable[[ModuleOp], Program]"
-"""Makes a program of a module with one function; may raise `XonncError`."""
+"""Build the program of a module with one function; may raise `XonncError`."""
 
 Inference: TypeAlias = "Callable[[Operation, Integers], Sequence[Attribute | None]]"
-"""Types for the results of an op; `None` where nothing follows."""
+"""Infer the result types of an op; `None` where unknown."""
 
 _evaluator: list[Evaluator] = []
 _inference: list[Inference] = []
 
 
 def use_evaluator(evaluator: Evaluator) -> None:
-    """Set the function that evaluates operators without a numpy function of ours."""
+    """Set the evaluator of operators without a NumPy function."""
     _evaluator[:] = [evaluator]
 
 
 def use_inference(inference: Inference) -> None:
-    """Set the function that infers results of operators without a shape function of ours."""
+    """Set the inference of operators without a shape function."""
     _inference[:] = [inference]
 
 
 def evaluator() -> Evaluator | None:
-    """The evaluator that was set, if any."""
+    """Return the evaluator, or `None`."""
     return _evaluator[0] if _evaluator else None
 
 
 def inference() -> Inference | None:
-    """The inference that was set, if any."""
+    """Return the inference, or `None`."""
     return _inference[0] if _inference else None

@@ -1,4 +1,4 @@
-"""`onnx-pre-krnl-verify`: whether loops can be made of a model: all ranks are known."""
+"""`onnx-pre-krnl-verify`: check that all ranks are known before the lowering to loops."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from xonnc.errors import RefusalError
 @dataclass(frozen=True)
 class OnnxPreKrnlVerify(ModulePass):
     """
-    Refuses functions with values of unknown rank, and names every node that reads one.
+    Rejects functions with values of unknown rank; names every node that reads one.
 
-    Nodes inside of regions are left to those who lower the region's op.
+    Nodes nested in regions are checked by the lowering of the enclosing op.
     """
 
     name = "onnx-pre-krnl-verify"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Checks the nodes of every function under `op`; raises `RefusalError` with all that is wrong."""
+        """Check the nodes of every function in `op`; raise `RefusalError` with all errors."""
         found = [
             (node, f"{describe(node)}: '{node.name}' {reason}")
             for function in op.walk()
@@ -44,7 +44,7 @@ class OnnxPreKrnlVerify(ModulePass):
 
 
 def _broken(op: Operation) -> Iterator[str]:
-    """What is not known of the operands of an op, in the words of onnx-mlir."""
+    """Return the error about the operand types of an op, in onnx-mlir's words."""
     for operand in op.operands:
         type_ = operand.type
         if isinstance(type_, SeqType):

@@ -1,4 +1,4 @@
-"""How often each op is in a module, and how MLIR writes it."""
+"""Number of ops by name, in MLIR's formats."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from xdsl.ir import Operation
 
 
 def op_counts(root: Operation) -> Mapping[str, int]:
-    """The ops under `root`, itself included, by name in alphabetical order."""
+    """Count the ops in `root`, itself included, by name in alphabetical order."""
     counts = Counter(op.op_name.data if isinstance(op, UnregisteredOp) else op.name for op in root.walk())
     return dict(sorted(counts.items()))
 
 
 def as_table(counts: Mapping[str, int]) -> str:
-    """The counts as `print-op-stats` of MLIR writes them: dialects to the right, names to the left."""
+    """Format the counts as MLIR's `print-op-stats`: dialects right-aligned, names left-aligned."""
     names = [_split(name) for name in counts]
     dialects = max(len(dialect) for dialect, _ in names)
     longest = max(len(name) for _, name in names)
@@ -29,7 +29,7 @@ def as_table(counts: Mapping[str, int]) -> str:
 
 
 def as_json(counts: Mapping[str, int]) -> str:
-    """The counts as `print-op-stats{json}` of MLIR writes them."""
+    """Format the counts as MLIR's `print-op-stats{json}`."""
     rows = [f"  {json.dumps(name)} : {count}" for name, count in counts.items()]
     return "\n".join(["{", ",\n".join(rows), "}"])
 

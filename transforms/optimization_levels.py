@@ -1,7 +1,7 @@
 """
-Optimization levels: which passes run at `-O0` to `-O3`.
+Optimization levels: the passes that run at `-O0` to `-O3`.
 
-The one table behind `xonnc compile`, `xonnc.compile`, `xonnc simplify` and `simplify-onnx`; `xonnc passes
+`xonnc compile`, `xonnc.compile`, `xonnc simplify` and `simplify-onnx` share this table; `xonnc passes
 --levels` and docs/optimization-levels.md show it.
 """
 
@@ -14,20 +14,20 @@ from typing import NamedTuple, TypeAlias
 from xonnc.errors import UnknownNameError, XonncError, suggest
 
 LEVELS = (0, 1, 2, 3)
-"""LLVM makes machine code at a level of the same number; with the last its middle end runs too."""
+"""LLVM generates code at the same level; only level 3 runs its middle-end passes."""
 
 DEFAULT_LEVEL = 2
 
 
 class Stage(StrEnum):
-    """Which half of the compiler a pass belongs to."""
+    """The half of the compiler that a pass belongs to."""
 
     SIMPLIFICATION = "simplification"
     CODE = "native code"
 
 
 class LeveledPass(NamedTuple):
-    """A pass, and the lowest level that it runs at; every pass of level 0 is needed for a correct result."""
+    """A pass and its lowest level; passes of level 0 are required for correct results."""
 
     name: str
     level: int
@@ -55,22 +55,22 @@ LEVELED_PASSES: Sequence[LeveledPass] = (
 """
 The passes in the order in which each first runs.
 
-Those of the simplification run together to a fixed point. A pass of the table does only what it does in
-`simplify-onnx`: `recompose-onnx` by itself has more rules.
+Simplification passes run together to a fixed point. In `simplify-onnx` a pass of this table may have fewer
+rules than the pass itself: `recompose-onnx` has more.
 """
 
 NAMES = tuple(known.name for known in LEVELED_PASSES)
 
 Passes: TypeAlias = frozenset[str]
-"""The passes of the table that run."""
+"""Names of enabled passes."""
 
 
 def passes_of(level: int, enable: Collection[str] = (), disable: Collection[str] = ()) -> Passes:
     """
-    The passes of a level, with those to `enable` and without those to `disable`, which count more.
+    Return the passes of a level, plus those of `enable`, minus those of `disable`, which takes precedence.
 
-    Raises `UnknownNameError` for a name that is not in the table, `XonncError` for another level or a pass
-    that must not be disabled.
+    Raises `UnknownNameError` for a name that is not in the table, `XonncError` for another level or a
+    required pass in `disable`.
     """
     if level not in LEVELS:
         raise XonncError(f"level: {level}; there are {', '.join(map(str, LEVELS))}")
@@ -86,7 +86,7 @@ DEFAULT_PASSES = passes_of(DEFAULT_LEVEL)
 
 
 def require_pass(name: str) -> str:
-    """The name of a pass of the table; `UnknownNameError` for any other."""
+    """Return the name of a pass of the table; raise `UnknownNameError` for any other."""
     if name not in NAMES:
         hint = suggest(name, NAMES) or "; 'xonnc passes --levels' lists them"
         raise UnknownNameError(f"no pass '{name}' of the optimization levels{hint}")
@@ -94,7 +94,7 @@ def require_pass(name: str) -> str:
 
 
 def require_optional(name: str) -> str:
-    """The name of a pass of the table that may be disabled; `XonncError` for one that may not."""
+    """Return the name of a pass that may be disabled; raise `XonncError` for a required one."""
     require_pass(name)
     if any(known.name == name and known.level == 0 for known in LEVELED_PASSES):
         optional = ", ".join(known.name for known in LEVELED_PASSES if known.level > 0)
@@ -105,5 +105,5 @@ def require_optional(name: str) -> str:
 
 
 def spelled(passes: Passes) -> str:
-    """The passes in the order of the table."""
+    """Format the passes in the order of the table."""
     return ", ".join(name for name in NAMES if name in passes)

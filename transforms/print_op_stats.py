@@ -1,4 +1,4 @@
-"""`print-op-stats`: how often each op is there."""
+"""`print-op-stats`: print the number of ops by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xonnc.transforms.op_counts import as_json, as_table, op_counts
 @dataclass(frozen=True)
 class PrintOpStats(ModulePass):
     """
-    Prints on standard error how often each op is in the module, which stays as it is.
+    Prints the number of ops by name to standard error; the module is unchanged.
 
     Option: `json` prints an object instead of a table.
     """
@@ -25,6 +25,6 @@ class PrintOpStats(ModulePass):
     json: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Prints the counts of everything under `op` and of itself."""
+        """Print the counts of `op` and everything in it."""
         counts = op_counts(op)
         print(as_json(counts) if self.json else as_table(counts), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`recompose-onnx`: operators of ONNX for what they were written as (docs/internals/onnx-rules.md §6.1)."""
+"""`recompose-onnx`: fuse decomposed operators to ONNX operators (docs/internals/onnx-rules.md §6.1)."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ SINCE = {
     "RecomposeRMSNormalization": RMSNormalizationOp.SINCE,
     "RecomposeAttention": AttentionOp.SINCE,
 }
-"""The opset from which on the op that a rule of `standard_rules` makes is one of ONNX."""
+"""First opset with the operator that a rule of `standard_rules` creates."""
 
 
 @dataclass(frozen=True)
 class Recompose(ModulePass):
     """
-    Finds Gelu, layer normalisations and quantised products in what they were written as; joins convolutions.
+    Fuses decomposed Gelu, layer normalisation and quantised MatMul; merges parallel convolutions.
 
-    Convolutions that read one image become one. `target` is taken for the sake of scripts and says nothing.
+    Parallel convolutions that read one tensor become one. `target` is accepted for compatibility and has no
+    effect.
     """
 
     name = "recompose-onnx"
@@ -49,7 +50,7 @@ class Recompose(ModulePass):
 
 @cache
 def all_rules() -> RuleSet:
-    """Every rule of the pass, in the order in which they are tried."""
+    """Return the rules of the pass in the order in which they are tried."""
     return (
         recompose_activations.RULES
         | recompose_normalization.RULES
@@ -60,12 +61,12 @@ def all_rules() -> RuleSet:
 
 @cache
 def standard_rules(opset: int) -> RuleSet:
-    """The rules whose results are ops of this opset of ONNX, in whatever way they were written."""
+    """Return the rules whose results are operators of this ONNX opset, for all decompositions."""
     return RuleSet({name: rule for name, rule in _standard().items() if SINCE[name] <= opset})
 
 
 def every_rule() -> RuleSet:
-    """Every rule there is, those for `simplify-onnx` included."""
+    """Return all rules, those for `simplify-onnx` included."""
     return all_rules() | _standard()
 
 

@@ -1,4 +1,4 @@
-"""`remove-same-onnx-dim`: a size is asked for once (docs/internals/onnx-rules.md §6.7)."""
+"""`remove-same-onnx-dim`: merge `onnx.Dim` ops of equal dimensions (docs/internals/onnx-rules.md §6.7)."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.expressions import DimExpr
 
 Seen = ChainMap[DimExpr, SSAValue]
-"""The first `onnx.Dim` for each size; a scope sees those of the scopes around it."""
+"""First `onnx.Dim` of each dimension; a scope includes those around it."""
 
 
 @dataclass(frozen=True)
 class RemoveSameOnnxDim(ModulePass):
     """
-    Makes one of the `onnx.Dim` whose sizes are equal as far as the dimension analysis knows, the first.
+    Replaces each `onnx.Dim` by an earlier one that the dimension analysis knows to be equal.
 
-    In a body those of the block around it count too.
+    Inside a body, those of enclosing blocks count too.
     """
 
     name = "remove-same-onnx-dim"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Removes the later ones of equal sizes under `op`."""
+        """Remove the later ones of equal dimensions in `op`."""
         analysis = DimAnalysis(op)
         _remove(op.body.block, Seen(), analysis)
 

@@ -1,4 +1,4 @@
-"""`replace-op-with-its-operand`: a node is bypassed, to find out what it does."""
+"""`replace-op-with-its-operand`: bypass nodes, for debugging."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from xonnc.rewriting.editing import replace_uses
 @dataclass(frozen=True)
 class ReplaceOpWithItsOperand(ModulePass):
     """
-    Makes the readers of a node read one of its operands instead; the node itself stays.
+    Replaces the uses of a node by one of its operands; the node itself stays.
 
-    Option: `list-id-regex` holds items such as `0:conv.*`: the operand's number and the names of the nodes,
-    whole names as a Python regular expression. The first item that fits a node with one result counts.
+    Option: `list-id-regex` holds items such as `0:conv.*`: the index of the operand and a Python regular
+    expression for whole node names. The first item that matches a node with one result applies.
     """
 
     name = "replace-op-with-its-operand"
@@ -29,7 +29,7 @@ class ReplaceOpWithItsOperand(ModulePass):
     list_id_regex: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Redirects the readers of every node under `op` that an item names."""
+        """Replace the uses of every node in `op` that an item matches."""
         items = [_item(text) for text in self.list_id_regex]
         for node in op.walk():
             if not isinstance(node, OnnxOp) or len(node.results) != 1:

@@ -1,4 +1,4 @@
-"""The last word of the constants machinery: plain dense attributes for whoever comes after."""
+"""`scrub-disposable`: convert disposable constants to plain dense attributes."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from xonnc.dialects.onnx.elements.roots import constants_in
 @dataclass(frozen=True)
 class ScrubDisposable(ModulePass):
     """
-    Turns constants into plain attributes and closes the pool: later ones are plain from the start.
+    Converts constants to plain attributes and closes the pool, so that later constants are plain too.
 
-    One constant at a time: it is converted once for all ops that share it and freed before the next, so
-    constants are never all in memory twice.
+    One constant at a time is converted, for all ops that share it, and freed, so that memory does not hold
+    all constants twice.
     """
 
     name = "scrub-disposable"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Converts every constant under `op`."""
-        for places in _places_by_constant(op).values():
+        """Convert every constant in `op`."""
+        for places in _slots_by_constant(op).values():
             _scrub(places)
         DisposablePool.of(ctx).close()
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A property or attribute of an op that holds a constant, directly or nested."""
+class _ConstantSlot:
+    """A property or attribute that holds a constant, directly or nested."""
 
     op: Operation
     is_property: bool
@@ -56,22 +56,22 @@ class _Place:
         self._held[self.key] = _replaced(self._held[self.key], self.number, replacement)
 
 
-def _places_by_constant(module: ModuleOp) -> dict[int, list[_Place]]:
-    # Serial numbers, not attributes: holding those would keep them all alive.
-    places: defaultdict[int, list[_Place]] = defaultdict(list)
+def _slots_by_constant(module: ModuleOp) -> dict[int, list[_ConstantSlot]]:
+    # Serial numbers, not attributes: references would keep all constants alive.
+    places: defaultdict[int, list[_ConstantSlot]] = defaultdict(list)
     for op in module.walk():
         for place in (*_places(op, op.properties, True), *_places(op, op.attributes, False)):
             places[place.number].append(place)
     return places
 
 
-def _places(op: Operation, held: dict[str, Attribute], is_property: bool) -> Iterator[_Place]:
+def _places(op: Operation, held: dict[str, Attribute], is_property: bool) -> Iterator[_ConstantSlot]:
     for key, attr in held.items():
         for number in {constant.number for constant in constants_in(attr)}:
-            yield _Place(op, is_property, key, number)
+            yield _ConstantSlot(op, is_property, key, number)
 
 
-def _scrub(places: list[_Place]) -> None:
+def _scrub(places: list[_ConstantSlot]) -> None:
     constant = places[0].constant()
     plain = plain_attribute(constant.payload, constant.type)
     for place in places:

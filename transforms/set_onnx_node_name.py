@@ -1,4 +1,4 @@
-"""`set-onnx-node-name`: every node has a name that no other has (docs/internals/onnx-rules.md §6.8)."""
+"""`set-onnx-node-name`: give every node a unique name (docs/internals/onnx-rules.md §6.8)."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import DimOp, EntryPointOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 
-LONGEST_NAME = 256
-"""A name made from that of the operand's node is not longer than this, lest chains of nodes make it grow."""
+MAX_NAME_LENGTH = 256
+"""Length limit of names derived from the operand's node, so that names do not grow along chains."""
 
 
 @dataclass(frozen=True)
 class SetOnnxNodeName(ModulePass):
     """
-    Gives every node an `onnx_node_name` of its own.
+    Gives every node a unique `onnx_node_name`.
 
-    A node keeps a name that no earlier node has. Another is called after its name, its location or the node
-    of its first operand, else after its operator, and numbered. A node that was imported has the name its
-    location says; a repeated name is told on standard error.
+    A node keeps a name that no earlier node has. Other names derive from the node's own name, its location,
+    the node of its first operand or the operator, and are numbered. An imported node has the name of its
+    location; repeated names are reported on standard error.
     """
 
     name = "set-onnx-node-name"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Names every node under `op`."""
+        """Name every node in `op`."""
         taken: set[str] = set()
         pending: dict[Operation, None] = {}
         for node in op.walk():
@@ -47,7 +47,7 @@ class SetOnnxNodeName(ModulePass):
                 node.attributes[NODE_NAME] = StringAttr(name)
                 continue
             if name:
-                # Not on standard output, as onnx-mlir does: there the module goes.
+                # onnx-mlir reports on standard output, where our module goes.
                 print(
                     f"Duplicated {NODE_NAME}: {name}. It will be updated with a new string.", file=sys.stderr
                 )
@@ -63,14 +63,14 @@ class SetOnnxNodeName(ModulePass):
 
 
 def _own_name(op: Operation) -> str:
-    """The name that the op itself has: as an attribute, or as a node that was imported."""
+    """Return the name of the op: its attribute, or the name of the imported node."""
     if NODE_NAME in op.attributes or output_names(op):
         return node_name(op)
     return ""
 
 
 def _stem(op: Operation, pending: Mapping[Operation, None]) -> str:
-    """What the new name begins with."""
+    """Return the base of the new name."""
     said = op.attributes.get(NODE_NAME)
     if isinstance(said, StringAttr):
         return said.data
@@ -88,10 +88,10 @@ def _names(location: Attribute) -> list[str]:
 
 
 def _after_operand(op: Operation, pending: Mapping[Operation, None]) -> str:
-    """The name after the node that makes the first operand; empty if that has none of its own."""
+    """Return the name of the node that defines the first operand, or an empty string."""
     maker = op.operands[0].owner if op.operands else None
     if not isinstance(maker, OnnxOp) or isinstance(maker, ConstantOp | DimOp) or maker in pending:
         return ""
     name = node_name(maker)
     found = f"{name}_{op.name}"
-    return found if name and len(found) <= LONGEST_NAME else ""
+    return found if name and len(found) <= MAX_NAME_LENGTH else ""

@@ -1,4 +1,4 @@
-"""`shape-inference-onnx`: every result gets the most exact type that follows from the operands."""
+"""`shape-inference-onnx`: infer the most refined type of every result."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ from xonnc.transforms.shapes.inference_context import (
 )
 
 THEMES = (attention, control_flow, convolution, elementwise, ml_operators, movement, reduction, resampling)
-"""The modules whose functions are in `SHAPE_FUNCTIONS`."""
+"""Modules whose functions are registered in `SHAPE_FUNCTIONS`."""
 
 WITH_BODY = frozenset(("Loop", "Scan", "ScanV8", "SequenceMap"))
-"""Ops whose body has arguments that come from outside."""
+"""Ops whose body has arguments with types from outside."""
 
 COMPUTED = frozenset(
     (
@@ -59,17 +59,18 @@ COMPUTED = frozenset(
         " Tile Unsqueeze Upsample"
     ).split()
 )
-"""Ops whose result has the shape that an operand holds."""
+"""Ops whose result shape is the value of an operand."""
 
 
 @dataclass(frozen=True)
 class ShapeInference(ModulePass):
     """
-    Infers the types of all values from the functions' arguments on, then the results of the functions.
+    Infers the types of all values from the function arguments, then the result types of the functions.
 
-    Known sizes are kept and unknown ones filled in; a contradiction is an error that names the node and both
-    types. Properties that inference makes certain are written: `auto_pad` becomes pads, axes positive. Sizes
-    of a function's results that follow from sizes with names are named (`onnx.dim_params`): `seq + 1`.
+    Static dimensions are kept and dynamic ones refined; a contradiction is an error that names the node and
+    both types. Properties that inference resolves are written: `auto_pad` becomes pads, axes become
+    non-negative. Dynamic dimensions of results that follow from named input dimensions are named
+    (`onnx.dim_params`): `seq + 1`.
     """
 
     name = "shape-inference-onnx"
@@ -79,16 +80,16 @@ class ShapeInference(ModulePass):
 
 
 def infer_shapes(module: Operation) -> bool:
-    """Infers everything inside `module`; whether a type has changed."""
+    """Infer all types in `module`; return whether one changed."""
     return learn_shapes(module)[0]
 
 
 def correct_shapes(module: Operation) -> None:
     """
-    Infers everything inside `module`, whose types are claims: where they contradict the operators, these win.
+    Infer all types in `module`; where declared types contradict the operators, the inferred ones win.
 
-    Models declare the types of inner values and outputs, and exporters get them wrong; onnxruntime warns, and
-    so does this. `InvalidModelError` with everything else that is wrong.
+    Exporters may declare wrong types of inner values and outputs; like onnxruntime, this only warns. Other
+    errors raise `InvalidModelError`.
     """
     wrong: list[Wrong] = []
     _Inference(module, None, wrong, corrects=True).inside(module)
@@ -96,16 +97,16 @@ def correct_shapes(module: Operation) -> None:
 
 
 InferredOps = dict[Operation, tuple[object, ...]]
-"""What the types of ops followed from when they were inferred, for ops that need no more inference."""
+"""Inputs of the inference (operands, types, properties) of ops that need not be inferred again."""
 
 
 def forget_declared(module: Operation) -> None:
     """
-    Forgets the sizes of results that the model only says.
+    Drop declared dimensions of results whose shape is the value of an operand.
 
-    That is for ops whose result's shape is what an operand holds: kernels of a shape that is said take the
-    operand's numbers for granted. Other results are checked when they are made. What follows from constants
-    and sizes is inferred anew; a result without any element would be made without its op.
+    Kernels of a static shape do not read the shape operand, so a wrong declaration would go unnoticed; other
+    results are checked at run time. Dimensions that follow from constants are inferred again. A result
+    declared empty would be computed without its op.
     """
     for op in module.walk():
         is_computed = op.name.removeprefix("onnx.") in COMPUTED
@@ -120,9 +121,9 @@ def forget_declared(module: Operation) -> None:
 
 def _forget_behind_branches(module: Operation) -> None:
     """
-    Forgets what is declared of the results of an `onnx.If`, and of values that follow from it.
+    Drop declared types of `onnx.If` results and of values derived from them.
 
-    Its branches may give different ranks, and no kernel checks a rank.
+    Branches may return different ranks, and no kernel checks a rank.
     """
     behind: set[SSAValue] = set()
     for op in module.walk():
@@ -147,7 +148,7 @@ def _forget(values: Iterable[SSAValue]) -> None:
 
 
 def forget_all_declared(module: Operation) -> None:
-    """Forgets all sizes but those of inputs, constants and operators that only the model knows."""
+    """Drop all dimensions except those of inputs, constants and custom operators."""
     for op in module.walk():
         if not isinstance(op, OnnxOp) or isinstance(op, ConstantOp | CustomOp):
             continue
@@ -159,11 +160,10 @@ def learn_shapes(
     module: Operation, settled: InferredOps | None = None, wrong: list[Wrong] | None = None
 ) -> tuple[bool, ShapeAnalysis]:
     """
-    Infers everything inside `module`; whether a type has changed, and what is known of sizes.
+    Infer all types in `module`; return whether one changed, and the shape analysis.
 
-    Ops that are `settled`, and read what they read then, are left alone; others are added. With `wrong`,
-    every op is verified once the types of its operands are known, before it is inferred; what is wrong goes
-    there, shapes that contradict each other too, and nothing is raised.
+    Ops in `settled` whose inputs are unchanged are skipped; others are added. With `wrong`, every op is
+    verified before its inference; errors, contradicting shapes included, are appended and not raised.
     """
     inference = _Inference(module, settled, wrong)
     return inference.inside(module), inference.facts
@@ -171,9 +171,9 @@ def learn_shapes(
 
 def find_wrong(module: Operation, doubtful: Iterable[SSAValue] = ()) -> list[Wrong]:
     """
-    Infers shapes; everything that is wrong with the ops inside `module`.
+    Infer shapes; return all errors of ops in `module`.
 
-    Of `doubtful` values only the types are known, or nothing if these are `none`.
+    The shapes of `doubtful` values are ignored, and their types too if these are `none`.
     """
     wrong: list[Wrong] = []
     inference = _Inference(module, None, wrong)
@@ -183,23 +183,23 @@ def find_wrong(module: Operation, doubtful: Iterable[SSAValue] = ()) -> list[Wro
 
 
 def refuse_wrong(wrong: Sequence[Wrong]) -> None:
-    """Raises `InvalidModelError` with all that is wrong, if anything is."""
+    """Raise `InvalidModelError` with all errors, if any."""
     if wrong:
         raise InvalidModelError([each.message for each in wrong], [each.op for each in wrong])
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """An op that breaks a rule, and the message that says so."""
+    """An invalid op and its error message."""
 
     op: Operation
     message: str
     is_shape: bool = False
-    """Whether shapes contradict each other, which others might not."""
+    """Whether shapes contradict each other, which may depend on the input shapes."""
 
 
 class _Inference:
-    """One walk through a module, each op after what it reads."""
+    """One walk over a module in textual order."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class _Inference:
         self._drops_shapes = drops_of_shapes(root)
 
     def inside(self, op: Operation, certain: bool = False) -> bool:
-        """Infers what is inside of an op; `certain` says whether it runs whenever the function does."""
+        """Infer the ops nested in an op; `certain` says whether they run whenever the function does."""
         if isinstance(op, FuncOp):
             return self._function(op)
         changed = False
@@ -266,15 +266,15 @@ class _Inference:
         return changed
 
     def _verified(self, op: OnnxOp, certain: bool) -> bool:
-        """Infers an op that keeps its rules, which shape functions rely on; what is wrong is noted."""
+        """Verify, then infer an op, since shape functions rely on valid properties; collect errors."""
         assert self.wrong is not None
         if isinstance(op, ReturnOp):
-            # The results of a function are what it returns, whatever was declared.
+            # Function results have the returned types, whatever was declared.
             return False
         count = len(self.wrong)
         doubtful = self._doubtful_operands(op)
         if self.corrects and op.regions and not doubtful:
-            # Its rules hold its results against those of its bodies, whose types are corrected first.
+            # The verifier compares results with the bodies' results, whose types are corrected first.
             self._op(op, certain)
         is_unknown = any(value.type == NONE for value in doubtful)
         reason = unknown_attribute(op) if is_unknown else verification_error(op)
@@ -296,12 +296,12 @@ class _Inference:
             return False
 
     def _blame(self, op: Operation, message: str, is_shape: bool = False) -> None:
-        """Notes what is wrong with an op; bodies are walked several times, their ops blamed once."""
+        """Collect the error of an op once: bodies are walked several times."""
         if self.wrong is not None and not any(each.op is op for each in self.wrong):
             self.wrong.append(Wrong(op, message, is_shape))
 
     def _doubtful_operands(self, op: OnnxOp) -> list[SSAValue]:
-        """The doubtful values that an op reads, or that its bodies give."""
+        """Return the doubtful values that an op or its bodies use."""
         if not self.doubtful:
             return []
         ends = [region.block.last_op for region in op.regions if region.blocks]
@@ -328,7 +328,7 @@ class _Inference:
         return (op.name == "onnx.If" and _widen(op)) or changed
 
     def _branches(self, op: OnnxOp) -> bool:
-        """Branches, of which those without valid shapes become assertions; some other is left."""
+        """Infer branches; those without valid shapes become assertions if another one is valid."""
         changed, outside = False, self.wrong
         errors: dict[int, Sequence[Wrong]] = {}
         for number, region in enumerate(op.regions):
@@ -359,7 +359,7 @@ class _Inference:
         return self._block(block, certain=False)
 
     def _call(self, op: CallOp) -> bool:
-        """The results of a function are those of its calls."""
+        """Infer a function's results from those of its calls."""
         function = self._functions.get(op.callee.string_value())
         if function is None:
             return False
@@ -371,7 +371,7 @@ class _Inference:
 
 
 def _widen(op: OnnxOp) -> bool:
-    """Forgets what was declared of the results of an `onnx.If` where a branch gives something else."""
+    """Drop declared types of `onnx.If` results that a branch contradicts."""
     changed = False
     ends = [region.block.last_op for region in op.regions]
     given = [() if end is None else [value.type for value in end.operands] for end in ends]
@@ -387,10 +387,10 @@ def infer(
     op: Operation, facts: ShapeAnalysis | None = None, certain: bool = False, corrects: bool = False
 ) -> bool:
     """
-    Infers the results of one op; whether a type has changed.
+    Infer the result types of one op; return whether one changed.
 
-    `certain` says whether the op runs whenever the module does, so that what it requires holds everywhere;
-    `corrects` that types which contradict the operands are claims, and what follows from those counts.
+    `certain` says whether the op runs whenever the module does, so that its requirements hold everywhere;
+    with `corrects`, declared types that contradict the inferred ones are replaced.
     """
     known = ShapeAnalysis() if facts is None else facts
     changed = _refine(op, _types(op, known.integers), corrects)
@@ -412,17 +412,17 @@ def infer(
 
 
 def is_sure(op: Operation) -> bool:
-    """Whether all sizes of the results are numbers, and the results hold none that others may need."""
+    """Return whether all result shapes are static and no result holds shape values that others may need."""
     return all(is_static(result) and not holds_integers(result) for result in op.results)
 
 
 def _holds_elements(op: Operation) -> bool:
-    """Whether a property is a tensor, which whoever keeps the properties would keep in memory."""
+    """Return whether a property is a tensor, which must not be kept alive."""
     return any(isinstance(each, DisposableElementsAttr) for each in op.properties.values())
 
 
 def _basis(op: Operation) -> tuple[object, ...]:
-    """What the types of an op follow from, and the types: the values read, their types, the properties."""
+    """Return what the types of an op depend on: operands, their types, properties; and the types."""
     values = operands_of(op)
     return (
         values,
@@ -457,7 +457,7 @@ def _refine(op: Operation, types: Types, corrects: bool) -> bool:
 
 
 def _corrected(op: Operation, claimed: Attribute, inferred: Attribute) -> Attribute:
-    """Both types in one, or what is inferred, with a warning, where they contradict each other."""
+    """Return the merged type; on a contradiction the inferred one, with a warning."""
     try:
         return merge(InferenceContext(op), claimed, inferred)
     except ShapeError:
@@ -466,7 +466,7 @@ def _corrected(op: Operation, claimed: Attribute, inferred: Attribute) -> Attrib
 
 
 def _with_sizes(type_: Attribute, sizes: Partly) -> Attribute | None:
-    """A type with the sizes that are numbers, `None` if that says nothing."""
+    """Return a type refined by the constant dimensions, or `None`."""
     numbers = [
         UNKNOWN if size is None or size.number is None or size.number < 0 else size.number for size in sizes
     ]
@@ -483,9 +483,9 @@ def _with_sizes(type_: Attribute, sizes: Partly) -> Attribute | None:
 
 def merge(ctx: InferenceContext, known: Attribute, inferred: Attribute) -> Attribute:
     """
-    Both types in one: every size that either knows (docs/internals/onnx-rules.md §1.5).
+    Merge two types: a dimension static in either is static (docs/internals/onnx-rules.md §1.5).
 
-    A rank of 0 and of 1 are taken for each other, the inferred one wins. `ShapeError` on a contradiction.
+    Ranks 0 and 1 are compatible, the inferred one wins. Raises `ShapeError` on a contradiction.
     """
     if not is_ranked(inferred):
         return known if is_tensor(known) and is_tensor(inferred) and is_ranked(known) else inferred

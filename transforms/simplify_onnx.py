@@ -1,4 +1,4 @@
-"""`simplify-onnx`: shapes, constants and canonical forms, together to a fixed point."""
+"""`simplify-onnx`: shape inference, constant folding, canonicalisation and fusion to a fixed point."""
 
 from __future__ import annotations
 
@@ -47,40 +47,40 @@ KEPT = (
     *canonicalize_rnn.LAYOUTS,
 )
 """
-Rules left out: what they replace means more to hardware and needs no newer opset (pools, normalisations,
-products of matrices), is fewer nodes (a normalisation, networks whose data begin with the batch), or is less
-work (a cast of what is left of a tensor).
+Canonicalisation rules left out: the original op maps better to hardware and needs no newer opset (global
+pools, normalisations, MatMul), is fewer nodes (normalisation, batch-first RNN), or is less work (Cast after
+Slice).
 """
 
 NORMALIZED_CONSTANTS = RuleSet(
     {name: rule for name, rule in decompose_elementwise.RULES.items() if name.startswith("ConstantNormalize")}
 )
 """
-Constants that are nodes with numbers or strings become tensors, which the other rules know.
+Rules that convert Constant nodes with scalar, list or string properties to tensors.
 
-Kernels read no others, so this is done at every level.
+Other rules and kernels handle tensors only, so these apply at every level.
 """
 
 NO_RULES = RuleSet({})
 
 MEETING = ("SwapTransposeConcatPattern",)
-"""Rules whose new ops meet ones that are there already, and are fewer afterwards."""
+"""Rules whose new ops merge with existing ones, so that fewer remain; exempt from the op-count check."""
 
 BY_CHANNEL = ("FuseAddConv", "FuseBatchNorm", "FuseMulConv")
-"""How the canonical rules are called that fold arithmetic by channel into a convolution."""
+"""Name prefixes of canonicalisation rules that fold per-channel arithmetic into convolutions."""
 
 MAX_ROUNDS = 10
-"""Each round must have found something; deeper models than this many rounds of discoveries are not known."""
+"""Limit of rounds; each must have changed something. No known model needs as many."""
 
 
 @dataclass(frozen=True)
 class Simplify(ModulePass):
     """
-    Infers shapes, folds constants and canonicalises until nothing changes.
+    Infers shapes, folds constants, canonicalises and fuses to a fixed point.
 
-    Afterwards batch normalisations are in the convolutions before them, dropouts, identities and arithmetic
-    on constants are gone, and every type that follows from the inputs is known. Pools stay pools, no rule
-    makes more ops than it removes, and none makes an op that the model's opset does not have. Options:
+    Batch normalisations are folded into the convolutions before them; dropouts, identities and arithmetic on
+    constants are removed; every type that follows from the inputs is known. Pools stay pools, no rule creates
+    more ops than it removes, and none creates an op outside the opset of the model. Options:
     `disable-pattern` names rules to leave out, `level` is an optimization level, of which `enable-pass` and
     `disable-pass` switch passes on and off.
     """
@@ -98,7 +98,7 @@ class Simplify(ModulePass):
 
 
 class Simplification:
-    """The simplification of one module, that goes on where it stopped after others changed the module."""
+    """Simplification of one module; can be resumed after other passes changed it."""
 
     def __init__(
         self,
@@ -114,11 +114,11 @@ class Simplification:
         self.is_verified = False
 
     def run(self) -> bool:
-        """Applies the rules until nothing changes; whether anything did."""
+        """Apply the rules to a fixed point; return whether anything changed."""
         is_due, changed = True, False
         for _ in range(MAX_ROUNDS):
             learned = self.learn()
-            # The rules stopped where no one fits: what they made tells them nothing, but new types may.
+            # The rules are at a fixed point of their own: only refined types can enable more.
             if learned or is_due:
                 is_due = False
                 if self.apply(self.rules) or learned:
@@ -130,13 +130,13 @@ class Simplification:
         return changed
 
     def learn(self) -> bool:
-        """Infers shapes and settles what is computed from them; whether more is known."""
-        # What comes in is held to its rules once: those of ops that rules make are ours to keep.
+        """Infer shapes and fold shape computations; return whether types were refined."""
+        # Verify the input model once; ops created by rules are verified by our tests.
         wrong: list[Wrong] | None = None if self.is_verified else []
         changed, facts = learn_shapes(self.module, self.settled, wrong)
         refuse_wrong(wrong or ())
         self.is_verified = True
-        # What is settled makes more types known, without which no rule needs to be tried.
+        # Folded shapes refine types further; no rule needs to run in between.
         while fold_shape_computations(self.module, facts):
             changed = True
             more, facts = learn_shapes(self.module, self.settled)
@@ -150,7 +150,7 @@ class Simplification:
 
 @cache
 def tables(opsets: Opsets | None, passes: Passes, disabled: tuple[str, ...]) -> tuple[RuleSet, RuleSet]:
-    """The rules for models of these opsets, or of any, and those for when no other one fits."""
+    """Return the rules for models of these opsets (`None`: any), and those for when no other one applies."""
     every = rules_within(opsets, passes).without(disabled)
     last = RuleSet({name: rule for name, rule in every.items() if name in LAST})
     return every.without(list(last)), last
@@ -158,7 +158,7 @@ def tables(opsets: Opsets | None, passes: Passes, disabled: tuple[str, ...]) -> 
 
 @cache
 def fusing_rules() -> Mapping[str, str]:
-    """The canonical rules that make one operator of several, and the pass that each counts to here."""
+    """Map canonicalisation rules that fuse ops to the pass that they count to here."""
     return {
         name: FuseChannels.name if name.startswith(BY_CHANNEL) else FuseOperators.name
         for name in canonicalize_convolution.RULES
@@ -167,7 +167,7 @@ def fusing_rules() -> Mapping[str, str]:
 
 @cache
 def rules_within(opsets: Opsets | None, passes: Passes) -> RuleSet:
-    """The rules that the passes have for models of these opsets, or of any."""
+    """Return the rules of the passes for models of these opsets (`None`: any)."""
     table = NORMALIZED_CONSTANTS
     if ConstProp.name in passes:
         table |= ConstProp().rules()
@@ -176,12 +176,12 @@ def rules_within(opsets: Opsets | None, passes: Passes) -> RuleSet:
     if FuseOperators.name in passes:
         table |= FUSIONS
     if Canonicalize.name in passes:
-        # No runtime has a Gemm of integers (docs/internals/onnx-rules.md §9.1, no. 27).
+        # No runtime implements Gemm of integers (docs/internals/onnx-rules.md §9.1, no. 27).
         canonical = all_rules().without(KEPT).guarded(["MulAddToGemmOptPattern"], holds_floats)
         fusing = [name for name in canonical if name in fusing_rules() and fusing_rules()[name] not in passes]
         table |= canonical.without(fusing).guarded(MEETING, parts_are_read_once)
     moving = move_transposes.RULES if MoveTransposes.name in passes else NO_RULES
-    # Ops on the way of a transpose are as many as before, but the check does not see those that come later.
+    # Sinking a transpose keeps the number of ops, but the check does not see transposes that cancel later.
     table = (moving | table).checked(no_more_ops, except_for=(*MEETING, *moving))
     if opsets is not None:
         recomposing = standard_rules(dict(opsets).get("", 0)) if Recompose.name in passes else NO_RULES
@@ -190,7 +190,7 @@ def rules_within(opsets: Opsets | None, passes: Passes) -> RuleSet:
 
 
 def parts_are_read_once(root: Operation) -> str | None:
-    """What the first operand is made of has no other reader."""
+    """The inputs of the op that defines the first operand have no other uses."""
     maker = root.operands[0].owner
     if isinstance(maker, Operation) and all(part.has_one_use() for part in maker.operands):
         return None if root.operands[0].has_one_use() else "the parts are read together too"

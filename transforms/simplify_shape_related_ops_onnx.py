@@ -1,4 +1,7 @@
-"""`simplify-shape-related-ops-onnx`: from shapes to the sizes needed (docs/internals/onnx-rules.md §6.5)."""
+"""
+`simplify-shape-related-ops-onnx`: express shape computations by dimensions (docs/internals/onnx-rules.md
+§6.5).
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,20 @@ from xonnc.transforms.rules import shape_related_sizes
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 CANONICALIZED = frozenset("Cast Dim Reshape Slice Squeeze SqueezeV11 Unsqueeze UnsqueezeV11".split())
-"""The ops whose canonicalisation rules take part in the simplification itself."""
+"""Ops whose canonicalisation rules take part."""
 
-ROUNDS = 3
-"""As in the peer: what a round finds out about types may give the next one more constants."""
+MAX_ROUNDS = 3
+"""As in onnx-mlir: types refined in one round may enable folds in the next."""
 
 
 @dataclass(frozen=True)
 class SimplifyShapeRelatedOps(ModulePass):
     """
-    Makes shapes concatenations of sizes, one `onnx.Dim` or constant each, and picks among them.
+    Rewrites shapes to concatenations of single dimensions, `onnx.Dim` or constant, and folds selections from
+    them.
 
-    Three rounds at most, each followed by constant propagation, shape inference and canonicalisation.
-    Options: those of `constprop-onnx`, for that propagation.
+    At most three rounds, each followed by constant propagation, shape inference and canonicalisation.
+    Options: those of `constprop-onnx`.
     """
 
     name = "simplify-shape-related-ops-onnx"
@@ -39,9 +43,9 @@ class SimplifyShapeRelatedOps(ModulePass):
     disable: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Simplifies everything under `op`."""
+        """Simplify everything in `op`."""
         folds = ConstProp(self.expansion_bound, self.disable_pattern, self.round_fp_to_int, self.disable)
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             found = apply_rules(op, ctx, simplifying_rules(), pass_name=self.name)
             folded = apply_rules(op, ctx, folds.rules(), pass_name=self.name)
             inferred = infer_shapes(op)
@@ -51,7 +55,7 @@ class SimplifyShapeRelatedOps(ModulePass):
 
 
 def simplifying_rules() -> RuleSet:
-    """The rules about shapes, and the canonicalisation of what is between them."""
+    """Return the rules on shape ops, and the canonicalisation rules of the ops between them."""
     canonical = {
         name: known for name, known in all_rules().items() if known.root.template.name in CANONICALIZED
     }

@@ -1,4 +1,4 @@
-"""`standard-func-return`: functions end as those of any other dialect do."""
+"""`standard-func-return`: replace `onnx.Return` by `func.return`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from xonnc.dialects.onnx.ops.builtin import ReturnOp
 @dataclass(frozen=True)
 class StandardFuncReturn(ModulePass):
     """
-    Replaces `onnx.Return` by `func.return`, and makes the functions' result types those of what they return.
+    Replaces `onnx.Return` by `func.return` and sets the result types of functions to the returned types.
 
-    `onnx.Return` allows operands whose types say more than the function's, `func.return` does not.
+    `onnx.Return` accepts operands of more refined types than the function's results, `func.return` does not.
     """
 
     name = "standard-func-return"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Replaces every end of every function under `op`."""
+        """Replace the terminator of every function in `op`."""
         for end in [inner for inner in op.walk() if isinstance(inner, ReturnOp)]:
             function = end.parent_op()
             if isinstance(function, func.FuncOp):

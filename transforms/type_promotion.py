@@ -1,4 +1,4 @@
-"""Operators that have kernels of wider floats alone: their operands widened, their results rounded, once."""
+"""Promote operand types of operators whose kernels exist for wider floats only; results are rounded once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FLOAT16_TO_FLOAT32 = (
     rnn.LSTMOp,
     rnn.RNNOp,
 )
-"""What sums up many numbers: of f16 and bf16 in f32."""
+"""Operators with long sums: float16 and bfloat16 are computed in float32."""
 
 INTEGER_TO_FLOAT64 = (
     reduction.ReduceL2Op,
@@ -36,11 +36,11 @@ INTEGER_TO_FLOAT64 = (
     reduction.ReduceLogSumExpOp,
     reduction.ReduceLogSumExpV13Op,
 )
-"""Roots and logarithms: of integers in f64, and then towards 0."""
+"""Roots and logarithms: integers are computed in float64 and truncated."""
 
 
 def promote_types(module: ModuleOp, pool: DisposablePool) -> None:
-    """Has ops of known shapes compute in floats that there are kernels of."""
+    """Promote operators of static shapes to float types that kernels implement."""
     for op in list(module.walk()):
         if isinstance(op, FLOAT16_TO_FLOAT32):
             _promote(op, [place for place, value in enumerate(op.operands) if _is_float16(value)], f32, pool)
@@ -58,7 +58,7 @@ def _is_integer(value: SSAValue) -> bool:
 
 
 def _promote(op: Operation, places: Sequence[int], wide: Attribute, pool: DisposablePool) -> None:
-    """Has an op read the operands at some places, and give results of their type, as `wide` floats."""
+    """Cast the operands at `places` to `wide`, and results of their element type back."""
     narrow = {element_type(op.operands[place].type) for place in places}
     if any(static_shape(value.type) is None for value in (*op.operands, *op.results) if value.type != NONE):
         return

@@ -1,4 +1,4 @@
-"""`write-op-stats-to-module-attribute`: how often each op is there, kept in the module."""
+"""`write-op-stats-to-module-attribute`: store the number of ops by name in the module."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from xdsl.passes import ModulePass
 from xonnc.transforms.op_counts import op_counts
 
 OP_STATS = "onnx-mlir.op_stats"
-"""The attribute of the module; docs/internals/onnx-rules.md §8.2 has the pass, but not the name."""
+"""Module attribute (docs/internals/onnx-rules.md §8.2 describes the pass)."""
 
 
 @dataclass(frozen=True)
 class WriteOpStatsToModuleAttribute(ModulePass):
-    """Writes how often each op is inside the module to its attribute `onnx-mlir.op_stats`."""
+    """Writes the number of ops by name to the module attribute `onnx-mlir.op_stats`."""
 
     name = "write-op-stats-to-module-attribute"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Counts everything under `op`, which is not counted itself."""
+        """Count everything in `op`, without `op` itself."""
         counts = {name: count for name, count in op_counts(op).items() if name != op.name}
         op.attributes[OP_STATS] = DictionaryAttr(
             {name: IntegerAttr(count, i64) for name, count in counts.items()}
