@@ -88,3 +88,15 @@ def test_cited_sections_exist():
                 if f"s{number}" not in known
             ]
     assert not missing, "\n".join(missing)
+
+
+PATH = re.compile(r"`((?:[\w.-]+/)+[\w.*-]*)`")
+"""A path in code style, from the root of the repository."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_named_paths_exist(page: Path):
+    tops = {path.name for path in ROOT.iterdir() if path.is_dir()}
+    named = [path for path in PATH.findall(FENCED.sub("", page.read_text())) if path.split("/")[0] in tops]
+    missing = [path for path in named if not any(ROOT.glob(path.rstrip("/")))]
+    assert not missing, f"{_name(page)} names {', '.join(missing)}"
