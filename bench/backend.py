@@ -47,7 +47,7 @@ class BackendCase(Protocol):
 KNOWN_FAILURES = (
     ("attention_.*_(bf16|fp16)", "its softmax is rounded once; what is expected is rounded after each step"),
     ("bernoulli", "it draws random numbers, other than those expected"),
-    ("dft_inverse", "what is expected has roundings of its own, of 2e-7, where the result is 0"),
+    ("dft_inverse", "the expected values have rounding errors of 2e-7 where the result is 0"),
     ("image_decoder", "files of images: ImageDecoder has no kernel, and its reference needs Pillow"),
     ("scan_sum", "Scan of opset 8, over batches, which the reference evaluator does not run"),
     ("gradient_of", "training: Gradient has no kernel, and the reference evaluator lacks it"),

@@ -312,7 +312,7 @@ DRIVER = (
     PeerFlag(
         "simd-data-layout",
         "onnx-mlir",
-        "`--conv-opt-onnx=simd-data-layout`: convolutions in blocks of four channels",
+        "`--conv-opt-onnx=simd-data-layout`: convolutions in the NCHW4c layout",
         by=PASSES,
         sets=(
             ("conv-opt-onnx", "simd-data-layout"),

@@ -83,7 +83,7 @@ class BatchNormalizationInferenceModeOp(OnnxOp):
 @irdl_op_definition
 class MaxPoolSingleOutOp(OnnxOp):
     """
-    A max pooling whose indices nobody asks for.
+    Max pooling without the output of indices.
 
     ```mlir
     %y = "onnx.MaxPoolSingleOut"(%x) <{auto_pad = "NOTSET", ceil_mode = 0 : si64, kernel_shape = [2, 2],
