@@ -1,4 +1,4 @@
-"""The plan of a convolution in the IR."""
+"""Plans of `dla.conv` operations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xonnc.targets import NvdlaTarget
 
 
 def window_of(op: ConvOp) -> Window:
-    """The window of a convolution."""
+    """Return the window of a convolution."""
     strides, dilations = op.strides.get_values(), op.dilations.get_values()
     top, left, bottom, right = op.pads.get_values()
     image = image_of(op.source.type)
@@ -29,7 +29,7 @@ def window_of(op: ConvOp) -> Window:
 
 
 def plan_of(target: NvdlaTarget, op: ConvOp) -> ConvolutionPlan:
-    """How `op` shares the convolution buffer; an error if it cannot."""
+    """Return the plan of `op` for the convolution buffer; an error if nothing fits."""
     source, kernels = cube_of(op.source.type), shape_of(op.weights.type)[0]
     plan = conv_plan(target, precision_of(op.source.type), source, kernels, window_of(op))
     if plan is None:

@@ -1,9 +1,8 @@
 """
-`dla-allocate`: every cube and constant gets an address; tensors become surfaces.
+`dla-allocate`: assign an address to every cube and constant; tensors become surfaces.
 
-Network inputs and outputs have a memory object each, constants share one, and so do all other cubes, which
-take the place of dead ones. An element-wise pass may write where its operand lies when nobody needs that any
-more.
+Network inputs and outputs have a memory object each. Constants share one, and so do all other cubes, which
+reuse memory of dead ones. An elementwise SDP pass may write in place over an operand whose last reader it is.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ from xonnc.targets import NvdlaTarget, load_target
 ACTIVATIONS = "activations"
 CONSTANTS = "constants"
 CONSTANT_ALIGNMENT = 128
-"""Recommended for weights (docs/internals/nvdla-hardware.md §3.4)."""
+"""Recommended alignment of weights (docs/internals/nvdla-hardware.md §3.4)."""
 
 
 @dataclass(frozen=True)
 class DlaAllocate(ModulePass):
-    """Gives every cube and constant its place in memory."""
+    """Assign an address to every cube and constant."""
 
     name = "dla-allocate"
 
@@ -50,7 +49,7 @@ class DlaAllocate(ModulePass):
 
 
 def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
-    """Places everything in the one function of `module`."""
+    """Assign addresses in the only function of `module`."""
     function, block = network(module)
     if any(isinstance(op, MemoryOp) for op in module.walk()):
         raise XonncError("the module has memory objects already; dla-allocate takes cubes without addresses")
@@ -84,7 +83,7 @@ def _before(function: FuncOp, memory: MemoryOp) -> None:
 
 
 class _Lifetimes:
-    """Which chain of a block first and last touches which root."""
+    """The first and last fused layer that accesses each root (a cube with memory of its own)."""
 
     def __init__(self, block: Block, target: NvdlaTarget):
         self.views = Views(block, target)
@@ -101,11 +100,13 @@ class _Lifetimes:
         self.outputs = tuple(self.views.root(value) for value in (last.operands if last is not None else ()))
 
     def size(self, root: SSAValue) -> int:
-        """Bytes of a root."""
+        """Return the bytes of a root."""
         return root_bytes(root, self._target)
 
     def plan(self) -> tuple[OffsetAssignment, dict[SSAValue, tuple[str, int]]]:
-        """The smaller of two plans, with and without writing in place; and where it puts each root."""
+        """
+        Return the smaller of two plans, with and without writing in place, and the address of each root.
+        """
         bound = {*self.inputs, *self.outputs}
         roots = [root for root in self._touches if root not in bound]
         in_place = self._plan(roots, self._hosts(roots))
@@ -135,7 +136,7 @@ class _Lifetimes:
         return plan, places
 
     def _hosts(self, roots: list[SSAValue]) -> dict[SSAValue, SSAValue]:
-        """For roots that may be written over another one: which."""
+        """Return for each root the one that it may be written over."""
         hosts: dict[SSAValue, SSAValue] = {}
         taken: set[SSAValue] = set()
         candidates = set(roots)
@@ -151,7 +152,8 @@ class _Lifetimes:
 
     def _may_overwrite(self, root: SSAValue, host: SSAValue) -> bool:
         """
-        Whether all that read `host` once `root` is being written do so where they write, element by element.
+        Whether every layer that reads `host` from the write of `root` on reads each element where it writes
+        it.
         """
         begin = self._touches[root][0]
         if root == host or self._touches[host][0] >= begin:
@@ -164,7 +166,7 @@ class _Lifetimes:
 
     def _reads_where_it_writes(self, fused: FusedLayer, root: SSAValue, host: SSAValue) -> bool:
         here = self.views.of(fused.result)
-        # A convolution's windows reach rows that the pass behind it has written already.
+        # Windows of a fused convolution reach rows that the SDP pass has already overwritten.
         first = [operand for op in fused.ops[:-1] for operand in op.operands]
         if any(is_in_memory(operand) and self.views.root(operand) == host for operand in first):
             return False
@@ -188,7 +190,7 @@ def _last_host(root: SSAValue, hosts: dict[SSAValue, SSAValue]) -> SSAValue:
 def _constant_types(
     block: Block, target: NvdlaTarget
 ) -> tuple[dict[SSAValue, SurfaceType | PackedType], int]:
-    """A place for every constant, in order; and the bytes they take."""
+    """Assign addresses to all constants, in order; return them with the total size."""
     types: dict[SSAValue, SurfaceType | PackedType] = {}
     end = 0
     for op in [op for op in block.ops if isinstance(op, ConstantOp)]:

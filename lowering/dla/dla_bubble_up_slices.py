@@ -1,5 +1,5 @@
 """
-`dla-bubble-up-slices`: rows and columns at the end that nobody reads are not computed.
+`dla-bubble-up-slices`: do not compute trailing rows and columns that no operation reads.
 
 A slice of what the SDP makes for it alone becomes slices of what the SDP reads, and of what the convolution
 before it reads:
@@ -36,7 +36,7 @@ from xonnc.lowering.dla.network_checks import blocks
 
 @dataclass(frozen=True)
 class DlaBubbleUpSlices(ModulePass):
-    """Moves slices before the layers that compute for them alone."""
+    """Move slices before the layers whose result they cut."""
 
     name = "dla-bubble-up-slices"
 
@@ -45,7 +45,7 @@ class DlaBubbleUpSlices(ModulePass):
 
 
 def bubble_up_slices(module: ModuleOp) -> None:
-    """Moves every slice of `module` up as far as it goes."""
+    """Move every slice of `module` up as far as possible."""
     for block in blocks(module):
         worklist = [op for op in block.ops if isinstance(op, SliceOp)]
         while worklist:
@@ -53,7 +53,7 @@ def bubble_up_slices(module: ModuleOp) -> None:
 
 
 def _bubble_up(op: SliceOp) -> list[SliceOp]:
-    """Cuts what the layer before `op` computes; the slices of its inputs."""
+    """Shrink the layer before `op`; return the new slices of its inputs."""
     layer, part = op.source.owner, cube_of(op.result.type)
     if not isinstance(layer, SdpOp) or not op.source.has_one_use() or not _keeps_the_begin(op):
         return []
@@ -84,15 +84,18 @@ def _bubble_up(op: SliceOp) -> list[SliceOp]:
 
 def _keeps_the_begin(op: SliceOp) -> bool:
     """
-    Whether a slice leaves out rows and columns at the end alone. One of a single position of several stays:
-    the SDP reads none with gaps (docs/internals/nvdla-hardware.md §3.5).
+    Whether a slice removes only trailing rows and columns. A slice of a single position stays, because the
+    SDP cannot read one with gaps (docs/internals/nvdla-hardware.md §3.5).
     """
     whole, part = cube_of(op.source.type), cube_of(op.result.type)
     return part.channels == whole.channels and not any(op.offsets.get_values()) and part.positions > 1
 
 
 def _read_for(op: ConvOp, part: CubeShape) -> CubeShape | None:
-    """What of its source a convolution reads for `part` of its result; `None` if it is one position."""
+    """
+    Return the region of its source that a convolution reads for `part` of its result, `None` for one
+    position.
+    """
     window, source = window_of(op), cube_of(op.source.type)
     sizes = [
         min(max((outputs - 1) * stride + reach - pad, 1), size)
@@ -124,13 +127,13 @@ def _cut_convolution(op: ConvOp, part: CubeShape, read: CubeShape, cut: _Cut) ->
 
 @dataclass
 class _Cut:
-    """Adds slices before an operation, and keeps them."""
+    """Inserts slices before an operation, and collects them."""
 
     before: Operation
     slices: list[SliceOp]
 
     def __call__(self, value: SSAValue, part: CubeShape) -> SSAValue:
-        """The begin of `value`, as large as `part`."""
+        """Return the leading part of `value` with the shape `part`."""
         whole = cube_of(value.type)
         if whole == part:
             return value

@@ -1,5 +1,5 @@
 """
-`dla-fuse`: passes of the SDP that follow each other become one, and the PDP takes its input on the fly.
+`dla-fuse`: merge consecutive SDP passes, and let the PDP read the SDP's result on the fly.
 
 ```mlir
 %a = "dla.sdp"(%acc, %bias) <{x1_stage = #dla.stage<type = alu, mode = per_kernel>}>
@@ -32,7 +32,7 @@ STAGES = 3
 
 @dataclass(frozen=True)
 class DlaFuse(ModulePass):
-    """Joins passes of the SDP, and hands their results to the PDP on the fly where that is allowed."""
+    """Merge SDP passes, and feed the PDP on the fly where the hardware allows it."""
 
     name = "dla-fuse"
 
@@ -43,7 +43,7 @@ class DlaFuse(ModulePass):
 
 
 def fuse(module: ModuleOp, target: NvdlaTarget) -> None:
-    """Joins what can be joined in `module`, in program order."""
+    """Merge SDP passes and on-the-fly poolings in `module`, in program order."""
     for op in [op for op in module.walk() if isinstance(op, SdpOp)]:
         _fuse_into(op, STAGES if target.sdp_y else STAGES - 1)
     for op in [op for op in module.walk() if isinstance(op, PdpOp)]:
@@ -52,7 +52,7 @@ def fuse(module: ModuleOp, target: NvdlaTarget) -> None:
 
 
 def _fuse_into(op: SdpOp, slots: int) -> None:
-    """Takes into `op` the passes before it, one after another."""
+    """Merge the preceding passes into `op`, one after another."""
     while True:
         joined = _joined(op, slots)
         if joined is None:
@@ -79,10 +79,10 @@ def _joined(op: SdpOp, slots: int) -> SdpOp | None:
 
 def _readings(op: SdpOp) -> list[tuple[SSAValue, Sequence[Operand]]]:
     """
-    The ways to read `op` as stages on one source: as written and, for a sum of two cubes, with the operands
-    swapped.
+    Return the ways to read `op` as stages on one source: as it is and, for an addition of two cubes, with the
+    operands swapped.
 
-    The source that is computed later comes first: its pass is the one to go on with.
+    The source that is computed later comes first, since its pass is the better one to extend.
     """
     written = (op.source, op.stages)
     stage, operand = op.stages[0]
@@ -108,7 +108,7 @@ def _position(value: SSAValue) -> int:
 
 
 def _only_reader(value: SSAValue) -> SdpOp | None:
-    """The pass that makes `value` for a single reader in memory."""
+    """Return the SDP pass that produces `value` for a single reader, `None` for other values."""
     owner = value.owner
     if not isinstance(owner, SdpOp) or isinstance(value.type, FlowType) or not value.has_one_use():
         return None
@@ -116,7 +116,7 @@ def _only_reader(value: SSAValue) -> SdpOp | None:
 
 
 def _packed(before: SdpOp, stages: Sequence[Operand], slots: int) -> list[Operand] | None:
-    """The stages of `before` and those after it as one pass, `None` if it takes more than one."""
+    """Return the stages of `before` and those after it as one pass, `None` if it takes more than one."""
     if all(stage == Stage() for stage, _ in stages):
         return list(before.stages)
     if _is_for_y_alone(before.stages[-1][0]) or _is_for_y_alone(stages[-1][0]):
@@ -125,7 +125,7 @@ def _packed(before: SdpOp, stages: Sequence[Operand], slots: int) -> list[Operan
 
 
 def _is_for_y_alone(stage: Stage) -> bool:
-    """Whether a stage of Y means something else, or nothing, in X1 and X2, where packing may put it."""
+    """Whether a stage of Y means something else, or nothing, in X1 and X2."""
     is_reversed = stage.type is StageFunction.BOTH
     return is_reversed or stage.act is Activation.LUT or bool(stage.mul_offset)
 
@@ -157,10 +157,10 @@ def pack_stages(stages: Sequence[Operand], slots: int) -> list[Operand] | None:
 
 def _for_y(operand: Operand) -> Operand | None:
     """
-    A stage of X in the form that Y has, `None` if it has none.
+    Convert a stage of X to the form that Y supports, `None` if there is none.
 
-    `relu(x)` is `max(x, 0)`, which follows a product by one number because Y multiplies first. No unit is
-    left behind a sum, and operands in memory would have to hold the zeros.
+    `relu(x)` is `max(x, 0)`, which may follow a multiplication by a scalar because Y multiplies first. After
+    an addition no ALU is left, and operands in memory would have to hold zeros.
     """
     stage, value = operand
     if stage.type is StageFunction.BOTH:
@@ -190,7 +190,7 @@ def _join(first: Operand, second: Stage) -> Operand | None:
 
 
 def _move_flow(source: SSAValue, before: Operation) -> None:
-    """Brings the convolution whose sums `source` are next to the pass that will read them."""
+    """Move the convolution that computes `source` next to the pass that will read it."""
     owner = source.owner
     if isinstance(source.type, FlowType) and isinstance(owner, ConvOp):
         owner.detach()
@@ -201,8 +201,8 @@ def _move_flow(source: SSAValue, before: Operation) -> None:
 
 def _can_flow(op: PdpOp, target: NvdlaTarget) -> bool:
     """
-    Whether the PDP may take the SDP's result on the fly (docs/internals/nvdla-hardware.md §3.8): one pass,
-    one reader, one piece.
+    Whether the PDP may read the SDP's result on the fly (docs/internals/nvdla-hardware.md §3.8): single
+    reader, no column split, and a convolution in one tile.
     """
     producer = _only_reader(op.source)
     if producer is None or op.split_num.value.data != 1:

@@ -1,11 +1,11 @@
 """
-`dla-resolve-views`: copies where a cube would have to lie in two places.
+`dla-resolve-views`: insert copies where a cube would need two addresses.
 
-The sources of a concatenation are written into its result's memory. That needs a producer that can write
-there: not a network input, a part of another cube, or a cube that already lies elsewhere; those get an SDP
-pass that copies. A single position of an image is copied by the PDP, because the SDP takes none with gaps.
-Channels that do not begin on a whole atom are moved by convolutions with ones, because engines write whole
-atoms: halves are shifted and added up, integers written to whole atoms and then gathered.
+The sources of a concatenation are written into its result's memory. That takes a producer that can write
+there: a network input, a slice, or a cube that already is elsewhere is copied by an SDP pass. A single
+position of an image is copied by the PDP, because the SDP reads none with gaps. Channels that do not start on
+a whole atom are moved by one-hot convolutions, because engines write whole atoms: float16 sources are shifted
+and added, integers are written to whole atoms and then gathered.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from xonnc.targets import NvdlaTarget, load_target
 
 SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
 
-MOST_PICKED = 128
-"""Channels that one convolution of a concatenation picks, where whole atoms and the buffer let it."""
+MAX_PICKED_CHANNELS = 128
+"""Channels that one gathering convolution selects, if whole atoms and the buffer allow it."""
 
 
 @dataclass(frozen=True)
 class DlaResolveViews(ModulePass):
-    """Makes every concatenation, slice and result a matter of addresses alone."""
+    """Insert copies so that every concatenation, slice and result is a matter of addresses."""
 
     name = "dla-resolve-views"
 
@@ -55,7 +55,7 @@ class DlaResolveViews(ModulePass):
 
 
 def resolve_views(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> None:
-    """Adds the copies that `module` needs."""
+    """Insert the copies that `module` needs."""
     for block in blocks(module):
         for op in list(block.ops):
             if isinstance(op, ConcatOp) and _is_misaligned(op, target):
@@ -93,21 +93,21 @@ def _copy_where_needed(block: Block) -> None:
 
 
 def _is_movable(value: SSAValue) -> bool:
-    """Whether the producer of `value` can write it wherever it should lie."""
+    """Whether the producer of `value` can write it to any address."""
     owner = value.owner
     return isinstance(owner, Operation) and not isinstance(owner, SliceOp | ReshapeOp | ConstantOp)
 
 
 def _must_be_dense(value: SSAValue, op: ConcatOp) -> bool:
     """
-    Whether `value` has one position, which engines read without gaps (docs/internals/nvdla-hardware.md §3.5),
-    and would get some.
+    Whether `value` has a single position, which engines read without gaps (docs/internals/nvdla-hardware.md
+    §3.5), and would get gaps.
     """
     return cube_of(value.type).positions == 1 and op.axis.value.data != 1
 
 
 def _is_single(op: SliceOp) -> bool:
-    """Whether a slice is one position of several, which lies with gaps."""
+    """Whether a slice is a single position of several, stored with gaps."""
     return cube_of(op.result.type).positions == 1 != cube_of(op.source.type).positions
 
 
@@ -139,7 +139,7 @@ def _copy(value: SSAValue, before: Operation) -> SSAValue:
 
 
 def _moved_position(value: SSAValue) -> PdpOp:
-    """A copy of a cube of one position: the PDP reads and writes it with gaps, which the SDP does not."""
+    """Return a copy of a single position by the PDP, which accepts gaps."""
     return PdpOp(
         value, value.type, mode=PoolMode.MAX, kernel=(1, 1), strides=(1, 1), pads=(0, 0, 0, 0), split_num=1
     )
@@ -163,9 +163,9 @@ def _is_misaligned(op: ConcatOp, target: NvdlaTarget) -> bool:
 
 def _select(op: ConcatOp, pool: DisposablePool) -> None:
     """
-    Replaces a concatenation by the sum of its sources, each shifted to its channels by a convolution.
+    Replace a concatenation by the sum of its sources, each shifted to its channels by a one-hot convolution.
 
-    Lanes behind a source's channels are not read: they may hold numbers that are none.
+    Lanes after a source's last channel are not read: they may hold NaN.
     """
     total = cube_of(op.result.type).channels
     begin = 0
@@ -182,8 +182,8 @@ def _select(op: ConcatOp, pool: DisposablePool) -> None:
 
 def _gather(op: ConcatOp, target: NvdlaTarget, pool: DisposablePool) -> None:
     """
-    Replaces a concatenation by one whose sources begin at whole atoms, and convolutions that pick its
-    channels. What lies between the sources counts nothing, whatever integers they are.
+    Replace a concatenation by one whose sources start at whole atoms, and one-hot convolutions that gather
+    its channels. Lanes between the sources have zero weights and may hold any integer.
     """
     lanes = _lanes(op.result, target)
     sources = list(op.sources)
@@ -205,8 +205,8 @@ def _gather(op: ConcatOp, target: NvdlaTarget, pool: DisposablePool) -> None:
 
 
 def _picked_at_once(cube: CubeShape, target: NvdlaTarget, precision: Precision, lanes: int) -> int:
-    """How many channels one convolution picks, in whole atoms: few, for its kernels are their square."""
-    step = round_up(MOST_PICKED, lanes)
+    """Return how many channels one convolution gathers, in whole atoms. Its kernels grow with the square."""
+    step = round_up(MAX_PICKED_CHANNELS, lanes)
     while step > lanes:
         source = CubeShape(2 * step, cube.height, cube.width)
         if conv_plan(target, precision, source, step, Window((1, 1))) is not None:
@@ -218,7 +218,7 @@ def _picked_at_once(cube: CubeShape, target: NvdlaTarget, precision: Precision, 
 def _picked(
     value: SSAValue, places: npt.NDArray[np.int64], lanes: int, before: Operation, pool: DisposablePool
 ) -> SSAValue:
-    """The channels of `value` at `places`, which ascend."""
+    """Gather the channels of `value` at `places`, which ascend."""
     first = int(places[0]) // lanes * lanes
     count = int(places[-1]) + 1 - first
     cube = cube_of(value.type)
@@ -231,7 +231,7 @@ def _picked(
 
 
 def _select_slice(op: SliceOp, pool: DisposablePool) -> None:
-    """Replaces a slice that begins inside an atom by a convolution that picks its channels."""
+    """Replace a slice that starts inside of an atom by a one-hot convolution."""
     begin, row, column = op.offsets.get_values()
     source, result = cube_of(op.source.type), cube_of(op.result.type)
     value = op.source

@@ -1,6 +1,5 @@
 """
-`dla-schedule`: layers in the order that keeps least memory alive; constants first, views where they are
-ready.
+`dla-schedule`: order layers for the least peak memory; constants come first, views follow their sources.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from xonnc.targets import NvdlaTarget, load_target
 
 @dataclass(frozen=True)
 class DlaSchedule(ModulePass):
-    """Orders the layers of a network."""
+    """Order the layers of a network for the least peak memory."""
 
     name = "dla-schedule"
 
@@ -32,7 +31,7 @@ class DlaSchedule(ModulePass):
 
 
 def schedule(module: ModuleOp, target: NvdlaTarget) -> None:
-    """Orders the layers of every function of `module`."""
+    """Order the layers of every function of `module`."""
     for block in blocks(module):
         _schedule_block(block, target)
 
@@ -43,7 +42,7 @@ def _schedule_block(block: Block, target: NvdlaTarget) -> None:
 
 
 def _reorder(block: Block, layers: list[FusedLayer]) -> None:
-    """Constants first, then the chains as given; a view follows what it is made of."""
+    """Place constants first, then the layers as given; views follow their sources."""
     last = block.last_op
     assert last is not None
     views = [op for op in block.ops if isinstance(op, VIEW_OPS)]

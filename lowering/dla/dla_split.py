@@ -1,9 +1,8 @@
 """
-`dla-split`: every convolution gets its banks of the convolution buffer, and rows in pieces where they do not
-all fit.
+`dla-split`: assign banks of the convolution buffer, and tile the rows of convolutions that do not fit.
 
-Pieces read overlapping slices of the input, write slices of the result and share the weights: read once
-where all of them stay in the buffer (docs/internals/nvdla-hardware.md §3.7).
+Tiles read overlapping slices of the input, write slices of the result and share the weights, which are read
+once if all of them stay in the buffer (docs/internals/nvdla-hardware.md §3.7).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from xonnc.targets import NvdlaTarget, load_target
 
 @dataclass(frozen=True)
 class DlaSplit(ModulePass):
-    """Fits convolutions into the convolution buffer."""
+    """Fit convolutions into the convolution buffer by tiling their rows."""
 
     name = "dla-split"
 
@@ -40,7 +39,7 @@ class DlaSplit(ModulePass):
 
 
 def split(module: ModuleOp, target: NvdlaTarget) -> None:
-    """Fits every convolution of `module` into the convolution buffer."""
+    """Fit every convolution of `module` into the convolution buffer."""
     for op in [op for op in module.walk() if isinstance(op, ConvOp)]:
         plan = plan_of(target, op)
         if len(plan.tiles) == 1:
@@ -51,7 +50,7 @@ def split(module: ModuleOp, target: NvdlaTarget) -> None:
 
 
 def _trim(op: ConvOp, tile: RowTile) -> None:
-    """Leaves out rows that no window of the convolution reaches: the buffer may have no room for them."""
+    """Drop rows that no window reads, which might not fit the buffer."""
     _, left, _, right = op.pads.get_values()
     op.operands[0] = _rows(op.source, tile.first_input, tile.inputs, op)
     op.properties["pads"] = integers((tile.pad_top, left, tile.pad_bottom, right))

@@ -1,8 +1,8 @@
 """
-`dla-split-kernels`: fewer kernels at a time where as many as run at once do not fit the convolution buffer.
+`dla-split-kernels`: split the kernels of convolutions whose kernel group exceeds the convolution buffer.
 
-The core runs `atomic_k` kernels together, all of which must be in the buffer. Convolutions of fewer kernels
-each leave part of their last atom empty; `dla-resolve-views` gathers what they give.
+The core computes `atomic_k` kernels together, which must all be in the buffer. Convolutions with fewer
+kernels leave part of their last atom empty; `dla-resolve-views` gathers their results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from xonnc.targets import NvdlaTarget, load_target
 
 @dataclass(frozen=True)
 class DlaSplitKernels(ModulePass):
-    """Cuts convolutions along their kernels where the buffer does not hold those that run at once."""
+    """Split the kernels of convolutions whose kernel group exceeds the convolution buffer."""
 
     name = "dla-split-kernels"
 
@@ -42,7 +42,7 @@ class DlaSplitKernels(ModulePass):
 
 
 def split_kernels(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> None:
-    """Cuts every convolution of `module` that fits in no other way."""
+    """Split every convolution of `module` that fits in no other way."""
     for op in [op for op in module.walk() if isinstance(op, ConvOp)]:
         source, window, precision = cube_of(op.source.type), window_of(op), precision_of(op.source.type)
         kernels = shape_of(op.weights.type)[0]
@@ -86,7 +86,7 @@ def _operand(
 def _elements(
     value: SSAValue, axis: int, begin: int, end: int, before: Operation, pool: DisposablePool
 ) -> SSAValue:
-    """Some of a constant, which is not copied."""
+    """Return part of a constant, without a copy."""
     constant = value.owner
     assert isinstance(constant, ConstantOp)
     array = elements_array(constant.value)

@@ -1,4 +1,4 @@
-"""Hardware layers in the IR: which operations run as one, and which memory they touch."""
+"""Fused layers in the IR: operations that run as one, and the memory they access."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ VIEW_OPS = (ConcatOp, SliceOp, ReshapeOp)
 
 @dataclass(frozen=True)
 class FusedLayer:
-    """Operations that pass their cubes on without memory between them: `conv, sdp, pdp` or a part of it."""
+    """Operations that hand their cubes on without memory: `conv, sdp, pdp` or a part of it."""
 
     ops: tuple[Operation, ...]
 
     @property
     def result(self) -> SSAValue:
-        """The cube that the chain writes to memory."""
+        """The cube that the layer writes to memory."""
         return self.ops[-1].results[0]
 
     @property
     def inputs(self) -> tuple[SSAValue, ...]:
-        """The cubes and constants that the chain reads from memory."""
+        """The cubes and constants that the layer reads from memory."""
         return tuple(
             operand for op in self.ops for operand in op.operands if not isinstance(operand.type, FlowType)
         )
 
     @property
     def cubes(self) -> tuple[SSAValue, ...]:
-        """The inputs that are no constants; slices of constants count as cubes."""
+        """The inputs that are not constants; slices of constants count as cubes."""
         return tuple(value for value in self.inputs if not isinstance(value.owner, ConstantOp))
 
 
 def fused_layers(block: Block) -> Iterator[FusedLayer]:
-    """The chains of `block`, in the order in which they end."""
+    """Yield the fused layers of `block`, in the order of their last operations."""
     for op in block.ops:
         is_layer = isinstance(op, ENGINE_OPS + EMULATED_OPS)
         if is_layer and not isinstance(op.results[0].type, FlowType):

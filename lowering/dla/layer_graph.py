@@ -1,4 +1,4 @@
-"""The layers of a network as steps for the planner: which need which, and which activations they touch."""
+"""The layers of a network as steps for the memory planner: dependencies and accessed buffers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xonnc.targets import NvdlaTarget
 
 
 def best_layer_order(block: Block, target: NvdlaTarget) -> tuple[list[FusedLayer], Schedule]:
-    """The chains of a block, and the order of them that keeps least activations alive."""
+    """Return the fused layers of a block, and the order with the least peak memory."""
     layers = list(fused_layers(block))
     graph = _LayerGraph(block, target, layers)
     return layers, min_peak_schedule(graph.steps(), graph.sizes, frozenset())
@@ -23,11 +23,11 @@ def best_layer_order(block: Block, target: NvdlaTarget) -> tuple[list[FusedLayer
 
 def activation_lower_bound(block: Block, target: NvdlaTarget) -> int:
     """
-    Bytes of activations below which the peak of no order of the chains lies.
+    Return a lower bound in bytes of the peak of activations over all orders.
 
-    A cube that several layers write, part by part, may lie where another one does all along, of which each
-    reads the same part. Equally large ones count as one buffer then, which is alive as long as either; of
-    others the smaller counts as nothing.
+    A cube that several layers write part by part may occupy the memory of another that they read part by
+    part. Such pairs of equal size count as one buffer that lives as long as either; of unequal ones the
+    smaller counts as 0.
     """
     graph = _LayerGraph(block, target, list(fused_layers(block)))
     graph.merge_partial_writes()
@@ -35,7 +35,7 @@ def activation_lower_bound(block: Block, target: NvdlaTarget) -> int:
 
 
 class _LayerGraph:
-    """Numbers and sizes of the cubes that share memory; inputs and outputs of the network have their own."""
+    """Ids and sizes of the cubes that share memory; network inputs and outputs have memory of their own."""
 
     def __init__(self, block: Block, target: NvdlaTarget, layers: Sequence[FusedLayer]):
         self._views = Views(block, target)
@@ -52,13 +52,13 @@ class _LayerGraph:
                     self.sizes.append(root_bytes(root, target))
 
     def _roots(self, layer: FusedLayer) -> Iterator[SSAValue]:
-        """The cubes with memory that a chain reads or writes."""
+        """Yield the cubes with memory that a layer reads or writes."""
         for value in (*layer.cubes, layer.result):
             if is_in_memory(value) and is_in_memory(root := self._views.root(value)):
                 yield root
 
     def merge_partial_writes(self) -> None:
-        """Leaves out what a cube that is written part by part may save."""
+        """Merge buffers that a partly written cube may share."""
         pairs: dict[tuple[SSAValue, SSAValue], int] = {}
         for layer in self._units:
             root = self._views.root(layer.result)
@@ -78,7 +78,7 @@ class _LayerGraph:
             }
 
     def _in_place_targets(self, layer: FusedLayer) -> Iterator[SSAValue]:
-        """The roots that a chain may write where they lie."""
+        """Yield the roots that a layer may overwrite in place."""
         # A convolution's windows reach rows that the pass after it has written already.
         first = [value for op in layer.ops[:-1] for value in op.operands if is_in_memory(value)]
         reached = {self._views.root(value) for value in first}
@@ -92,13 +92,13 @@ class _LayerGraph:
                 yield target_root
 
     def _have_equal_layout(self, one: SSAValue, other: SSAValue) -> bool:
-        """Whether two cubes lie alike in their roots, so that the same elements may have the same place."""
+        """Whether two cubes have equal offsets and strides in their roots."""
         views = self._views.of(one), self._views.of(other)
         places = [(view.offset, view.line_stride, view.surface_stride) for view in views]
         return places[0] == places[1]
 
     def steps(self) -> list[ScheduleStep]:
-        """A step for each chain."""
+        """Return a step for each layer."""
         writer = {layer.result: index for index, layer in enumerate(self._units)}
         return [
             ScheduleStep(
@@ -122,8 +122,7 @@ class _LayerGraph:
 
 def elementwise_operands(fused: FusedLayer) -> tuple[SSAValue, ...]:
     """
-    What a chain reads element by element as it writes: the cubes that its last pass of the SDP takes from
-    memory.
+    Return the cubes that a layer reads elementwise as it writes: operands of its last SDP pass in memory.
     """
     op = fused.ops[-1]
     if not isinstance(op, SdpOp):
@@ -141,7 +140,7 @@ def _read(layer: FusedLayer) -> Iterator[SSAValue]:
 
 
 def view_sources(value: SSAValue) -> Iterator[SSAValue]:
-    """The chains' results that `value` shows, through views."""
+    """Yield the results of layers that `value` is a view of."""
     owner = value.owner
     if isinstance(owner, VIEW_OPS):
         for operand in owner.operands:

@@ -1,4 +1,4 @@
-"""The memory of a network's activations as a map, from the attributes of the IR."""
+"""The memory map of a network's activations, from the attributes of the IR."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xonnc.targets import NvdlaTarget
 
 
 def memory_map(module: ModuleOp, target: NvdlaTarget) -> MemoryMap:
-    """The activations of the network in a module after `dla-allocate`."""
+    """Return the activations of the network in a module after `dla-allocate`."""
     _, block = network(module)
     layers = list(fused_layers(block))
     lasts: dict[SSAValue, int] = {}

@@ -1,7 +1,4 @@
-"""
-What the passes of the back end ask of a module before they look closer: one function, one block, only our
-operations.
-"""
+"""Checks of a module before the DLA's passes: one function, one block, only operations of the DLA."""
 
 from __future__ import annotations
 
@@ -24,12 +21,12 @@ SUPPORTED_OPS = (*ENGINE_OPS, *EMULATED_OPS, ConcatOp, ConstantOp, ReshapeOp, Sl
 
 
 def blocks(module: ModuleOp) -> list[Block]:
-    """The blocks of all functions of `module`, each checked to be a network of the DLA."""
+    """Return the blocks of all functions of `module`, each checked to be a network of the DLA."""
     return [_block(function) for function in module.walk() if isinstance(function, FuncOp)]
 
 
 def network(module: ModuleOp) -> tuple[FuncOp, Block]:
-    """The one network of `module`."""
+    """Return the only network of `module`."""
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
     if len(functions) != 1:
         raise XonncError(f"a loadable holds one network; the module has {len(functions)} functions")
@@ -63,7 +60,7 @@ def _check_elements(name: str, value: SSAValue) -> None:
 
 
 def check_allocated(module: ModuleOp, block: Block, target: NvdlaTarget) -> None:
-    """Whether everything in `block` has a place inside a memory object; `XonncError` says what has none."""
+    """Check that every value in `block` has an address within a memory object; `XonncError` otherwise."""
     memories = {op.sym_name.data: op.size.value.data for op in module.walk() if isinstance(op, MemoryOp)}
     for value in _values(block):
         type_ = value.type
@@ -88,9 +85,10 @@ def _values(block: Block) -> Iterator[SSAValue]:
 
 
 def bytes_of(type_: SurfaceType | PackedType, target: NvdlaTarget) -> int:
+    """Return the size of a surface or packed constant."""
     return type_.size.data if isinstance(type_, PackedType) else span_bytes(type_, target)
 
 
 def memory_of(type_: Attribute) -> str:
-    """The name of the memory object that a surface lies in."""
+    """Return the name of the memory object that holds a surface."""
     return type_.memory.data if isinstance(type_, SurfaceType) else ""

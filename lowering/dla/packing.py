@@ -1,8 +1,8 @@
 """
-Constants in the order in which the engines read them (docs/internals/nvdla-hardware.md §3.2, §3.4, §3.5).
+Weight packing: constants in the order in which the engines read them (docs/internals/nvdla-hardware.md §3.2,
+§3.4, §3.5).
 
-A constant keeps the model's numbers until the file is written; then one constant at a time is converted, by
-moving blocks with numpy.
+A constant keeps the model's elements until the file is written; then one constant at a time is converted.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from xonnc.lowering.dla_planning.precision import MAX_FP16, precision_of
 from xonnc.targets import NvdlaTarget
 
 OPERAND_UNIT = 32
-"""The SDP's operand DMA reads whole 32 bytes (docs/internals/nvdla-hardware.md §3.5)."""
+"""The SDP's operand DMA reads whole units of 32 bytes (docs/internals/nvdla-hardware.md §3.5)."""
 
 
 def constant_bytes(op: ConstantOp, target: NvdlaTarget) -> int:
-    """How many bytes the constant takes in memory."""
+    """Return the packed size of a constant."""
     shape = shape_of(op.result.type)
     bpe = numpy_dtype(tensor_of(op.result.type).element_type).itemsize
     match op.layout:
@@ -51,7 +51,7 @@ def constant_bytes(op: ConstantOp, target: NvdlaTarget) -> int:
 
 @dataclass(frozen=True)
 class PackedConstant:
-    """The bytes of a constant, made when somebody asks for them."""
+    """The bytes of a constant, packed on demand."""
 
     value: Attribute
     layout: ConstantLayout
@@ -61,7 +61,7 @@ class PackedConstant:
 
     @staticmethod
     def of(op: ConstantOp, target: NvdlaTarget) -> PackedConstant:
-        """The bytes of `op`."""
+        """Return the bytes of `op`."""
         return PackedConstant(
             op.value, op.layout, tensor_of(op.result.type), constant_bytes(op, target), target
         )
@@ -87,7 +87,7 @@ class PackedConstant:
 
 
 def converted(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """`array` as `dtype`; what FP16 cannot hold becomes its largest number, as in the engines (§4.0)."""
+    """Convert `array` to `dtype`; values beyond float16 saturate as in the engines (§4.0)."""
     if dtype != np.float16 or array.dtype == np.float16:
         return array.astype(dtype, copy=False)
     with np.errstate(over="ignore"):
@@ -99,8 +99,8 @@ def converted(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]
 
 def pack_kernels(weights: npt.NDArray[Any], dtype: np.dtype[Any], group: int, block: int) -> npt.NDArray[Any]:
     """
-    Weights `KxCxRxS` of a direct convolution: groups of `group` kernels, in them blocks of `block` channels,
-    in those rows, columns, kernels, channels.
+    Pack weights `KxCxRxS` of a direct convolution: groups of `group` kernels, within them blocks of `block`
+    channels, within those rows, columns, kernels, channels.
     """
     kernels, channels = weights.shape[:2]
     packed = np.empty(weights.size, dtype)
@@ -116,7 +116,9 @@ def pack_kernels(weights: npt.NDArray[Any], dtype: np.dtype[Any], group: int, bl
 
 
 def pack_cube(array: npt.NDArray[Any], dtype: np.dtype[Any], atom: int) -> npt.NDArray[Any]:
-    """A feature cube without gaps from `1xCxHxW`: surfaces of `atom / bytes` channels, lanes past C zero."""
+    """
+    Pack `1xCxHxW` as a feature cube without gaps: surfaces of `atom / bytes` channels, lanes beyond C zero.
+    """
     _, channels, height, width = array.shape
     lanes = atom // dtype.itemsize
     surfaces = -(-channels // lanes)

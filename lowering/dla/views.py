@@ -1,9 +1,8 @@
 """
-Where every cube lies inside which other: the meaning of `dla.concat`, `dla.slice` and `dla.reshape` in
-memory.
+Memory layout of `dla.concat`, `dla.slice` and `dla.reshape`: which cube is stored in which other.
 
-A *root* is a cube with memory of its own. The sources of a concatenation lie in its result's root, slices and
-reshapes in their source's.
+A *root* is a cube with memory of its own. Sources of a concatenation are stored in the root of its result;
+slices and reshapes in that of their source.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from xonnc.targets import NvdlaTarget
 
 @dataclass(frozen=True)
 class View:
-    """A cube's place in its root: byte offset and strides (docs/internals/nvdla-hardware.md §3.2)."""
+    """Offset and strides in bytes of a cube in its root (docs/internals/nvdla-hardware.md §3.2)."""
 
     root: SSAValue
     offset: int
@@ -32,7 +31,7 @@ class View:
 
 
 class Views:
-    """The places of all cubes of one block."""
+    """The views of all cubes of one block."""
 
     def __init__(self, block: Block, target: NvdlaTarget):
         self._atom = target.memory_atom_bytes
@@ -51,14 +50,14 @@ class Views:
                 self._views[op.result] = replace(source, line_stride=line)
 
     def of(self, value: SSAValue) -> View:
-        """Where `value` lies; a root lies in itself without gaps."""
+        """Return the view of `value`; a root is dense in itself."""
         if value not in self._views:
             line, surface = dense_strides(value.type, self._target)
             self._views[value] = View(value, 0, line, surface)
         return self._views[value]
 
     def root(self, value: SSAValue) -> SSAValue:
-        """The cube in whose memory `value` lies."""
+        """Return the cube whose memory holds `value`."""
         return self.of(value).root
 
     def _place_sources(self, op: ConcatOp) -> None:
@@ -84,10 +83,10 @@ class Views:
 
 
 def is_in_memory(value: SSAValue) -> bool:
-    """Whether `value` is a cube or image that needs a place, neither on its way nor a constant."""
+    """Whether `value` is a cube or image that needs an address, neither on the fly nor a constant."""
     return isinstance(value.type, TensorType | ImageType) and not isinstance(value.owner, ConstantOp)
 
 
 def root_bytes(value: SSAValue, target: NvdlaTarget) -> int:
-    """Bytes of a cube or image without gaps."""
+    """Return the bytes of a cube or image without gaps."""
     return dense_bytes(value.type, target)

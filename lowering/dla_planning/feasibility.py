@@ -1,8 +1,8 @@
 """
-What an engine of a target takes, and in how many parts.
+Limits of the engines, and costs of convolution plans.
 
-A constraint is a function that gives `None` or says the rule that is broken with the value found; its limits
-are those of `targets/limits.py` and the target's file.
+A check returns `None`, or the rule that is violated with the value found; the limits are those of
+`targets/limits.py` and of the target's file.
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ from xonnc.targets import NvdlaTarget, limits
 
 
 def conv_limits(source: CubeShape, kernels: int, window: Window) -> str | None:
-    """
-    Register fields of the convolution core: sizes up to 8192, kernel 32, stride 8, dilation 32, pads 31 and
-    63.
-    """
+    """Check the register fields of the convolution core: sizes, kernel, strides, dilations and pads."""
     top, left, bottom, right = window.pads
     return (
         limits.DIMENSION.broken(max(*source, kernels))
@@ -42,7 +39,9 @@ def conv_limits(source: CubeShape, kernels: int, window: Window) -> str | None:
 
 
 def pool_limits(source: CubeShape, window: Window) -> str | None:
-    """Register fields of the PDP: sizes up to 8192, kernel 8, stride 8, pads 7 and below the kernel."""
+    """
+    Check the register fields of the PDP: sizes, kernel, strides, and pads, which must be below the kernel.
+    """
     return (
         limits.POOL_SIZE.broken(max(source))
         or limits.POOL.broken(max(window.kernel))
@@ -53,7 +52,7 @@ def pool_limits(source: CubeShape, window: Window) -> str | None:
 
 
 def pads_below(what: str, pads: Sequence[int], reach: tuple[int, int]) -> str | None:
-    """Every window must see the image."""
+    """Check that every window overlaps the image."""
     top, left, bottom, right = pads
     if max(top, bottom) < reach[0] and max(left, right) < reach[1]:
         return None
@@ -63,7 +62,7 @@ def pads_below(what: str, pads: Sequence[int], reach: tuple[int, int]) -> str | 
 def buffer_demand(
     target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
 ) -> ConvBufferDemand:
-    """The vertical geometry of a convolution and what it puts into the buffer."""
+    """Return what a convolution puts into the buffer."""
     bpe = precision.bytes
     bytes_per_kernel = source.channels * window.kernel[0] * window.kernel[1] * bpe
     group = min(geometry.kernel_group(target, precision), kernels)
@@ -91,7 +90,7 @@ def buffer_demand(
 def conv_plan(
     target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
 ) -> ConvolutionPlan | None:
-    """How a convolution shares the convolution buffer; `None` if it does not fit in any way."""
+    """Return the cheapest plan for the convolution buffer, `None` if nothing fits."""
     rows = buffer_demand(target, precision, source, kernels, window)
     buffer = ConvBuffer(target.cbuf_banks, target.cbuf_entries, target.cbuf_entry_bytes)
     return plan_convolution(
@@ -102,7 +101,7 @@ def conv_plan(
 def kernels_at_once(
     target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
 ) -> int | None:
-    """How many kernels of a convolution fit the buffer at once; `None` if not even one does."""
+    """Return how many kernels of a convolution fit the buffer at once, `None` if not even one does."""
     group = min(geometry.kernel_group(target, precision), kernels)
     fitting = (
         count
@@ -121,7 +120,9 @@ def plan_cycles(
     rows: ConvBufferDemand,
     plan: ConvolutionPlan,
 ) -> float:
-    """Cycles of all pieces of a convolution, its results going to memory (`formats/nvdla/cycles.py`)."""
+    """
+    Return the cycles of all tiles of a convolution whose results go to memory (`formats/nvdla/cycles.py`).
+    """
     columns = window.output_size(source)[1]
     kernel = source.channels, *window.kernel
     if window.pixel_bytes:
@@ -141,14 +142,14 @@ def plan_cycles(
 
 
 def _distinct_tiles(plan: ConvolutionPlan) -> Counter[tuple[int, int, bool]]:
-    """Pieces by output rows, input rows and whether they are the first."""
+    """Count tiles by output rows, input rows and whether they are the first."""
     return Counter((piece.outputs, piece.inputs, piece is plan.tiles[0]) for piece in plan.tiles)
 
 
 def convolution_cycles(
     target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
 ) -> float:
-    """Cycles of a convolution in the best way there is; infinite if the buffer cannot hold it."""
+    """Return the cycles of the best plan; infinite if nothing fits the buffer."""
     plan = conv_plan(target, precision, source, kernels, window)
     if plan is None:
         return inf
@@ -160,7 +161,7 @@ def pool_split_num(
     target: NvdlaTarget, precision: Precision, source: CubeShape, window: Window
 ) -> int | None:
     """
-    In how many pieces the PDP takes the columns; `None` if more than its 64 would be needed
+    Return into how many column ranges the PDP splits its rows, `None` if more than 64 would be needed
     (docs/internals/nvdla-hardware.md §3.8).
     """
     columns = window.output_size(source)[1]
@@ -177,11 +178,11 @@ def column_splits(
     width: int, outputs: int, pieces: int, window: Window
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
     """
-    Input and output columns of the first, the middle and the last piece of a pooling
+    Return input and output widths of the first, middle and last column range of a pooling
     (docs/internals/nvdla-hardware.md §3.8).
 
-    Pieces share `kernel - stride` columns with the one before. All zero for a single piece; `None` if the
-    last would be empty.
+    Adjacent ranges share `kernel - stride` columns. All zero without a split; `None` if the last range would
+    be empty.
     """
     if pieces == 1:
         return (0, 0, 0), (0, 0, 0)

@@ -1,4 +1,4 @@
-"""How many groups of a grouped convolution run as one, zeros between them."""
+"""Merging groups of a grouped convolution into one dense layer with zeros between the groups."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ def merged_groups(
     target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window, groups: int
 ) -> int:
     """
-    How many of `groups` groups one convolution takes, the input being `source` and the results `kernels`.
+    Return how many of `groups` groups one layer computes, `source` being the whole input and `kernels` all
+    outputs.
 
-    Both sides must be whole atoms. Of what fits the fewest cycles are chosen: many groups at a time waste
-    multiplications, few make many layers, each of which waits for memory first. Of equal ones the fewest
-    layers; all at once where nothing fits the buffer, so that the convolution is cut another way.
+    Input and output channels of a layer must be whole atoms. Among the candidates the one with the fewest
+    cycles wins: merging wastes multiplications by zero, while each layer pays the memory latency. On a tie
+    the fewest layers. If nothing fits the buffer, all groups, so that the convolution is split another way.
     """
     atom = channels_per_atom(target, precision)
     inputs, outputs = source.channels // groups, kernels // groups

@@ -1,8 +1,9 @@
 """
-Convolutions that the convolution buffer cannot hold, as sums of smaller ones over parts of the kernel.
+Partition of kernels whose convolution exceeds the convolution buffer, into partial convolutions that are
+summed.
 
-A part has some of the channels, rows and columns of the kernel and reads the region of the input that those
-taps meet. The partial sums are added in the SDP.
+A partial convolution has some of the kernel's channels, rows and columns, and reads the region of the input
+that these taps meet. The SDP adds the partial sums.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from xonnc.targets import NvdlaTarget
 @dataclass(frozen=True)
 class TapRange:
     """
-    Taps `begin` to `end` of a kernel in one dimension: the `size` input positions from `first` that they
-    meet, and the padding around them.
+    Taps `begin` to `end` of a kernel in one dimension, the `size` input positions from `first` that they
+    read, and the padding around them.
     """
 
     begin: int
@@ -36,9 +37,7 @@ class TapRange:
 
 @dataclass(frozen=True)
 class PartialConvolution:
-    """
-    One of the smaller convolutions: channels `begin` to `end`, rows and columns of the kernel, its window.
-    """
+    """One partial convolution: channels `begin` to `end`, rows and columns of the kernel, and its window."""
 
     begin: int
     end: int
@@ -48,7 +47,7 @@ class PartialConvolution:
 
     @property
     def shape(self) -> CubeShape:
-        """The part of the input that is read."""
+        """The region of the input that is read."""
         return CubeShape(self.end - self.begin, self.rows.size, self.columns.size)
 
 
@@ -56,9 +55,9 @@ def partial_convolutions(
     target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
 ) -> tuple[PartialConvolution, ...] | None:
     """
-    The fewest parts of a convolution that fit the core and its buffer; `None` if none do.
+    Return the fewest partial convolutions that fit the core and its buffer, `None` if none do.
 
-    Channels are cut first, in whole blocks of `atomic_c`, then rows of the kernel, and columns where it is
+    Channels are split first, in whole blocks of `atomic_c`, then kernel rows, and columns if the kernel is
     too wide.
     """
     columns = geometry.ceil_div(window.kernel[1], geometry.MAX_KERNEL)
@@ -74,7 +73,7 @@ def partial_convolutions(
 def _kernel_regions(
     source: CubeShape, window: Window, rows: int, columns: int
 ) -> Iterator[PartialConvolution]:
-    """The parts with all channels."""
+    """Yield the parts with all channels."""
     for row in tap_ranges(source, window, 0, rows):
         for column in tap_ranges(source, window, 1, columns):
             part = Window(
@@ -87,7 +86,9 @@ def _kernel_regions(
 
 
 def tap_ranges(source: CubeShape, window: Window, dimension: int, count: int) -> list[TapRange]:
-    """A dimension's kernel in `count` runs of taps; runs that meet nothing but padding are left out."""
+    """
+    Split a dimension of the kernel into `count` ranges of taps; ranges that read only padding are dropped.
+    """
     size, outputs = source[1 + dimension], window.output_size(source)[dimension]
     stride, dilation, pad = window.strides[dimension], window.dilations[dimension], window.pads[dimension]
     taps = window.kernel[dimension]
@@ -106,7 +107,7 @@ def tap_ranges(source: CubeShape, window: Window, dimension: int, count: int) ->
 def _channel_parts(
     target: NvdlaTarget, precision: Precision, region: PartialConvolution, kernels: int
 ) -> list[PartialConvolution]:
-    """`region` in the fewest parts along the channels that fit; empty if none do."""
+    """Split `region` along the channels into the fewest parts that fit; empty if none do."""
     if conv_limits(region.shape, kernels, region.window) is not None:
         return []
     channels = region.end

@@ -1,4 +1,9 @@
-"""Contents of lookup tables (docs/internals/nvdla-hardware.md §3.6)."""
+"""
+Contents of lookup tables (docs/internals/nvdla-hardware.md §3.6).
+
+A LUT has a linear table of 257 entries (LO) and a coarser one of 65 (LE), used here in its linear mode;
+values in between are interpolated. Functions search all pairs of steps and starts for the least error.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +21,15 @@ from xonnc.lowering.dla_planning.precision import MAX_FP16
 Function: TypeAlias = Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
 
 COARSE_STEPS = 6
-"""A step of the 65-entry table is `2^6` of the 257-entry one's: it reaches 16 times as far."""
+"""Each step of the 65-entry table is 2^6 steps of the other, so it covers 16 times the range."""
 
 
 def normalization_lut(scale: float, bias: float, beta: float) -> Lut:
     """
-    `(bias + scale s)^-beta` for `s` from 0 on, in FP16.
+    Return `(bias + scale s)^-beta` for `s >= 0` in FP16, the factor of LRN.
 
-    The 257 entries reach to where `scale s` is about three times the bias: between two of them the function
-    bends by less than FP16 shows. From there on the 65 entries, 16 times as far, and beyond that the last of
-    them.
+    The 257 entries cover `scale s` up to about 3 times the bias, where interpolation is exact in FP16. The 65
+    entries cover 16 times that, and beyond them the last entry holds.
     """
     step = ceil(log2(3 * bias / (scale * 256)))
 
@@ -45,27 +49,27 @@ def normalization_lut(scale: float, bias: float, beta: float) -> Lut:
 
 @dataclass(frozen=True)
 class ScaledLut:
-    """A table of integers, which are the function times `2^shift`."""
+    """A table of integers, the function times `2^shift`."""
 
     lut: Lut
     shift: int
 
 
 MAX_SHIFT = 22
-"""The offset behind the product, 128 steps shifted by so many, fits 32 bits with one to spare."""
+"""The output offset, 128 units shifted left by this, fits 32 bits with one bit to spare."""
 
 SUM_SAMPLES = 4000
-"""Sums of squares at which forms of a table are compared."""
+"""Number of sums of squares at which tables are compared."""
 
 
 def integer_normalization_lut(
     scale: float, bias: float, beta: float, factor: float, largest: int
 ) -> ScaledLut:
     """
-    `factor (bias + scale s)^-beta` for integers `s` from 0 to `largest`, the sum of up to nine squares.
+    Return `factor (bias + scale s)^-beta` for integers `s` from 0 to `largest`, a sum of up to nine squares.
 
-    Of all steps of the 257 entries and of the 65 behind them the ones whose error is least in what is
-    multiplied out: a number is at most the root of its sum of squares, and at most 255.
+    Of all pairs of steps the one with the least error of the product `x * table(s)`: `|x|` is at most
+    `sqrt(s)`, and at most 255.
     """
 
     def function(s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -99,10 +103,10 @@ def integer_normalization_lut(
 
 def integer_function_lut(results: npt.NDArray[np.int8]) -> Lut:
     """
-    Any function of 8-bit integers: `results` from -128 to 127, each an entry of its own.
+    Return a table of any function of int8 values: `results` for -128 to 127, an entry each.
 
-    -128 lies at the start, which counts as an underflow and yields the first entry; the 65 entries start
-    behind all numbers and never answer.
+    -128 equals the start, which the hardware treats as an underflow with the first entry as result. The 65
+    entries start beyond all values and are never used.
     """
     return Lut(
         linear_exp_table=(0,) * 65,
@@ -119,22 +123,22 @@ def integer_function_lut(results: npt.NDArray[np.int8]) -> Lut:
 
 
 ASYMPTOTE = 2048.0
-"""Beyond every table; from here on a function is a straight line."""
+"""Beyond every table; a function is assumed linear from here on."""
 
 TABLE_STARTS = (-2.0, -1.5, -1.0, -0.5)
-"""Where tables of 2 units may begin, in units."""
+"""Candidate starts of tables that cover 2 units, in units."""
 
 
 SAMPLES = np.concatenate([np.linspace(-32, 32, 4097), np.linspace(-256, 256, 513)])
-"""Numbers at which forms of a table are compared."""
+"""Values at which tables are compared."""
 
 
 def function_lut(function: Function) -> tuple[Lut, float]:
     """
-    A smooth function that runs out into straight lines, in FP16: the table, and its largest error, relative
-    to the result or to 1 if that is more.
+    Return a table of a smooth, asymptotically linear function in FP16, and its largest error relative to
+    `max(|result|, 1)`.
 
-    Of all places and steps of the 257 entries within those of the 65 the ones whose error is least.
+    Searches all starts and steps of the 257 entries within the range of the 65.
     """
     under, over = (_asymptote_slope(function, place) for place in (-ASYMPTOTE, ASYMPTOTE))
     exact = function(SAMPLES)
@@ -180,11 +184,11 @@ def function_lut(function: Function) -> tuple[Lut, float]:
 
 
 COMPARED_UP_TO = 62000.0
-"""Nobody asks how near results are of which FP16 would have clipped a few more."""
+"""Results above this are not compared: float16 saturates soon after."""
 
 
 def _asymptote_slope(function: Function, place: float) -> float:
-    """The slope of a function far out; 0 where it has left FP16."""
+    """Return the slope far from zero; 0 where the function exceeds float16."""
     ends = function(np.array([place, place + 64]))
     if not np.all(np.isfinite(ends)) or np.any(np.abs(ends) > MAX_FP16):
         return 0.0
@@ -208,7 +212,7 @@ def _integer_entries(function: Function, count: int, step: int, shift: int) -> t
 def _interpolate(
     entries: npt.ArrayLike, step: int, distances: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """What a linear table yields at distances from its start; its ends outside."""
+    """Interpolate a linear table at distances from its start; the end values hold outside."""
     values = np.asarray(entries, np.float64)
     return np.interp(distances, np.arange(len(values)) * 2.0**step, values)
 

@@ -1,4 +1,4 @@
-"""Element types of cubes as the engines name them."""
+"""Precisions of the engines by element type."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from xonnc.dialects.dla.types import tensor_of
 from xonnc.formats.nvdla.constants import Precision
 
 PRECISIONS: dict[Attribute, Precision] = {f16: Precision.FP16, i8: Precision.INT8, i16: Precision.INT16}
-"""The element types of cubes."""
+"""The precision of each element type of cubes."""
 
 MAX_FP16 = 65504.0
 
 
 def precision_of(type_: Attribute) -> Precision:
-    """The precision of a cube's or constant's elements."""
+    """Return the precision of a cube or constant."""
     return PRECISIONS[tensor_of(type_).element_type]

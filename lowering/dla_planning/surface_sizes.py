@@ -20,11 +20,11 @@ SINGLE_PLANE_FORMATS = {
     for number, pixels in PIXEL_LAYOUTS.items()
     if len(pixels.plane_bytes) == 1
 }
-"""Pixel formats whose components lie together, by name."""
+"""Pixel formats with one plane, by name."""
 
 
 def format_of(image: ImageType) -> PixelFormat:
-    """The pixel format of an image; `XonncError` for a name that is none of one plane."""
+    """Return the pixel format of an image; `XonncError` for a name that is no single-plane format."""
     name = image.format.data
     if name not in SINGLE_PLANE_FORMATS:
         raise XonncError(
@@ -34,12 +34,12 @@ def format_of(image: ImageType) -> PixelFormat:
 
 
 def pixel_bytes(image: ImageType) -> int:
-    """Bytes of a pixel."""
+    """Return the bytes of a pixel."""
     return PIXEL_LAYOUTS[format_of(image)].plane_bytes[0]
 
 
 def dense_strides(type_: Attribute, target: NvdlaTarget) -> tuple[int, int]:
-    """Bytes from line to line and from surface to surface where nothing lies between them."""
+    """Return line and surface stride in bytes without gaps."""
     cube, image = cube_of(type_), image_of(type_)
     if image is None:
         line = cube.width * target.memory_atom_bytes
@@ -49,12 +49,12 @@ def dense_strides(type_: Attribute, target: NvdlaTarget) -> tuple[int, int]:
 
 
 def dense_bytes(type_: Attribute, target: NvdlaTarget) -> int:
-    """Bytes of a cube or image without gaps."""
+    """Return the size of a cube or image without gaps."""
     return _surfaces(type_, target) * dense_strides(type_, target)[1]
 
 
 def span_bytes(type_: SurfaceType, target: NvdlaTarget) -> int:
-    """Bytes from the first to the last of a surface."""
+    """Return the bytes from the first to the last byte of a surface."""
     cube, image = cube_of(type_), image_of(type_)
     step = target.memory_atom_bytes if image is None else pixel_bytes(image)
     last = (_surfaces(type_, target) - 1) * type_.surface_stride.data
@@ -62,7 +62,7 @@ def span_bytes(type_: SurfaceType, target: NvdlaTarget) -> int:
 
 
 def descriptor_bytes(type_: SurfaceType, target: NvdlaTarget) -> int:
-    """The size of a surface as descriptors state it: that of whole lines and surfaces."""
+    """Return the size of a surface as descriptors state it, in whole lines and surfaces."""
     return _surfaces(type_, target) * type_.surface_stride.data
 
 

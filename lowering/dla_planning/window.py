@@ -1,4 +1,4 @@
-"""Shapes and windows, as plain numbers."""
+"""Windows of convolutions and poolings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Window:
         )
 
     def output_size(self, source: CubeShape) -> tuple[int, int]:
-        """Rows and columns of what comes out; 0 or less: the window does not fit."""
+        """Return rows and columns of the result; 0 or less if the window does not fit."""
         top, left, bottom, right = self.pads
         return (
             window_count(source.height, self.kernel[0], self.strides[0], self.dilations[0], top, bottom),

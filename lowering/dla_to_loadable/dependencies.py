@@ -2,15 +2,15 @@
 The dependency graph that the firmware walks (docs/internals/nvdla-hardware.md §5).
 
 Layers come in one total order and every edge follows it, so there is no deadlock by construction:
-* each engine's layers form one queue, linked by the slot of their own type;
-* a layer on the fly and its parent start together: the child needs the parent programmed, the parent the
-  child enabled;
-* a layer of another engine that must wait (it reads or overwrites what this one writes, or overwrites what
-  this one reads) waits for completion. Of the layers of one engine that wait only the first needs the edge,
-  the others queue behind it; of those it waits for only the last, which completes after the others. So a
-  layer waits for few events, whatever the pieces its input was made in (the count is a byte);
-* an engine reads for one layer while another one still comes to it on the fly: what waits only behind a
-  layer that reads nothing has to wait until that one is complete.
+
+* The layers of an engine form a queue, linked by the consumer slot of their own engine.
+* An on-the-fly layer and its parent start together: the child depends on OP_PROGRAMMED of the parent, the
+  parent on OP_ENABLED of the child.
+* A layer of another engine with a data hazard (RAW, WAR or WAW) depends on OP_COMPLETED. Of several such
+  layers of one engine only the first needs the edge, since the others queue behind it; of several layers of
+  one engine that a layer depends on only the last. This keeps `dependency_count`, a byte, small.
+* An engine fetches operands of a layer while the previous one still receives data on the fly. A dependency
+  that is met only through a previous layer that reads no memory therefore needs OP_COMPLETED of that layer.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class ByteRange(NamedTuple):
 @dataclass(frozen=True)
 class DependencyLayer:
     """
-    One hardware layer: its `engine` (an op type of docs/internals/nvdla-hardware.md §2.2), what it reads and
-    writes in memory, and the layer whose result comes to it on the fly.
+    One hardware layer: its `engine` (an op type of docs/internals/nvdla-hardware.md §2.2), the bytes that it
+    reads and writes, and its on-the-fly parent.
     """
 
     engine: int
@@ -42,14 +42,14 @@ class DependencyLayer:
     writes: tuple[ByteRange, ...]
     fused_parent: int | None = None
     reads_memory: bool = True
-    """Whether the engine fetches anything for it, constants among them."""
+    """Whether the engine fetches anything for it, constants included."""
     settings: tuple[int, ...] = ()
-    """What its engine cannot change while it runs: a layer with other settings waits until it is complete."""
+    """What the engine cannot change while it runs: a layer with other settings depends on OP_COMPLETED."""
 
 
 @dataclass(frozen=True)
 class ConsumerSlot:
-    """Layer `index` waits for `event`."""
+    """Layer `index` is woken by `event`."""
 
     index: int
     event: Event
@@ -57,7 +57,9 @@ class ConsumerSlot:
 
 @dataclass
 class DependencyEntry:
-    """One layer's entry: consumers by engine, the fused parent, and how many events it waits for."""
+    """
+    The graph entry of a layer: consumers by engine, the fused parent, and the number of events it depends on.
+    """
 
     consumers: dict[int, ConsumerSlot] = field(default_factory=dict[int, ConsumerSlot])
     fused_parent: int | None = None
@@ -65,7 +67,7 @@ class DependencyEntry:
 
 
 def dependency_graph(layers: Sequence[DependencyLayer]) -> tuple[DependencyEntry, ...]:
-    """The entries for `layers`, which run in this order on each engine."""
+    """Return the entries of `layers`, which run in this order on each engine."""
     entries = tuple(DependencyEntry(fused_parent=layer.fused_parent) for layer in layers)
     successors = _queue_successors(layers)
     for index, layer in enumerate(layers):
@@ -83,6 +85,7 @@ def dependency_graph(layers: Sequence[DependencyLayer]) -> tuple[DependencyEntry
             consumers[layer.engine] = ConsumerSlot(successor, event)
         for engine, dependent in _first_dependents(layers, index).items():
             engines = layer.engine, engine
+            # An earlier edge between the same engines, from a later layer, already orders this pair.
             if engine not in consumers and dependent < first_edge.get(engines, len(layers)):
                 consumers[engine] = ConsumerSlot(dependent, Event.OP_COMPLETED)
                 first_edge[engines] = dependent
@@ -100,8 +103,9 @@ def _reads_too_early(
     layers: Sequence[DependencyLayer], index: int, successor: int, synced_at: Sequence[Mapping[int, int]]
 ) -> bool:
     """
-    Whether what layer `successor` reads would be there for certain only once layer `index` before it, which
-    reads nothing, has begun. `synced_at`: of each layer, where engines wait for it.
+    Whether the data of layer `successor` is guaranteed only once layer `index` before it, which reads no
+    memory, has started. `synced_at`: for each layer, the first layer of each engine that is synchronized with
+    it.
     """
     if layers[index].reads_memory or not layers[successor].reads:
         return False
@@ -117,7 +121,7 @@ def _reads_too_early(
 
 
 def queue_heads(layers: Sequence[DependencyLayer], engines: int) -> tuple[int, ...]:
-    """The first layer of each engine, -1 for an engine without any."""
+    """Return the first layer of each engine, -1 for an engine without layers."""
     indexes = [layer.engine for layer in layers]
     return tuple(indexes.index(engine) if engine in indexes else -1 for engine in range(engines))
 
@@ -132,7 +136,7 @@ def _queue_successors(layers: Sequence[DependencyLayer]) -> list[int | None]:
 
 
 def _first_dependents(layers: Sequence[DependencyLayer], index: int) -> dict[int, int]:
-    """For every other engine the first later layer that must wait for layer `index` to complete."""
+    """Return for every other engine the first later layer with a data hazard to layer `index`."""
     layer = layers[index]
     dependent: dict[int, int] = {}
     for later in range(index + 1, len(layers)):

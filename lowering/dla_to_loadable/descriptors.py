@@ -41,10 +41,10 @@ from xonnc.lowering.dla_planning.window import Window
 from xonnc.targets import NvdlaTarget
 
 AddressOf: TypeAlias = Callable[[str], int]
-"""From the name of a memory object to its index in the task's address list."""
+"""Maps the name of a memory object to its index in the task's address list."""
 
 UNUSED_CUBE = records.DataCube(type=hw.MemoryType.MC, address=-1)
-"""The cube of an operand that is not used."""
+"""The cube of an unused operand."""
 
 STAGE_TYPES = {
     StageFunction.NONE: hw.SdpOpType.NONE,
@@ -86,7 +86,7 @@ POOL_MODES = {
 
 @dataclass(frozen=True)
 class Descriptors:
-    """One layer's operation and surface descriptor."""
+    """The operation and surface descriptors of one layer."""
 
     engine: hw.OpType
     operation: records.Record
@@ -101,7 +101,7 @@ class DescriptorWriter:
         self._address_of = address_of
 
     def conv(self, op: ConvOp) -> Descriptors:
-        """A direct convolution of a feature cube or an image."""
+        """Describe a direct convolution of a feature cube or an image."""
         assert op.banks is not None, "dla-split gives banks"
         banks: BankPlan = op.banks.data
         source, result = cube_of(op.source.type), cube_of(op.accumulator.type)
@@ -169,7 +169,7 @@ class DescriptorWriter:
         return Descriptors(hw.OpType.CONV, operation, surface)
 
     def sdp(self, op: SdpOp) -> Descriptors:
-        """A pass of the SDP, from memory or behind a convolution."""
+        """Describe an SDP pass, from memory or fused to a convolution."""
         flows = isinstance(op.source.type, FlowType)
         source_precision = precision_of(op.result.type if flows else op.source.type)
         operation = records.SdpOp(
@@ -190,7 +190,7 @@ class DescriptorWriter:
         return Descriptors(hw.OpType.SDP, operation, surface)
 
     def pdp(self, op: PdpOp) -> Descriptors:
-        """A pooling."""
+        """Describe a pooling."""
         source, result = cube_of(op.source.type), cube_of(op.result.type)
         (height, width), (stride_y, stride_x) = op.kernel.get_values(), op.strides.get_values()
         top, left, bottom, right = op.pads.get_values()
@@ -224,7 +224,7 @@ class DescriptorWriter:
         return Descriptors(hw.OpType.PDP, operation, surface)
 
     def cdp(self, op: CdpOp, lut_index: int) -> Descriptors:
-        """A local response normalisation or a function; its converters rest in FP16."""
+        """Describe LRN or a lookup; FP16 ignores the converters."""
         is_function = int(op.is_function is not None)
         operation = records.CdpOp(
             in_precision=precision_of(op.source.type),
@@ -240,7 +240,9 @@ class DescriptorWriter:
         return Descriptors(hw.OpType.CDP, operation, surface)
 
     def cube(self, value: SSAValue) -> records.DataCube:
-        """The data cube of a surface, or of a flow, which has no address but must tell its size (§2.4)."""
+        """
+        Return the data cube of a surface, or of a flow, which has no address but states its size (§2.4).
+        """
         type_ = value.type
         channels, height, width = cube_of(type_)
         if isinstance(type_, FlowType):
@@ -290,7 +292,7 @@ class DescriptorWriter:
 
 
 def lut_param(lut: Lut) -> records.LutParam:
-    """A lookup table: bounds are FP32 bits and slopes FP16 bits, or integers."""
+    """Describe a lookup table: bounds are FP32 bits and slopes FP16 bits, or integers."""
     bound = _integer_bound if lut.is_integer else _fp32_register
     return records.LutParam(
         linear_exp_table=lut.linear_exp_table,
@@ -313,12 +315,12 @@ def lut_param(lut: Lut) -> records.LutParam:
 
 
 def fp16_bits(value: float) -> int:
-    """The bits of `value` in FP16: the form of an X stage's number."""
+    """Return the bits of `value` in FP16, the format of scalar operands of X1 and X2."""
     return int(np.float16(value).view(np.uint16))
 
 
 def fp32_bits(value: float) -> int:
-    """The bits of `value` in FP32 as a signed number: the form of the Y stage's number."""
+    """Return the bits of `value` in FP32 as a signed integer, the format of scalar operands of Y."""
     return int(np.float32(value).view(np.int32))
 
 
@@ -327,7 +329,7 @@ def _fp32_register(value: float) -> int:
 
 
 def _integer_bound(value: float) -> int:
-    """The CDP's sums have 38 bits (docs/internals/nvdla-hardware.md §3.6)."""
+    """Mask a bound to the 38 bits of the CDP's sums (docs/internals/nvdla-hardware.md §3.6)."""
     return int(value) & ((1 << 38) - 1)
 
 

@@ -57,14 +57,14 @@ TENSOR_TYPES = {
 }
 
 FEATURE_FORMATS = {8: hw.PixelFormat.FEATURE_X8}
-"""What feature cubes are called, by the bytes of an atom."""
+"""Format names of feature cubes, by bytes of an atom."""
 
 
 def loadable_of(module: ModuleOp, target: NvdlaTarget) -> Loadable:
     """
-    The loadable of a network after `dla-allocate`; weights are packed when it is written.
+    Return the loadable of a network after `dla-allocate`; weights are packed while it is written.
 
-    An error if a memory object exceeds the 4 GiB that the runtime can allocate.
+    Raises `XonncError` if a memory object exceeds the 4 GiB that the runtime can allocate.
     """
     function, block = network(module)
     check_allocated(module, block, target)
@@ -92,7 +92,7 @@ def loadable_of(module: ModuleOp, target: NvdlaTarget) -> Loadable:
 
 
 def tasks(function: FuncOp) -> list[list[FusedLayer]]:
-    """The chains by task: an emulated operation is one of its own, what lies between them another."""
+    """Group fused layers into tasks: each emulated operation is a task, consecutive other layers form one."""
     groups: list[list[FusedLayer]] = []
     joins = False
     for fused in fused_layers(function.body.block):
@@ -107,7 +107,7 @@ def tasks(function: FuncOp) -> list[list[FusedLayer]]:
 
 @dataclass
 class _LoadableBuilder:
-    """The lists of a loadable that is being made."""
+    """The lists of a loadable under construction."""
 
     memories: list[MemoryEntry] = field(default_factory=list[MemoryEntry])
     addresses: list[AddressEntry] = field(default_factory=list[AddressEntry])
@@ -128,7 +128,8 @@ class _LoadableBuilder:
         tensor_desc_id: int = 0,
     ) -> int:
         """
-        A memory object filled with `contents` at their offsets, and the address of its start; gives its id.
+        Add a memory object filled with `contents` at their offsets, and an address of its start; return its
+        id.
         """
         if size > MAX_MEMORY_BYTES:
             raise XonncError(
@@ -189,7 +190,7 @@ def _constants(function: FuncOp, memory: str, target: NvdlaTarget) -> Iterator[t
 
 
 def _names(attributes: ArrayAttr[DictionaryAttr] | None, count: int, default: str) -> list[str]:
-    """The ONNX names of a function's arguments or results."""
+    """Return the ONNX names of a function's arguments or results."""
     given = [entry.data.get("onnx.name") for entry in attributes or ()]
     given += [None] * (count - len(given))
     return [name.data if isinstance(name, StringAttr) else f"{default}_{i}" for i, name in enumerate(given)]
@@ -204,7 +205,7 @@ def _add_tensor(
     direction: hw.MemoryFlags,
     target: NvdlaTarget,
 ) -> int:
-    """A bound memory object and the description of the tensor in it."""
+    """Add a bound memory object and the description of its tensor."""
     bound = [index for index, value in enumerate(values) if memory_of(value.type) == memory]
     if len(bound) != 1:
         raise XonncError(f'memory "{memory}" is of {len(bound)} inputs or outputs; each has one of its own')
@@ -268,7 +269,7 @@ SUB_INTERFACES = {
     hw.Interface.DLA1: {"addr0": 1, "dep_graph": 2, "op_list": 3, "surf_list": 4, "lut_list": 5},
     hw.Interface.EMU1: {"addr0": 1, "op_list": 3, "op_buf_list": 4},
 }
-"""What the official compiler writes (docs/internals/nvdla-hardware.md §1.1)."""
+"""Values that NVDLA's compiler writes (docs/internals/nvdla-hardware.md §1.1)."""
 
 
 def _add_blob(

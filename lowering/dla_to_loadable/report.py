@@ -32,10 +32,10 @@ from xonnc.targets import NvdlaTarget
 @dataclass(frozen=True)
 class CompileReport:
     """
-    Everything in bytes, cycles of the core's clock, and milliseconds.
+    Sizes in bytes, cycles of the core's clock, and milliseconds.
 
-    `layers_by_engine` counts hardware layers, `nodes_by_engine` the simplified model's nodes by the engine
-    that does them (`view`: there is nothing to do).
+    `layers_by_engine` counts hardware layers, `nodes_by_engine` nodes of the simplified model by engine
+    (`view`: no operation needed).
     """
 
     target: str
@@ -45,11 +45,11 @@ class CompileReport:
     conv_splits: dict[str, int]
     activation_bytes: int
     activation_peak: int
-    """The most that is alive at once in the order of the layers."""
+    """Peak of live activations in the order of the layers."""
     activation_lower_bound: int
-    """What the peak of no order of the layers lies below."""
+    """Lower bound of the peak over all orders of the layers."""
     activation_bytes_apart: int
-    """What they would take with a buffer for each cube that an engine or a concatenation makes."""
+    """Total size with a buffer for each cube that an engine or a concatenation produces."""
     weight_bytes: int
     input_bytes: int
     output_bytes: int
@@ -61,12 +61,12 @@ class CompileReport:
 
     @property
     def macs(self) -> int:
-        """Multiplications."""
+        """Multiply-accumulate operations."""
         return self.performance.macs
 
     @property
     def cycles(self) -> int:
-        """All hardware layers, one after another."""
+        """Total over all layers, which run one after another."""
         return self.performance.cycles
 
     @property
@@ -76,12 +76,12 @@ class CompileReport:
 
     @property
     def dram_bytes(self) -> int:
-        """All memory objects with the network's data."""
+        """Total size of the memory objects with data of the network."""
         return self.activation_bytes + self.weight_bytes + self.input_bytes + self.output_bytes
 
 
 def report_of(module: ModuleOp, target: NvdlaTarget, loadable: Loadable) -> CompileReport:
-    """The report of a module after `dla-allocate`, and of the loadable made from it."""
+    """Return the report of a module after `dla-allocate`, and of its loadable."""
     function, block = network(module)
     all_fused = [fused for group in tasks(function) for fused in group]
     cost = performance(loadable, target)
@@ -124,13 +124,13 @@ def _nodes_by_engine(function: FuncOp) -> dict[str, int]:
 
 
 def _conv_splits(all_fused: list[FusedLayer]) -> dict[str, int]:
-    """Convolutions that run in several pieces, by node, with their number."""
+    """Return the number of layers of each node whose convolution is split."""
     counts = Counter(node_name(op) for fused in all_fused for op in fused.ops if isinstance(op, ConvOp))
     return {name: count for name, count in counts.items() if count > 1}
 
 
 def _bounds(module: ModuleOp) -> tuple[int, int]:
-    """The peak of the activations in the order of the layers, and the lower bound over all orders."""
+    """Return the peak of activations in the order of the layers, and the lower bound over all orders."""
     for op in module.walk():
         if isinstance(op, MemoryOp) and op.peak is not None and op.lower_bound is not None:
             return op.peak.value.data, op.lower_bound.value.data

@@ -1,7 +1,7 @@
 """
-From a simplified network to a loadable: the back end's stages as a table, and what they decided as a report.
+The stages of the DLA back end as a table, from a simplified network to a loadable, and the report.
 
-Each stage is made of passes that `onnx-opt` runs too, under the names given here.
+Each stage consists of passes that `onnx-opt` runs too, under the names given here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from xonnc.targets import load_target
 
 
 def _bubble_up_slices(target: str = "") -> ModulePass:
-    """The one pass that is the same for every target."""
+    """Return the only pass that does not depend on the target."""
     return DlaBubbleUpSlices()
 
 
@@ -47,16 +47,18 @@ StageCallback = Callable[[str, ModuleOp], None]
 
 @dataclass(frozen=True)
 class CompiledLoadable:
-    """A loadable, whose weights are packed while it is written, and the decisions behind it."""
+    """A loadable, whose weights are packed while it is written, and the report."""
 
     loadable: Loadable
     report: CompileReport
     engines: Mapping[Operation, str]
-    """The engine that does each operator of the network, which is erased; `view` for none."""
+    """The engine of each operator of the network, all of which are erased; `view` for none."""
 
 
 def stages_after_converting(target: str) -> Iterator[tuple[str, list[ModulePass]]]:
-    """The passes of each stage for a target but `convert-onnx-to-dla`, which does not tell what it did."""
+    """
+    Yield the passes of each stage except `convert-onnx-to-dla`, which is run by `convert` to get the engines.
+    """
     for name, passes in STAGES:
         yield name, [make_pass(target) for make_pass in passes if make_pass is not ConvertOnnxToDla]
 

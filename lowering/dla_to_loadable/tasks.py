@@ -30,14 +30,16 @@ from xonnc.lowering.dla_to_loadable.descriptors import Descriptors, DescriptorWr
 from xonnc.targets import NvdlaTarget
 
 NO_LUT = bytes(records.LutParam.byte_size())
-"""The list of lookup tables is always there, even if empty (docs/internals/nvdla-hardware.md §1.4)."""
+"""The list of lookup tables exists even if it is empty (docs/internals/nvdla-hardware.md §1.4)."""
 
 NO_CONSUMER = records.Consumer(index=-1, event=hw.Event.OP_COMPLETED)
 
 
 @dataclass(frozen=True)
 class TaskBlobs:
-    """The network descriptor, the other lists by name, and how many dummy addresses end the address list."""
+    """
+    The network descriptor, the other lists by name, and the number of dummy addresses at the end of the list.
+    """
 
     network: bytes
     lists: tuple[tuple[str, bytes], ...]
@@ -55,7 +57,7 @@ class DlaTaskWriter:
         self._descriptors = DescriptorWriter(target, positions.__getitem__)
 
     def write(self, group: Sequence[FusedLayer]) -> TaskBlobs:
-        """The descriptors of the chains of one task."""
+        """Describe the layers of one task."""
         ops = [op for fused in group for op in fused.ops]
         layers = self._layers(ops)
         entries = dependency_graph(layers)
@@ -99,13 +101,13 @@ class DlaTaskWriter:
         return layers
 
     def _settings(self, op: Operation) -> tuple[int, ...]:
-        """The split of the convolution buffer, where the core must be idle to change it (§9.2)."""
+        """Return the bank split of a convolution if the core must be idle to change it (§9.2)."""
         if not isinstance(op, ConvOp) or op.banks is None or self._target.queues_bank_splits:
             return ()
         return op.banks.data.data_banks, op.banks.data.weight_banks
 
     def _extents(self, value: SSAValue) -> tuple[ByteRange, ...]:
-        """The bytes of a cube; none for what nobody ever overwrites."""
+        """Return the byte range of a cube; none for constants, which are never overwritten."""
         type_ = value.type
         if not isinstance(type_, SurfaceType) or type_.memory.data == CONSTANTS:
             return ()
@@ -128,7 +130,7 @@ class DlaTaskWriter:
 
 
 def emulator_task(fused: FusedLayer, positions: Mapping[str, int], target: NvdlaTarget) -> TaskBlobs:
-    """The descriptors of a task of the CPU emulator, which is a single operation."""
+    """Describe a task of the CPU emulator, which is a single operation."""
     (op,) = fused.ops
     first = len(positions) + 1
     network = records.EmuNetworkDesc(

@@ -1,1 +1,1 @@
-"""Which parts of a network the DLA does and which the CPU, and in what order."""
+"""Partitioning of a network between NVDLA and the CPU."""

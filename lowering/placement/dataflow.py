@@ -1,4 +1,4 @@
-"""A network as numbers: nodes in an order in which they may run, and the values that go between them."""
+"""A network as a dataflow graph: nodes in a topological order, and the values between them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class DataflowValue:
     """
-    A tensor that nodes hand on.
+    A tensor.
 
-    `producer` is `None` for an input of the network; `is_returned` says whether the network gives it out.
+    `producer` is `None` for a network input; `is_returned` marks network outputs.
     """
 
     producer: int | None
@@ -21,13 +21,13 @@ class DataflowValue:
 
 @dataclass(frozen=True)
 class Dataflow:
-    """`count` nodes, whose values go to later nodes only."""
+    """`count` nodes in topological order, and their values."""
 
     count: int
     values: Sequence[DataflowValue]
 
     def values_by_node(self) -> Sequence[Sequence[DataflowValue]]:
-        """For each node the values that it makes or reads."""
+        """Return for each node the values that it produces or reads."""
         result: list[list[DataflowValue]] = [[] for _ in range(self.count)]
         for value in self.values:
             for node in {*value.readers, *([] if value.producer is None else [value.producer])}:

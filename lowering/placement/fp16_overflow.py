@@ -1,9 +1,9 @@
 """
-Exponentials whose results halves do not hold although what is made of them is small.
+Exponentials whose results overflow float16 although the final result is small.
 
-`log(sum(exp(x)))` is near the largest `x`, but `exp(x)` exceeds the largest half from 11.1 on: the DLA would
-go on with 65504, and the logarithm of that is a wrong number of the right size. Such nodes go to the CPU
-unless the graph shows that `x` stays below.
+`log(sum(exp(x)))` is close to the largest `x`, but `exp(x)` exceeds float16 from 11.1 on. The DLA would
+saturate to 65504, whose logarithm is a plausible but wrong value. Such nodes run on the CPU unless the graph
+proves an upper bound of `x`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LARGEST_EXPONENT = log(MAX_FP16)
 
 MAXIMA = (ReduceMaxOp, ReduceMaxV13Op, ReduceMaxV18Op)
 
-AT_MOST_ONE = (ErfOp, HardSigmoidOp, SigmoidOp, SoftmaxOp, SoftsignOp, TanhOp)
+BOUNDED_BY_ONE = (ErfOp, HardSigmoidOp, SigmoidOp, SoftmaxOp, SoftsignOp, TanhOp)
 
 NOT_NEGATIVE = (AbsOp, ExpOp, HardSigmoidOp, ReluOp, SigmoidOp, SoftmaxOp, SoftplusOp, SqrtOp)
 
@@ -76,16 +76,16 @@ PASSING = (
     SumOp,
     UnsqueezeOp,
 )
-"""Operators whose results are as large as their operands, more or less."""
+"""Operators whose results are about as large as their operands."""
 
 BRINGING_BACK = (DivOp, LogOp, PowOp, ReciprocalOp, ReduceLogSumOp, ReduceLogSumV13Op, SqrtOp)
-"""Operators that make small numbers of large ones."""
+"""Operators that map large values to small ones."""
 
 
 def overflows(nodes: Sequence[Operation]) -> dict[Operation, str]:
     """
-    Why halves are not enough for nodes although they hold what becomes of their results: exponentials, and
-    what passes their results on.
+    Return why float16 does not suffice for exponentials, and for nodes that pass their results on, although
+    it represents what becomes of them.
     """
     result: dict[Operation, str] = {}
     for op in nodes:
@@ -94,7 +94,7 @@ def overflows(nodes: Sequence[Operation]) -> dict[Operation, str]:
         between, reader = _brought_back(op)
         if reader is not None:
             reason = (
-                f"the exponential of numbers that may exceed {LARGEST_EXPONENT:.1f} (halves end at "
+                f"the exponential of numbers that may exceed {LARGEST_EXPONENT:.1f} (float16 ends at "
                 f"{MAX_FP16:g}) goes into a {reader.name.removeprefix('onnx.')}; subtract the maximum "
                 "first, or clip the numbers"
             )
@@ -103,7 +103,10 @@ def overflows(nodes: Sequence[Operation]) -> dict[Operation, str]:
 
 
 def _brought_back(op: Operation) -> tuple[set[Operation], Operation | None]:
-    """`op` and what passes its results on, and a node behind that makes small numbers of them."""
+    """
+    Return `op` and the nodes that pass its result on, and a node after them that maps large values to small
+    ones.
+    """
     seen = {op}
     worklist = [op]
     reader: Operation | None = None
@@ -118,7 +121,7 @@ def _brought_back(op: Operation) -> tuple[set[Operation], Operation | None]:
 
 
 def upper_bound(value: SSAValue) -> float:
-    """A number that `value` never exceeds, as its operator shows; infinite where it does not."""
+    """Return an upper bound of `value` that its operators prove, else infinity."""
     constant = _constant(value)
     if constant is not None:
         return constant[1]
@@ -126,8 +129,8 @@ def upper_bound(value: SSAValue) -> float:
 
 
 def _of_result(op: Operation) -> float:
-    """The bound of what `op` makes."""
-    if isinstance(op, AT_MOST_ONE):
+    """Return the upper bound of the result of `op`."""
+    if isinstance(op, BOUNDED_BY_ONE):
         return 1.0
     if isinstance(op, CastOp | IdentityOp | ReshapeOp):
         return upper_bound(op.operands[0])
@@ -152,7 +155,7 @@ def _of_result(op: Operation) -> float:
 
 
 def _of_difference(op: SubOp) -> float:
-    """The bound of numbers less their maximum, or less numbers from 0 on."""
+    """Return the bound of a difference: from the maximum of the same values, or from nonnegative values."""
     if _is_maximum_of(op.B, op.A):
         return 0.0
     taken = _constant(op.B)
@@ -162,7 +165,7 @@ def _of_difference(op: SubOp) -> float:
 
 
 def _of_product(op: MulOp) -> float:
-    """The bound of numbers times a constant factor, which keeps or turns their order."""
+    """Return the bound of a product with a constant factor, which keeps or reverses the order."""
     for factor, other in ((op.A, op.B), (op.B, op.A)):
         found = _constant(factor)
         if found is None:
@@ -177,7 +180,7 @@ def _of_product(op: MulOp) -> float:
 
 
 def _is_maximum_of(maximum: SSAValue, value: SSAValue) -> bool:
-    """Whether `maximum` is the largest number of `value`, perhaps made finite."""
+    """Whether `maximum` is the maximum of `value`, possibly clipped to be finite."""
     owner = maximum.owner
     if isinstance(owner, ClipOp):
         bounds = _constant(owner.max)
@@ -188,7 +191,7 @@ def _is_maximum_of(maximum: SSAValue, value: SSAValue) -> bool:
 
 
 def _constant(value: SSAValue) -> tuple[float, float] | None:
-    """The least and the largest number of a constant."""
+    """Return minimum and maximum of a constant."""
     if not isinstance(value, OpResult) or not isinstance(value.op, ConstantOp) or value.op.value is None:
         return None
     array = elements_array(value.op.value)

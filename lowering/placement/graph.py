@@ -1,4 +1,4 @@
-"""The network in a module as a dataflow: which ops are nodes, which values go between them."""
+"""The dataflow graph of the network in a module."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ class Graph:
     """
     The nodes of a function in order.
 
-    `constants` are ops of constants only, which every part that reads them has for itself: constants, and
-    integers that stand for weights.
+    `constants` are ops of constants only, which are copied into every partition that reads them: constants,
+    and their QuantizeLinear and DequantizeLinear.
     """
 
     function: FuncOp
     nodes: Sequence[Operation]
     constants: frozenset[Operation]
     results: Sequence[SSAValue]
-    """What the network returns."""
+    """The results of the network."""
     flow: Dataflow
     node_ids: dict[Operation, int] = field(repr=False)
 
     def needed(self, op: Operation) -> list[SSAValue]:
-        """The values that `op` and the bodies inside it take from outside of them, each once."""
+        """Return the values that `op` and its regions take from outside, each once."""
         return list(dict.fromkeys(_taken(op)))
 
 
 def graph_of(module: ModuleOp) -> Graph:
-    """The graph of the one function of `module`, which is of the onnx dialect; else an `XonncError`."""
+    """Return the graph of the only function of `module`, in the onnx dialect; else raise `XonncError`."""
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
     if len(functions) != 1 or not isinstance(end := functions[0].body.block.last_op, ReturnOp):
         raise XonncError("placing takes one function that ends in onnx.Return")
@@ -84,7 +84,7 @@ def _flow(graph: Graph) -> Dataflow:
 
 
 def _taken(op: Operation) -> Iterator[SSAValue]:
-    """Operands of `op`, and those of ops inside it that come from around it."""
+    """Yield operands of `op`, and those of ops in its regions that are defined outside."""
     if not op.regions:
         yield from op.operands
         return

@@ -1,15 +1,15 @@
-"""The smallest cut between two ends of a network of pipes, by Dinic's algorithm."""
+"""Minimum cut by maximum flow, with Dinic's algorithm."""
 
 from __future__ import annotations
 
 from collections import deque
 
 UNLIMITED = 1 << 60
-"""A capacity that no cut can afford."""
+"""A capacity that no minimum cut contains."""
 
 
 class FlowNetwork:
-    """Directed pipes with whole-numbered capacities; nodes are numbers from 0."""
+    """Directed edges with integer capacities between nodes numbered from 0."""
 
     def __init__(self) -> None:
         self._edges: list[list[int]] = []
@@ -17,28 +17,28 @@ class FlowNetwork:
         self._ends: list[int] = []
         self._residual: list[int] = []
 
-    def node(self) -> int:
-        """A new node."""
+    def add_node(self) -> int:
+        """Add a node and return its number."""
         self._edges.append([])
         return len(self._edges) - 1
 
     def add_edge(self, start: int, end: int, capacity: int) -> None:
-        """A new pipe."""
+        """Add an edge."""
         for node, other, residual in ((start, end, capacity), (end, start, 0)):
             self._edges[node].append(len(self._ends))
             self._ends.append(other)
             self._residual.append(residual)
 
     def source_side(self, source: int, sink: int) -> set[int]:
-        """
-        The nodes on the source's side of a smallest cut, of several the one that leaves it the most.
-        """
+        """Return the source side of a minimum cut; among several the largest source side."""
         while (levels := self._levels(source))[sink] >= 0:
             self._saturate(source, sink, levels)
         return set(range(len(self._edges))) - self._reaching(sink)
 
     def _levels(self, source: int) -> list[int]:
-        """How many pipes with room away each node is; -1 out of reach."""
+        """
+        Return the distance of each node from the source over edges with residual capacity, -1 if unreachable.
+        """
         levels = [-1] * len(self._edges)
         levels[source] = 0
         worklist = deque([source])
@@ -52,7 +52,7 @@ class FlowNetwork:
         return levels
 
     def _saturate(self, source: int, sink: int, levels: list[int]) -> None:
-        """Fills shortest ways until none is left."""
+        """Find a blocking flow: augment shortest paths until none is left."""
         untried = [len(edges) for edges in self._edges]
         path: list[int] = []
         node = source
@@ -81,7 +81,7 @@ class FlowNetwork:
         return None
 
     def _reaching(self, sink: int) -> set[int]:
-        """Nodes from which there is still room to the sink."""
+        """Return the nodes from which the sink is reachable over residual capacity."""
         result = {sink}
         worklist = [sink]
         while worklist:

@@ -1,4 +1,4 @@
-"""A part of a network as a module of its own."""
+"""Outlining of a partition of a network as a module of its own."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from xonnc.lowering.onnx_to_dla.image_inputs import IMAGE_ATTRIBUTE
 from xonnc.lowering.placement.graph import Graph
 
 MAIN = "main_graph"
-"""The symbol of a model's function, as imported models have it."""
+"""The symbol of a model's function in imported models."""
 
 ABOUT_THE_MODEL = ("onnx.opset_imports", "onnx.ir_version", "onnx.functions")
-"""What a part of a model says of itself as the model does."""
+"""Attributes of the model that each partition inherits."""
 
 
 @dataclass(frozen=True)
 class Partition:
     """
-    Nodes that run together, in order, the values they take from elsewhere, and those that go elsewhere.
+    Nodes that run together, in order, the values that they take from elsewhere, and those read elsewhere.
     """
 
     is_dla: bool
@@ -36,15 +36,15 @@ class Partition:
 
 @dataclass(frozen=True)
 class OutlinedPartition:
-    """A part's own module, and of which node each of its operations is a copy."""
+    """The module of a partition, and the node that each of its operations is a copy of."""
 
     module: ModuleOp
     nodes: Mapping[Operation, int]
     readers: Mapping[SSAValue, Sequence[int]]
-    """The part's nodes that read each of its inputs."""
+    """The partition's nodes that read each of its inputs."""
 
     def concerned(self, about: object) -> Sequence[int]:
-        """The nodes that something about an operation or input of the module concerns."""
+        """Return the nodes that an operation or input of the module stands for."""
         if isinstance(about, Operation):
             return [self.nodes[about]] if about in self.nodes else []
         return next((nodes for value, nodes in self.readers.items() if value is about), ())
@@ -52,9 +52,9 @@ class OutlinedPartition:
 
 def partition_of(graph: Graph, nodes: Sequence[int], is_dla: bool) -> Partition:
     """
-    The part that `nodes` are.
+    Return the partition of `nodes`.
 
-    Inputs and outputs of the network come first, in its order; a part of all nodes takes them all.
+    Inputs and outputs of the network come first, in its order; a partition of all nodes takes all inputs.
     """
     inside = set(nodes)
     made = [result for node in nodes for result in graph.nodes[node].results]
@@ -81,7 +81,9 @@ def partition_of(graph: Graph, nodes: Sequence[int], is_dla: bool) -> Partition:
 
 
 def outline(partition: Partition, graph: Graph, names: Mapping[SSAValue, str]) -> OutlinedPartition:
-    """A copy of a part as a model; inputs and outputs are called by `names`, constants are shared."""
+    """
+    Return a copy of a partition as a model; inputs and outputs are named by `names`, constants are shared.
+    """
     source = graph.function.parent_op()
     assert isinstance(source, ModuleOp)
     function = FuncOp(
@@ -119,7 +121,7 @@ def outline(partition: Partition, graph: Graph, names: Mapping[SSAValue, str]) -
 def _with_images(
     attributes: ArrayAttr[DictionaryAttr], partition: Partition, graph: Graph
 ) -> ArrayAttr[DictionaryAttr]:
-    """What is said of the network's inputs that lie as images; the CPU knows nothing of such."""
+    """Copy the image attributes of network inputs to a partition on the DLA."""
     given = graph.function.arg_attrs
     if given is None or not partition.is_dla:
         return attributes
@@ -136,7 +138,7 @@ def _with_images(
 
 
 def _constants_for(values: Sequence[SSAValue], graph: Graph) -> set[Operation]:
-    """The ops of constants that `values` need."""
+    """Return the constant ops that `values` depend on."""
     result: set[Operation] = set()
     worklist = [value.owner for value in values]
     while worklist:

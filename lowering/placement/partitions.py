@@ -1,8 +1,8 @@
 """
-Sides into parts: the fewest turns of DLA and CPU in which all nodes can run.
+Partitions of a network, alternately on the DLA and the CPU, in as few alternations as possible.
 
-Turns alternate, and a node's turn is never before that of a node whose values it reads, so parts never wait
-for each other in a circle.
+Partitions run in the order of their level. The level of a node is at least that of its producers, so
+partitions never depend on each other cyclically.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from xonnc.lowering.placement.dataflow import Dataflow, DataflowValue
 
 
 def partition_nodes(flow: Dataflow, on_dla: AbstractSet[int]) -> list[list[int]]:
-    """The nodes of each part, in the order in which parts run; each part is of one side."""
+    """Return the nodes of each partition, in the order in which partitions run."""
     first_dla, first_cpu = (_earliest(flow, on_dla, is_dla_first) for is_dla_first in (True, False))
     levels = min(first_dla, first_cpu, key=lambda levels: len(set(levels)))
     _gather(flow, on_dla, levels)
@@ -38,7 +38,7 @@ def _earliest(flow: Dataflow, on_dla: AbstractSet[int], is_dla_first: bool) -> l
 
 
 def _gather(flow: Dataflow, on_dla: AbstractSet[int], levels: list[int]) -> None:
-    """Moves nodes to the turns of their readers where fewer tensors then go in or out of the DLA."""
+    """Raise nodes to the level of their readers if that reduces transfers to or from the DLA."""
     values_of = flow.values_by_node()
     for node in reversed(range(flow.count)):
         readers = {r for value in values_of[node] if value.producer == node for r in value.readers}
@@ -57,7 +57,7 @@ def _gather(flow: Dataflow, on_dla: AbstractSet[int], levels: list[int]) -> None
 def _cost(
     values: Sequence[DataflowValue], node: int, level: int, on_dla: AbstractSet[int], levels: list[int]
 ) -> int:
-    """Transfers of `values` in and out of the DLA if `node` had its turn at `level`."""
+    """Return the transfers of `values` to or from the DLA if `node` were at `level`."""
     before, levels[node] = levels[node], level
     cost = sum(_transfers(value, on_dla, levels) for value in values)
     levels[node] = before

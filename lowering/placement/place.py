@@ -1,8 +1,8 @@
 """
-Placing a network: what the DLA takes goes there, the rest to the CPU, with the fewest tensors in between.
+Placement of a network: the DLA runs what it supports, the CPU the rest, with few tensors transferred.
 
-Whether the DLA takes a node is what the back end says when it tries: parts are compiled, nodes it refuses
-go to the CPU with its reason, and the rest is parted anew, until all parts for the DLA compile.
+The back end decides what is supported: partitions are compiled, refused nodes move to the CPU with the
+reason, and the rest is partitioned again until all partitions for the DLA compile.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from xonnc.lowering.placement.partitions import partition_nodes
 from xonnc.targets import NvdlaTarget, load_target
 
 WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
-"""Engines whose work is worth taking tensors to the DLA and back; other nodes follow their neighbours."""
+"""Engines whose work is worth a transfer to the DLA and back; other nodes follow their neighbors."""
 
 CHEAP = frozenset((*SELECTIONS, *INT8_FUNCTIONS))
 """
-Operators that follow their neighbours whatever the engine: those that only pick elements, and elementwise
-functions, for which the CDP is no more than a lookup table.
+Operators that follow their neighbors whatever the engine: data movement, and elementwise functions, which are
+only lookups on the CDP.
 """
 
 EXACT_ROUNDS = 24
-"""After this many rounds a part with a refused node goes to the CPU as a whole."""
+"""After this many rounds a partition with a refused node moves to the CPU as a whole."""
 
 FOLLOWS = "the DLA takes it, but it is cheap and its neighbours run on the CPU"
 
 
 @dataclass(frozen=True)
 class CompiledPartition:
-    """A part with its own module, and the loadable if it is for the DLA."""
+    """A partition with its module, and its loadable if it is for the DLA."""
 
     partition: Partition
     outlined: OutlinedPartition
@@ -60,28 +60,27 @@ class CompiledPartition:
 
 @dataclass(frozen=True)
 class Placement:
-    """The parts of a network in the order in which they run."""
+    """The partitions of a network in the order in which they run."""
 
     graph: Graph
     names: Mapping[SSAValue, str]
     partitions: tuple[CompiledPartition, ...]
     refused: Mapping[int, str]
-    """Why the DLA does not take a node: one line with its name."""
+    """Why the DLA cannot run a node, in one line with its name."""
     at_boundaries: Collection[int]
     """
-    Of these, nodes that are refused for what comes from, or goes to, a part on the CPU: were it not there,
-    the DLA would take them.
+    Refused nodes that the DLA could run if a value did not enter from, or leave to, a partition on the CPU.
     """
 
     @property
     def root_causes(self) -> tuple[str, ...]:
-        """Refusals that do not follow from others: what has to be mended, each once."""
+        """The refusals that do not follow from others, each once."""
         lines = (line for node, line in sorted(self.refused.items()) if node not in self.at_boundaries)
         return tuple(dict.fromkeys(lines))
 
     @property
     def on_cpu(self) -> dict[int, str]:
-        """The nodes on the CPU, and the rule by which they are there."""
+        """The nodes on the CPU, and the reason."""
         nodes = [
             node
             for placed in self.partitions
@@ -95,7 +94,7 @@ class Placement:
 
     @property
     def crossings(self) -> int:
-        """Tensors that go into or out of parts on the DLA."""
+        """The number of tensors that enter or leave partitions on the DLA."""
         return sum(
             len(p.partition.inputs) + len(p.partition.outputs) for p in self.partitions if p.partition.is_dla
         )
@@ -109,10 +108,10 @@ def place(
     on_stage: StageCallback | None = None,
 ) -> Placement:
     """
-    Places the network in `module`, which stays as it is; `names` calls each of its values.
+    Place the network in `module`, which is not modified; `names` are the names of its values.
 
-    `module` should be simplified. `on_stage` sees the stages of the back end while all of it seems to go to
-    the DLA. Raises `XonncError` for an unknown target or what is no network.
+    `module` should be simplified. `on_stage` sees the stages of the back end as long as the whole network is
+    for the DLA. Raises `XonncError` for an unknown target or an unsupported module.
     """
     return _Placer(module, target, ctx, names).run(on_stage)
 
@@ -136,7 +135,7 @@ class _Placer:
         self._done: dict[Partition, CompiledPartition] = {}
 
     def run(self, on_stage: StageCallback | None) -> Placement:
-        """Parts, tries and parts again."""
+        """Partition and compile until no partition for the DLA is refused."""
         for number in range(EXACT_ROUNDS + 2 * len(self._graph.nodes)):
             partitions = self._parts()
             is_whole = len(partitions) == 1 and not self._refused
@@ -167,7 +166,7 @@ class _Placer:
         return [*partitions, Partition(False, (), (), constants)] if constants else partitions
 
     def _try(self, partition: Partition, is_exact: bool, on_stage: StageCallback | None) -> None:
-        """Makes the part, or finds out which of its nodes the DLA refuses."""
+        """Compile a partition, or find its refused nodes."""
         outlined = outline(partition, self._graph, self._names)
         if not partition.is_dla:
             self._done[partition] = CompiledPartition(partition, outlined, None)
@@ -193,7 +192,7 @@ class _Placer:
     def _at_boundary_only(
         self, error: RefusalError, partition: Partition, outlined: OutlinedPartition
     ) -> set[int]:
-        """The nodes refused for nothing but a value that is no input or output of the whole network."""
+        """Return the nodes refused only because of values that are no network inputs or outputs."""
         ends = {*self._graph.function.body.block.args, *self._graph.results}
         there: set[int] = set()
         elsewhere: set[int] = set()
@@ -204,7 +203,7 @@ class _Placer:
         return there - elsewhere
 
     def _original(self, value: SSAValue, partition: Partition, outlined: OutlinedPartition) -> SSAValue:
-        """The network's value that an input or result of a part's module is."""
+        """Return the network's value of an input or result of a partition's module."""
         if isinstance(value, BlockArgument):
             return partition.inputs[value.index]
         assert isinstance(value, OpResult), "a value is an argument or a result"
@@ -212,18 +211,18 @@ class _Placer:
 
 
 def impossible(op: Operation, target: NvdlaTarget) -> str | None:
-    """Why no part for `target` can have `op` in it, whatever is around it; `None` if one may."""
+    """Return why no partition for `target` can contain `op`, `None` if one may."""
     tables = [table for precision, table in LOWERINGS_BY_PRECISION.items() if precision in target.precisions]
     if not any(type(op) in table for table in tables):
         return "the DLA has no such operator"
     for value in (*op.operands, *op.results):
         if value.type != NONE and static_shape(value.type) is None:
-            return f"{value.type}, a shape that is not known before it runs; fix the shapes of the inputs"
+            return f"{value.type}, which is a dynamic shape; fix the shapes of the inputs"
     return None
 
 
 def _blamed(error: RefusalError, outlined: OutlinedPartition) -> dict[int, str]:
-    """The nodes that refusals are about; all of them if one is about none."""
+    """Return the nodes that refusals are about; all nodes if a refusal has no subject."""
     result: dict[int, str] = {}
     pairs = list(zip(error.reasons, error.subjects, strict=True))
     for reason, about in sorted(pairs, key=lambda pair: pair[1] is None):
@@ -233,19 +232,19 @@ def _blamed(error: RefusalError, outlined: OutlinedPartition) -> dict[int, str]:
 
 
 def _boundary(about: object, outlined: OutlinedPartition) -> SSAValue | None:
-    """The input or output of its module that a refusal is about."""
+    """Return the input or output of its module that a refusal is about."""
     if isinstance(about, AtBoundary):
         return about.value
     return next((value for value in outlined.readers if value is about), None)
 
 
 def _concerned(about: object) -> object:
-    """The operation or input that a refusal is about."""
+    """Return the operation or input that a refusal is about."""
     return about.op if isinstance(about, AtBoundary) else about
 
 
 def _blamed_late(error: XonncError, outlined: OutlinedPartition) -> dict[int, str]:
-    """The nodes that an error of a later stage names by its operation, or at its begin; else all."""
+    """Return the nodes that an error of a later stage names; else all."""
     start = str(error).split(":", maxsplit=1)[0]
     name = node_name(error.about) if isinstance(error.about, Operation) else start
     named = [node for op, node in outlined.nodes.items() if name and describe(op) == name]

@@ -1,7 +1,7 @@
 """
-Roundings that calibration put into a network for the DLA, and that the CPU need not do.
+Removal of QDQ pairs that calibration inserted for the DLA from partitions on the CPU.
 
-`DequantizeLinear(QuantizeLinear(x))` within a part of the CPU becomes `x`: the model was one of floats.
+`DequantizeLinear(QuantizeLinear(x))` within such a partition becomes `x`, as in the original float model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLin
 
 
 def remove_qdq_pairs(module: ModuleOp) -> list[Operation]:
-    """Takes the pairs out of `module`, a part for the CPU; gives the ops that are gone."""
+    """Remove the pairs of `module`, a partition for the CPU; return the erased ops."""
     dropped: list[Operation] = []
     for op in [op for op in module.walk() if isinstance(op, DequantizeLinearOp)]:
         if isinstance(op.x.owner, QuantizeLinearOp):

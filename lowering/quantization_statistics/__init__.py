@@ -1,1 +1,1 @@
-"""What quantisation does to the values of a network, measured on samples."""
+"""Statistics of a network's quantization, measured on samples."""

@@ -1,10 +1,10 @@
 """
-What rounding to 8 bits adds on average to each channel of each sum of products, measured on samples.
+Empirical bias correction [Nagel 2019, appendix D].
 
-Roundings, ends of grids and weights shift means, a ReLU behind turns noise into more of it, and at the edge
-of an image kernels see zeros: little at each place, but the same for every image. The rounded model runs part
-by part, each up to a sum; its bias takes away what the samples show before the next part runs (Nagel et al.,
-2019, appendix D). The engines' own roundings are not among it: they are fair.
+Quantization shifts the mean of each channel: by rounding and saturation, by weights, by a ReLU that rectifies
+noise, and by zeros at image borders. The shift is small per element, but equal for every image. The quantized
+model runs segment by segment, each up to a linear operator, whose bias subtracts the shift measured on the
+samples before the next segment runs. The engines' own rounding is unbiased and not modeled.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ Sample = Mapping[str, Array]
 LINEAR_OPS = ("Conv", "Gemm")
 
 MIN_SAMPLES = 8
-"""Of fewer, what one image shows by chance would be taken for what all have."""
+"""With fewer samples, properties of single images would be taken for systematic shifts."""
 
 MAX_SAMPLES = 16
-"""More images tell little more, and all of them are held at once."""
+"""More images add little, and activations of all of them are held at once."""
 
 
 def bias_corrections(
     module: ModuleOp, ranges: Ranges, samples: Sequence[Sample]
 ) -> dict[str, tuple[float, ...]]:
     """
-    What the bias of each convolution and Gemm in `module` must take away, in units of channels as `ranges`
-    scale them: a number for each output, by the name of the result.
+    Return what to subtract from the bias of each Conv and Gemm in `module`, by result name, one value per
+    output in the channels' equalized scale.
 
-    `module` stays as it is. Empty for fewer samples than `MIN_SAMPLES`, or for several functions. Raises
-    `XonncError` if onnxruntime does not run the model.
+    `module` is not modified. Empty for fewer samples than `MIN_SAMPLES`, or several functions. Raises
+    `XonncError` if onnxruntime fails.
     """
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
     if len(samples) < MIN_SAMPLES or len(functions) != 1:
@@ -86,7 +86,7 @@ def _initializers(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
 
 
 def _bias(node: onnx.NodeProto, initializers: Mapping[str, onnx.TensorProto]) -> Array | None:
-    """The bias of a sum with constant weights; `None` for others."""
+    """Return the bias of a linear operator with constant weights, `None` for others."""
     if node.input[1] not in initializers:
         return None
     if len(node.input) < 3 or not node.input[2]:
@@ -96,7 +96,7 @@ def _bias(node: onnx.NodeProto, initializers: Mapping[str, onnx.TensorProto]) ->
 
 
 def _means(model: onnx.ModelProto, samples: Sequence[Sample]) -> list[Array]:
-    """The mean of each channel of each sum over all samples."""
+    """Return the mean of each channel of each linear operator over all samples."""
     own = onnx.ModelProto()
     own.CopyFrom(model)
     del own.graph.output[:]
@@ -110,13 +110,15 @@ def _means(model: onnx.ModelProto, samples: Sequence[Sample]) -> list[Array]:
 
 
 def _channels(numbers: Array) -> Array:
-    """The mean of each channel."""
+    """Return the mean of each channel."""
     return numbers.mean(axis=tuple(axis for axis in range(numbers.ndim) if axis != 1), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class _Segment:
-    """Nodes up to a sum, what they read of parts before, and what parts behind them read."""
+    """
+    Nodes up to a linear operator, the values they read from earlier segments, and those that later ones read.
+    """
 
     nodes: tuple[onnx.NodeProto, ...]
     inputs: tuple[str, ...]
@@ -124,17 +126,17 @@ class _Segment:
 
 
 class _PartitionedRun:
-    """A rounded model that is run on all samples part by part."""
+    """A quantized model that runs on all samples segment by segment."""
 
     def __init__(self, model: onnx.ModelProto, samples: Sequence[Sample]):
         self.biases: list[Array | None] = []
-        """Of each sum, as corrected; `None` where it has no constant one."""
+        """The corrected bias of each linear operator; `None` if it has no constant one."""
         self._model = model
         self._initializers = _initializers(model)
         self._values: list[dict[str, Array]] = [dict(sample) for sample in samples]
 
     def run(self, means: Sequence[Array]) -> None:
-        """Runs all sums so that their channels have these means."""
+        """Run all segments, correcting biases so that the channels have these means."""
         for part, mean in zip(self._parts(), means, strict=True):
             self._run(part)
             sum_ = part.nodes[-1]
@@ -182,7 +184,7 @@ class _PartitionedRun:
             values.update(zip(part.outputs, session.run(None, feeds), strict=True))
 
     def _forget(self, part: _Segment) -> None:
-        """Drops what no later part reads."""
+        """Drop values that no later segment reads."""
         nodes = list(self._model.graph.node)
         place = next(index for index, node in enumerate(nodes) if node is part.nodes[-1])
         wanted = {name for node in nodes[place + 1 :] for name in node.input}

@@ -1,10 +1,8 @@
 """
-What rounding to 8 bits does to each value of a network: scale, saturation, signal to noise against floats.
+Quantization error per value: scale, saturation, and signal-to-noise ratio against the float model.
 
-    roundings = measured(quantized, floats, samples)
-
-Both models run on the samples in onnxruntime; weights of floats are rounded as the lowering rounds them. The
-engines' own roundings, half a step behind each pass, are not among them.
+Both models run on the samples in onnxruntime, with float weights quantized as the lowering does. The engines'
+own rounding, half a unit after each pass, is not included.
 """
 
 from __future__ import annotations
@@ -29,16 +27,16 @@ Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
 
 OUTPUT_AXES = {"Conv": 0, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1}
-"""Operators with weights, and the axis of their outputs; a Gemm with `transB` has them first."""
+"""The output axis of weights by operator; a Gemm with `transB` has it first."""
 
 
 @dataclass(frozen=True)
 class QuantizationError:
     """
-    One rounded value: the operator that makes it, its grid, and what samples show.
+    A quantized value: the operator that produces it, its parameters, and its error on samples.
 
-    `saturated` is the share of numbers beyond the grid's ends; `signal_to_noise` is in decibels, infinite
-    where nothing changes, all that has happened before included.
+    `saturated` is the fraction of elements beyond the int8 range. `signal_to_noise` is in decibels, infinite
+    without error, and includes errors of preceding operators.
     """
 
     name: str
@@ -52,7 +50,7 @@ class QuantizationError:
 
 @dataclass(frozen=True)
 class _QdqPair:
-    """A QuantizeLinear and its DequantizeLinear: the value in front, in the model of floats, and behind."""
+    """A QuantizeLinear and its DequantizeLinear: names of the value before, in the float model, and after."""
 
     before: str
     floats: str
@@ -64,7 +62,7 @@ class _QdqPair:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The ends of the integers."""
+        """The range of the integers."""
         found = np.iinfo(self.zero.dtype)
         return int(found.min), int(found.max)
 
@@ -79,7 +77,7 @@ class _ErrorSums:
     numbers: int = 0
 
     def add(self, pair: _QdqPair, exact: Array, before: Array, behind: Array) -> None:
-        """One more sample."""
+        """Add one sample."""
         wide = exact.astype(np.float64) - pair.centre
         least, largest = pair.limits
         places = before.astype(np.float64) / pair.scale + float(pair.zero.reshape(()))
@@ -90,7 +88,7 @@ class _ErrorSums:
 
     @property
     def decibels(self) -> float:
-        """Signal to noise."""
+        """The signal-to-noise ratio."""
         if not self.noise:
             return inf
         return 10 * log10(self.signal / self.noise) if self.signal else -inf
@@ -100,16 +98,16 @@ def measure_quantization_error(
     quantized: onnx.ModelProto, floats: onnx.ModelProto | None, samples: Sequence[Sample]
 ) -> list[QuantizationError]:
     """
-    What the roundings of `quantized` do over all samples (arrays by input name), in the order of the model.
+    Return the error of each QDQ pair of `quantized` over all samples (arrays by input name), in model order.
 
-    `floats` is the model without them; where there is none, `quantized` without its pairs. Raises
-    `XonncError` for no samples, no roundings, or if onnxruntime fails.
+    `floats` is the float model; without it, `quantized` without its pairs. Raises `XonncError` without
+    samples or pairs, or if onnxruntime fails.
     """
     if not samples:
-        raise XonncError("no samples to measure roundings with")
+        raise XonncError("no samples to measure the quantization error with")
     pairs = list(_pairs(quantized, floats))
     if not pairs:
-        raise XonncError("no roundings in the model; give a calibration, or a model with QuantizeLinear")
+        raise XonncError("the model has no QuantizeLinear; give a calibration, or a quantized model")
     exact_model = _without_pairs(quantized) if floats is None else floats
     sums = [_ErrorSums() for _ in pairs]
     with tempfile.TemporaryDirectory() as folder:
@@ -135,7 +133,7 @@ def measure_quantization_error(
 
 
 class _Run:
-    """A model, some of whose values are looked at."""
+    """A model with additional outputs."""
 
     def __init__(self, model: onnx.ModelProto, names: Sequence[str], path: Path):
         own = onnx.ModelProto()
@@ -149,13 +147,13 @@ class _Run:
         self._reference = Reference(path) if self._names else None
 
     def __call__(self, sample: Sample) -> dict[str, Array]:
-        """The values, inputs among them."""
+        """Return the values, inputs included."""
         found = [] if self._reference is None else self._reference.run(sample)
         return {**sample, **dict(zip(self._names, found, strict=True))}
 
 
 def _pairs(quantized: onnx.ModelProto, floats: onnx.ModelProto | None) -> Iterator[_QdqPair]:
-    """The pairs on computed values with one scale; those on constants are the model's own matter."""
+    """Yield the per-tensor pairs on computed values; those on constants belong to the model."""
     graph, constants = quantized.graph, _constants(quantized)
     makers = {name: node for node in graph.node for name in node.output}
     known = None if floats is None else _values(floats)
@@ -195,7 +193,7 @@ def _constants(model: onnx.ModelProto) -> dict[str, Array]:
 
 
 def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
-    """The model of floats that a quantised one is of; weights stay what they are."""
+    """Return the float model of a quantized one; weights stay quantized."""
     own = onnx.ModelProto()
     own.CopyFrom(quantized)
     constants = _constants(own)
@@ -211,7 +209,7 @@ def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def with_quantized_weights(quantized: onnx.ModelProto) -> onnx.ModelProto:
-    """Weights of floats as the 8-bit integers that the engines are given."""
+    """Return the model with float weights quantized to int8 as the engines get them."""
     own = onnx.ModelProto()
     own.CopyFrom(quantized)
     held = {one.name: one for one in own.graph.initializer}

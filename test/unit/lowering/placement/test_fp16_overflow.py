@@ -60,4 +60,4 @@ def test_what_goes_to_the_cpu(nodes: str, beyond: set[str], build: Build, simpli
     found = overflows(graph.nodes)
     assert {op.name.removeprefix("onnx.").removesuffix("V11") for op in found} == beyond
     for reason in found.values():
-        assert "the exponential of numbers that may exceed 11.1 (halves end at 65504) goes into a" in reason
+        assert "the exponential of numbers that may exceed 11.1 (float16 ends at 65504) goes into a" in reason

@@ -127,7 +127,7 @@ def test_a_node_waits_for_its_reader_where_that_saves_transfers():
 
 def test_the_cut_of_a_chain_is_its_thinnest_pipe_nearest_to_the_sink():
     network = FlowNetwork()
-    nodes = [network.node() for _ in range(5)]
+    nodes = [network.add_node() for _ in range(5)]
     for start, capacity in zip(nodes[:-1], (3, 2, 5, 2), strict=True):
         network.add_edge(start, start + 1, capacity)
     assert network.source_side(nodes[0], nodes[-1]) == set(nodes[:4])
@@ -135,7 +135,7 @@ def test_the_cut_of_a_chain_is_its_thinnest_pipe_nearest_to_the_sink():
 
 def test_a_long_chain_is_cut_without_recursion():
     network = FlowNetwork()
-    nodes = [network.node() for _ in range(20_000)]
+    nodes = [network.add_node() for _ in range(20_000)]
     for start in nodes[:-1]:
         network.add_edge(start, start + 1, 2 if start != 9_999 else 1)
     assert network.source_side(nodes[0], nodes[-1]) == set(nodes[:10_000])

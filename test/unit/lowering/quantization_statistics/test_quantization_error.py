@@ -75,12 +75,12 @@ def test_weights_are_those_that_the_engines_get():
 
 
 def test_no_roundings():
-    with pytest.raises(XonncError, match="no roundings in the model; give a calibration"):
+    with pytest.raises(XonncError, match="the model has no QuantizeLinear; give a calibration"):
         measure_quantization_error(model(PLAIN), None, [{}])
 
 
 def test_no_samples():
-    with pytest.raises(XonncError, match="no samples to measure roundings with"):
+    with pytest.raises(XonncError, match="no samples to measure the quantization error with"):
         measure_quantization_error(model(ROUNDED), None, [])
 
 
