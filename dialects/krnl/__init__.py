@@ -1,4 +1,4 @@
-"""The krnl dialect: loops with schedules over buffers, and what native code is made of."""
+"""The krnl dialect: loop nests with schedules over buffers, register-tiled kernels, and calls of kernels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def get_krnl() -> Dialect:
-    """A new dialect object, for one context; a tool that only lists dialects loads none."""
+    """Return a new dialect object, for one context; tools that only list dialects load none."""
     from xonnc.dialects.krnl.dialect import new_krnl
 
     return new_krnl()

@@ -1,4 +1,4 @@
-"""Attributes that the conversion to krnl and the memory plan leave on ops of other dialects."""
+"""Attributes that the conversion to krnl and the memory plan set on ops."""
 
 from __future__ import annotations
 
@@ -9,51 +9,50 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 NO_KERNEL = "krnl.no_kernel"
-"""Why an op was not converted: it runs on the host, one call a run."""
+"""Why an op has no kernel; the runtime executes it."""
 
 OFFSETS = "krnl.offsets"
-"""Where in the arena each result of an op begins, in bytes; -1 for a result that lies elsewhere."""
+"""The offset of each result in the arena, in bytes; -1 for results elsewhere."""
 
 BLOCKS = "krnl.blocks"
 """
-In which block of the arena each result of an op lies, of dynamic sizes; -1 if elsewhere.
+With dynamic shapes: the block of the arena that each result is in; -1 for results elsewhere.
 
-Blocks lie one after the other; each is as large as the largest of its buffers, which are alive at different
-times.
+Blocks are consecutive, and each is as large as the largest of its buffers, whose lifetimes do not overlap.
 """
 
 ARENA = "krnl.arena"
 """
-What a function's memory plan takes, in bytes.
+Memory use of a function, in bytes.
 
-`size` is what the arena takes, `peak` the most that is alive at once in this order of calls: no plan for it
-takes less. No order at all has a peak below `lower_bound`. For dynamic sizes there are `blocks`.
+`size` of the arena; `peak`, the most bytes alive at once in this order of calls, below which no plan gets;
+`lower_bound` of the peak over all orders; with dynamic shapes, `blocks`.
 """
 
 
 def set_no_kernel(op: Operation, reason: str) -> None:
-    """Says why an op was not converted."""
+    """Set the reason why an op has no kernel."""
     op.attributes[NO_KERNEL] = StringAttr(reason)
 
 
 def no_kernel(op: Operation) -> str:
-    """Why an op was not converted; empty for others."""
+    """Return the reason why an op has no kernel, or ""."""
     reason = op.attributes.get(NO_KERNEL)
     return reason.data if isinstance(reason, StringAttr) else ""
 
 
 def ops_without_kernel(root: Operation) -> Iterator[Operation]:
-    """The ops within `root`, itself included, that were not converted."""
+    """Yield the ops within `root`, itself included, that have no kernel."""
     return (op for op in root.walk() if NO_KERNEL in op.attributes)
 
 
 def set_locations(op: Operation, name: str, places: Sequence[int]) -> None:
-    """Says where the results of an op lie: `OFFSETS` or `BLOCKS`."""
+    """Set the offsets or blocks of an op's results (`OFFSETS` or `BLOCKS`)."""
     op.attributes[name] = DenseArrayBase.from_list(i64, places)
 
 
 def location_of(value: SSAValue, name: str) -> int | None:
-    """The offset (`OFFSETS`) or block (`BLOCKS`) of a value; `None` if it has none."""
+    """Return the offset (`OFFSETS`) or block (`BLOCKS`) of a value, or None."""
     held = value.owner.attributes.get(name) if isinstance(value.owner, Operation) else None
     if not isinstance(held, DenseArrayBase):
         return None
@@ -63,14 +62,14 @@ def location_of(value: SSAValue, name: str) -> int | None:
 
 
 def set_arena(function: FuncOp, **sizes: int) -> None:
-    """Says what the memory plan of a function takes."""
+    """Set the memory use of a function."""
     function.attributes[ARENA] = DictionaryAttr(
         {name: IntegerAttr(size, i64) for name, size in sizes.items()}
     )
 
 
 def arena_of(function: FuncOp) -> dict[str, int] | None:
-    """What the memory plan of a function takes; `None` if there is no plan."""
+    """Return the memory use of a function, or None."""
     held = function.attributes.get(ARENA)
     if not isinstance(held, DictionaryAttr):
         return None

@@ -1,4 +1,4 @@
-"""The list of everything in the `krnl` dialect."""
+"""The operations, attributes and types of the `krnl` dialect."""
 
 from __future__ import annotations
 
@@ -75,5 +75,5 @@ OPS = (
 
 
 def new_krnl() -> Dialect:
-    """A dialect object of one context, which holds what was made of its constants."""
+    """Return a dialect object for one context, which caches weights prepacked from its constants."""
     return Dialect("krnl", list(OPS), [LayoutAttr, LoopType], [PrepackedWeights()])

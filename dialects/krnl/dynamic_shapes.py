@@ -1,4 +1,4 @@
-"""Sizes that only a run tells: buffers of them, and what must hold of them."""
+"""Operations on buffers of dynamic shape, and run-time checks of sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xonnc.dialects.krnl.memory import element_of, shape_of
 @irdl_op_definition
 class ShapedOp(IRDLOperation):
     """
-    A buffer's elements in rows, as a buffer of the result's shape; one size for each `?` of it.
+    A reinterpretation of a contiguous buffer in the result's shape; one size per `?`.
 
     ```mlir
     %m = "krnl.shaped"(%b, %n, %s) : (memref<?xf32>, index, index) -> memref<?x?x64xf32>
@@ -38,11 +38,12 @@ class ShapedOp(IRDLOperation):
     traits = traits_def(NoMemoryEffect())
 
     def verify_(self) -> None:
-        """As many sizes as the result leaves open, the source's element."""
+        """One size per dynamic dimension, the same element type."""
         count = shape_of(self.result).count(DYNAMIC_INDEX)
         if len(self.sizes) != count:
             raise VerifyException(
-                f"krnl.shaped: {self.result.type} leaves {count} sizes open, found {len(self.sizes)}"
+                f"krnl.shaped: {self.result.type} has {count} dynamic dimensions, "
+                f"found {len(self.sizes)} sizes"
             )
         if element_of(self.source) != element_of(self.result):
             raise VerifyException("krnl.shaped: element type of the result matches that of the source")
@@ -51,7 +52,7 @@ class ShapedOp(IRDLOperation):
 @irdl_op_definition
 class PartOp(IRDLOperation):
     """
-    What lies at a place of the first axis of a buffer; one size for each `?` of the result.
+    The slice of a buffer at an index of its first axis; one size per `?` of the result.
 
     ```mlir
     %p = "krnl.part"(%m, %i, %n) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf32>
@@ -68,13 +69,13 @@ class PartOp(IRDLOperation):
     traits = traits_def(NoMemoryEffect())
 
     def verify_(self) -> None:
-        """The source's axes but the first, its element, as many sizes as the result leaves open."""
+        """The source's shape without its first axis, its element type, one size per dynamic dimension."""
         if shape_of(self.result) != shape_of(self.source)[1:]:
             raise VerifyException(f"krnl.part: {self.result.type} is no part of {self.source.type}")
         if len(self.sizes) != shape_of(self.result).count(DYNAMIC_INDEX):
             raise VerifyException(
-                f"krnl.part: {self.result.type} leaves {shape_of(self.result).count(DYNAMIC_INDEX)} sizes "
-                f"open, found {len(self.sizes)}"
+                f"krnl.part: {self.result.type} has {shape_of(self.result).count(DYNAMIC_INDEX)} dynamic "
+                f"dimensions, found {len(self.sizes)} sizes"
             )
         if element_of(self.source) != element_of(self.result):
             raise VerifyException("krnl.part: element type of the result matches that of the source")
@@ -83,7 +84,7 @@ class PartOp(IRDLOperation):
 @irdl_op_definition
 class RequireOp(IRDLOperation):
     """
-    Two sizes that are equal, or the inputs of a run do not fit; `what` has the size that was found.
+    A run-time check that two sizes are equal; otherwise the run fails, and `what` names the size found.
 
     ```mlir
     "krnl.require"(%found, %expected) {what = "axis 0 of input 'mask'"} : (index, index) -> ()

@@ -1,4 +1,4 @@
-"""Operators that one kernel computes."""
+"""Fusion groups: operators that one kernel computes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.krnl.loops import YieldOp
 
 KINDS = ("convolution", "elementwise", "int8", "matmul")
-"""What the kernel of a group is: by the operator whose sums the others follow, or by the type computed in."""
+"""Kinds of groups, by the operator whose epilogue the others are, or by the type computed in."""
 
 
 @irdl_op_definition
 class FusedOp(IRDLOperation):
     """
-    A fusion group: operators that one kernel computes, which reads what they capture.
+    A fusion group: operators that one kernel computes, which captures its operands.
 
-    The first operator of a `convolution` or `matmul` makes sums; the others are its epilogue, computed
-    before the sums are stored. An `int8` group is written with QuantizeLinear and DequantizeLinear and
-    computed in integers. An `elementwise` group is one loop over the elements of its result.
+    The first operator of a `convolution` or `matmul` is the anchor; the others are its epilogue, computed
+    before its results are stored. An `int8` group is written with QuantizeLinear and DequantizeLinear and
+    computed in integers. An `elementwise` group is one loop nest.
 
     ```mlir
     %y = "krnl.fused"() <{kind = "convolution"}> ({
@@ -50,7 +50,7 @@ class FusedOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
 
     def verify_(self) -> None:
-        """A known kind, two operators at least, and results of the types that the body yields."""
+        """A known kind, at least two operators, and results of the yielded types."""
         if self.kind.data not in KINDS:
             raise VerifyException(f"krnl.fused: kind is one of {', '.join(KINDS)}, found {self.kind.data}")
         block = self.body.block
@@ -74,7 +74,7 @@ class FusedOp(IRDLOperation):
 
     @staticmethod
     def of(kind: str, body: Region) -> FusedOp:
-        """A group whose results are what the body yields."""
+        """Return a group whose results are the yielded values."""
         end = body.block.last_op
         assert end is not None
         types = [value.type for value in end.operands]

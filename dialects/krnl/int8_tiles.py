@@ -1,4 +1,4 @@
-"""Products of bytes in register tiles."""
+"""Int8 convolutions and matrix products in register tiles."""
 
 from __future__ import annotations
 
@@ -37,20 +37,19 @@ from xonnc.dialects.krnl.verification import require_pairs, require_range
 @irdl_op_definition
 class ByteConvOp(IRDLOperation):
     """
-    A convolution of images of bytes, in tiles that stay in vector registers: `y = rest(x * w + starts, …)`.
+    An int8 convolution in register tiles: `y = epilogue(x * w + starts, …)`.
 
-    Images lie as `[N][H][W][C]`, all channels of a pixel side by side, and have halos: `start` is where in
-    `x` the first window begins, `out_start` where the first of the `out` rows and columns lies in `y`. The
-    bytes of `x` have no sign, and their channels are a multiple of the terms that are multiplied at a time:
-    four by the function of LLVM that `products` names; without it two, whose weights have 16 bits. `w` is
-    `[panels][kernel][C/terms][channels of a panel][terms]`, a panel `tile[1]` vectors of `lanes` channels,
-    the last as narrow as what is left. `tile` is pixels of a row and vectors of channels. Sums begin at
-    `starts`, one for each channel.
+    Images are NHWC uint8 with halos: `start` is the position in `x` of the first window, `out_start` that in
+    `y` of the first of the `out` rows and columns. Channels of `x` are a multiple of the terms multiplied at
+    a time: four with a dot-product intrinsic of LLVM that `products` names; without it two, and weights of 16
+    bits. `w` is `[panels][kernel][C/terms][channels of a panel][terms]`; a panel is `tile[1]` vectors of
+    `lanes` channels, the last perhaps narrower. `tile` is pixels of a row and vectors of channels. i32
+    accumulators start at `starts`, one per channel.
 
-    The region makes of a sum what is stored; it is given the sum, the channel's number in each of `channels`,
-    then the same pixel and channel of each of `images`, whose first pixels lie at `image_starts`. Turns are
-    those of `krnl.conv`. The number of images, and the columns of one image of one row, may be
-    `-9223372036854775808`: the run tells them, in `open_sizes`.
+    The region computes the stored element from the accumulator, the channel's value in each of `channels`,
+    and the same pixel and channel of each of `images`, whose first pixels are at `image_starts`. Iterations
+    are as those of `krnl.conv`. The number of images, and the columns of one image of one row, may be dynamic
+    (`-9223372036854775808`), given in `dynamic_sizes`.
 
     ```mlir
     "krnl.byte_conv"(%y, %x, %w, %starts) ({
@@ -87,12 +86,12 @@ class ByteConvOp(IRDLOperation):
 
     @property
     def terms(self) -> int:
-        """Bytes of a pixel that are multiplied at a time."""
+        """Products that one instruction adds."""
         return 2 if self.products is None else 4
 
     @property
     def vectors(self) -> int:
-        """Vectors of channels of a pixel of the result."""
+        """Vectors of channels of a result pixel."""
         return -(-shape_of(self.y)[3] // self.lanes.value.data)
 
     @property
@@ -102,26 +101,26 @@ class ByteConvOp(IRDLOperation):
 
     @property
     def iterations_per_image(self) -> int:
-        """How many turns there are of each image."""
+        """Iterations for one image."""
         return self.panels * int(self.out.get_values()[0])
 
     @property
     def has_dynamic_batch(self) -> bool:
-        """Whether the run tells how many images there are."""
+        """Whether the number of images is dynamic."""
         return shape_of(self.y)[0] == DYNAMIC_INDEX
 
     @property
     def has_dynamic_columns(self) -> bool:
-        """Whether the run tells how many columns there are."""
+        """Whether the number of columns is dynamic."""
         return int(self.out.get_values()[1]) == DYNAMIC_INDEX
 
     @property
     def iterations(self) -> int:
-        """How many turns there are; of one image if the run tells how many there are."""
+        """Iterations; those of one image if the number of images is dynamic."""
         return self.iterations_per_image * (1 if self.has_dynamic_batch else shape_of(self.y)[0])
 
     def verify_(self) -> None:
-        """Ranks, pairs of sizes above 0, whole vectors of channels, weights of the width they need."""
+        """Ranks, positive sizes, whole vectors of channels, and element types of weights."""
         for name, buffer in (("y", self.y), ("x", self.x)):
             if len(shape_of(buffer)) != 4:
                 raise VerifyException(f"krnl.byte_conv: {name} has 4 axes, found {len(shape_of(buffer))}")
@@ -137,7 +136,7 @@ class ByteConvOp(IRDLOperation):
             raise VerifyException(f"krnl.byte_conv: x holds i8 and w {width}")
         require_range(self, self.range)
         if len(self.image_starts.get_values()) != 2 * len(self.images):
-            raise VerifyException("krnl.byte_conv: image_starts holds two places for each image")
+            raise VerifyException("krnl.byte_conv: image_starts holds two indices for each image")
         wanted: list[Attribute] = [i32, *(element_of(each) for each in (*self.channels, *self.images))]
         found = [argument.type for argument in self.rest.block.args]
         if found != wanted:
@@ -150,21 +149,23 @@ class ByteConvOp(IRDLOperation):
             )
 
     def _verify_dynamic_sizes(self) -> None:
-        """A number for each size that the run tells; columns of one row alone are told."""
+        """One operand per dynamic size; dynamic columns only for one image of one row."""
         count = self.has_dynamic_batch + self.has_dynamic_columns
         if len(self.dynamic_sizes) != count:
-            raise VerifyException(f"krnl.byte_conv: {count} sizes are open, found {len(self.dynamic_sizes)}")
+            raise VerifyException(
+                f"krnl.byte_conv: {count} dynamic sizes, found {len(self.dynamic_sizes)} operands"
+            )
         if not self.has_dynamic_columns:
             require_pairs(self, ("out",))
             return
         if shape_of(self.y)[:2] != (1, 1) or shape_of(self.x)[:2] != (1, 1):
-            raise VerifyException("krnl.byte_conv: open columns are those of one image of one row")
+            raise VerifyException("krnl.byte_conv: dynamic columns need one image of one row")
 
 
 @irdl_op_definition
 class StoredOp(IRDLOperation):
     """
-    The end of what a tile does with a sum: the element that is stored.
+    The terminator of an int8 epilogue: the element that is stored.
 
     ```mlir
     krnl.stored %byte : i8

@@ -1,4 +1,4 @@
-"""How tensors lie in memory where it is not row by row."""
+"""Memory layouts of tensors that are not row-major."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.onnx.types import is_ranked
 
 BLOCKS, PIXELS = "nchw", "nhwc"
-"""Orders of axes: channels in blocks, or those of a pixel side by side."""
+"""Channel-blocked (NCHWc) and NHWC."""
 
 IN_PLACE = "krnl.in_place"
-"""Which operands of a Concat are written where they belong in its result, a number 1 or 0 for each."""
+"""Attribute of a Concat: for each operand, 1 if it is written directly into the result."""
 
 
 @irdl_attr_definition
 class LayoutAttr(ParametrizedAttribute):
     """
-    The encoding of images that do not lie in rows, with a halo around them.
+    The encoding of a tensor's memory layout, with a halo.
 
-    `tensor<1x64x56x56xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>` has blocks of 16 channels, the last
-    one filled up: `[N][C/16][H][W][16]`. `nhwc16` has all channels of a pixel side by side, filled up to a
-    multiple of 16; of a matrix, those are the elements of a row. The halo is a row and a column of zeros on
-    each side (top, left, bottom, right). The shape of the type is that of the tensor, without all this.
+    `tensor<1x64x56x56xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>` is channel-blocked:
+    `[N][C/16][H][W][16]`, the last block padded. `nhwc16` has the channels of a pixel contiguous, padded to a
+    multiple of 16; of a matrix, the elements of a row. The halo is rows and columns of padding (top, left,
+    bottom, right). The type's shape is the tensor's, without padding.
     """
 
     name = "krnl.layout"
@@ -48,22 +48,22 @@ class LayoutAttr(ParametrizedAttribute):
 
     @staticmethod
     def blocks(lanes: int, halo: Sequence[int] = (0, 0, 0, 0)) -> LayoutAttr:
-        """The layout of blocks of `lanes` channels."""
+        """Return the NCHWc layout with blocks of `lanes` channels."""
         return LayoutAttr(StringAttr(BLOCKS), IntAttr(lanes), ArrayAttr(map(IntAttr, halo)))
 
     @staticmethod
     def pixels(multiple: int, halo: Sequence[int] = (0, 0, 0, 0)) -> LayoutAttr:
-        """The layout of all channels of a pixel side by side, filled up to a multiple."""
+        """Return the NHWC layout with channels padded to a multiple."""
         return LayoutAttr(StringAttr(PIXELS), IntAttr(multiple), ArrayAttr(map(IntAttr, halo)))
 
     @property
     def is_channel_blocked(self) -> bool:
-        """Whether it is of blocks of channels."""
+        """Whether the layout is NCHWc."""
         return self.order.data == BLOCKS
 
     @property
     def halo_sizes(self) -> tuple[int, ...]:
-        """Zeros at the top, left, bottom and right."""
+        """Rows and columns of the halo: top, left, bottom, right."""
         return tuple(side.data for side in self.halo)
 
     @classmethod
@@ -98,13 +98,13 @@ class LayoutAttr(ParametrizedAttribute):
 
 
 def layout_of(value: SSAValue) -> LayoutAttr | None:
-    """The layout of a tensor; `None` of one in rows."""
+    """Return the layout of a tensor; None if it is row-major."""
     encoding = value.type.encoding if is_ranked(value.type) else None
     return encoding if isinstance(encoding, LayoutAttr) else None
 
 
 def with_layout(type_: TensorType[Attribute], layout: LayoutAttr | None) -> TensorType[Attribute]:
-    """The type of a tensor in another layout, in rows without one."""
+    """Return a tensor type with another layout; row-major for None."""
     return (
         TensorType(type_.element_type, type_.shape)
         if layout is None
@@ -115,7 +115,7 @@ def with_layout(type_: TensorType[Attribute], layout: LayoutAttr | None) -> Tens
 @irdl_op_definition
 class RelayoutOp(IRDLOperation):
     """
-    A tensor in another layout: into blocks of channels, or back into rows.
+    A layout conversion, from or to row-major.
 
     ```mlir
     %b = "krnl.relayout"(%x) : (tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32, #krnl.layout<nchw16c>>
@@ -130,7 +130,7 @@ class RelayoutOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        """The same shape and elements, another layout, in rows on one side."""
+        """The same shape and element type; exactly one side row-major."""
         source, result = self.source.type, self.result.type
         assert is_ranked(source)
         assert is_ranked(result)

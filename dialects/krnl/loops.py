@@ -1,4 +1,4 @@
-"""Loops and their schedules."""
+"""Loop nests and their schedules."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ INDEX = IndexType()
 @irdl_op_definition
 class DefineLoopsOp(IRDLOperation):
     """
-    Names for loops that are not written yet.
+    Handles of loops, for schedules.
 
     ```mlir
     %i, %j = krnl.define_loops 2
@@ -59,7 +59,7 @@ class DefineLoopsOp(IRDLOperation):
         super().__init__(properties={"num_loops": IntegerAttr(count, i64)}, result_types=[[LOOP] * count])
 
     def verify_(self) -> None:
-        """One result a loop."""
+        """One result per loop."""
         if len(self.loops) != self.num_loops.value.data:
             raise VerifyException(
                 f"krnl.define_loops {self.num_loops.value.data} has {len(self.loops)} results"
@@ -81,7 +81,7 @@ class DefineLoopsOp(IRDLOperation):
 @irdl_op_definition
 class BlockOp(IRDLOperation):
     """
-    A loop cut into tiles: one loop over the tiles, one inside.
+    Loop tiling (strip-mining): a loop over tiles and one inside a tile.
 
     ```mlir
     %ob, %ol = krnl.block %a 16 : (!krnl.loop) -> (!krnl.loop, !krnl.loop)
@@ -100,7 +100,7 @@ class BlockOp(IRDLOperation):
     assembly_format = "$loop $tile_size attr-dict `:` functional-type(operands, results)"
 
     def verify_(self) -> None:
-        """A tile above 0."""
+        """A positive tile size."""
         if self.tile_size.value.data < 1:
             raise VerifyException(f"krnl.block: a tile is above 0, found {self.tile_size.value.data}")
 
@@ -108,7 +108,7 @@ class BlockOp(IRDLOperation):
 @irdl_op_definition
 class PermuteOp(IRDLOperation):
     """
-    Loops in another order: loop i goes to place `map[i]`.
+    Loop interchange: loop i moves to position `map[i]`.
 
     ```mlir
     krnl.permute(%p, %q) [1, 0] : !krnl.loop, !krnl.loop
@@ -125,7 +125,7 @@ class PermuteOp(IRDLOperation):
     assembly_format = "`(` $loops `)` $map attr-dict `:` type($loops)"
 
     def verify_(self) -> None:
-        """Each place once."""
+        """A permutation."""
         places = [place.value.data for place in self.map]
         if sorted(places) != list(range(len(self.loops))):
             raise VerifyException(f"krnl.permute: {places} is no order of {len(self.loops)} loops")
@@ -134,7 +134,7 @@ class PermuteOp(IRDLOperation):
 @irdl_op_definition
 class UnrollOp(IRDLOperation):
     """
-    A loop written out.
+    Full unrolling of a loop.
 
     ```mlir
     krnl.unroll %l : !krnl.loop
@@ -151,7 +151,7 @@ class UnrollOp(IRDLOperation):
 @irdl_op_definition
 class ParallelOp(IRDLOperation):
     """
-    Loops whose turns may run at the same time.
+    Loops whose iterations may run in parallel.
 
     ```mlir
     krnl.parallel(%p) : !krnl.loop
@@ -175,7 +175,7 @@ class ParallelOp(IRDLOperation):
 @irdl_op_definition
 class GetInductionVarValueOp(IRDLOperation):
     """
-    Where loops are.
+    Induction variables of loops.
 
     ```mlir
     %i, %j = krnl.get_induction_var_value(%a, %b) : (!krnl.loop, !krnl.loop) -> (index, index)
@@ -190,7 +190,7 @@ class GetInductionVarValueOp(IRDLOperation):
     assembly_format = "`(` $loops `)` attr-dict `:` functional-type($loops, $values)"
 
     def verify_(self) -> None:
-        """One value a loop."""
+        """One value per loop."""
         if len(self.loops) != len(self.values):
             raise VerifyException(
                 f"krnl.get_induction_var_value: {len(self.loops)} loops, {len(self.values)} values"
@@ -199,7 +199,7 @@ class GetInductionVarValueOp(IRDLOperation):
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """The end of an iteration, with what the next one takes over; the results of an epilogue or a group."""
+    """The terminator of an iteration, an epilogue or a fusion group, with its results."""
 
     name = "krnl.yield"
 
@@ -210,7 +210,7 @@ class YieldOp(IRDLOperation):
     assembly_format = "attr-dict ($arguments^ `:` type($arguments))?"
 
     def verify_(self) -> None:
-        """What the loop gives."""
+        """Operands of the parent's result types."""
         parent = self.parent_op()
         if parent is not None and parent.name in ("krnl.conv", "krnl.fused"):
             return
@@ -225,9 +225,9 @@ class YieldOp(IRDLOperation):
 @irdl_op_definition
 class IterateOp(IRDLOperation):
     """
-    The loops `optimized` run over what `input` loops cover; a bound is a number or a value.
+    A loop nest: the scheduled loops `optimized` over the domain of the `input` loops.
 
-    With `iter_args`, each turn takes values over from the one before and the loops give the last ones.
+    A bound is a constant or an SSA value. `iter_args` are loop-carried values.
 
     ```mlir
     krnl.iterate(%a, %b) with (%a -> %i = 0 to 8, %b -> %j = 2 to %n) { … }
@@ -253,7 +253,9 @@ class IterateOp(IRDLOperation):
         iter_args: Sequence[SSAValue] = (),
         optimized: Sequence[SSAValue] | None = None,
     ):
-        """Loops from `lower` to below `upper`; `optimized` are the loops of the schedule if it differs."""
+        """
+        Create loops from `lower` to `upper` (exclusive); `optimized` are the scheduled loops if different.
+        """
         run = loops if optimized is None else optimized
         operands = list(run)
         maps: list[AffineMapAttr] = []
@@ -277,11 +279,11 @@ class IterateOp(IRDLOperation):
 
     @property
     def optimized_loops(self) -> Sequence[SSAValue]:
-        """The loops that run, outermost first."""
+        """The scheduled loops, outermost first."""
         return self.arguments[: self.num_optimized_loops.value.data]
 
     def input_loops(self) -> list[tuple[SSAValue, int | SSAValue, int | SSAValue]]:
-        """Each loop of the domain with its lower and upper bound."""
+        """Return each loop of the domain with its lower and upper bound."""
         found: list[tuple[SSAValue, int | SSAValue, int | SSAValue]] = []
         place = self.num_optimized_loops.value.data
         maps = [held.data for held in self.bounds]
@@ -298,11 +300,11 @@ class IterateOp(IRDLOperation):
 
     @property
     def iter_args(self) -> Sequence[SSAValue]:
-        """What the first turn takes over."""
+        """Initial values of the loop-carried values."""
         return self.arguments[len(self.arguments) - len(self.returned) :]
 
     def verify_(self) -> None:
-        """Bounds in pairs of one value; an index for each loop, then what is taken over."""
+        """Bounds in pairs; block arguments: an index per loop, then the carried values."""
         maps = [held.data for held in self.bounds]
         if len(maps) % 2:
             raise VerifyException("krnl.iterate: bounds come in pairs")

@@ -1,4 +1,4 @@
-"""Functions of numbers that MLIR's own dialects in xDSL lack."""
+"""Scalar functions that the dialects of MLIR in xDSL lack."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xdsl.traits import Pure
 @irdl_op_definition
 class ErfOp(IRDLOperation):
     """
-    The error function of one number.
+    The error function.
 
     ```mlir
     %y = "krnl.erf"(%x) : (f32) -> f32
@@ -36,7 +36,7 @@ class ErfOp(IRDLOperation):
 @irdl_op_definition
 class DecodeOp(IRDLOperation):
     """
-    The number that the bits of a small float are.
+    Conversion of the bits of a narrow float to f32.
 
     ```mlir
     %y = "krnl.decode"(%bits) {format = f8E4M3FN} : (i8) -> f32
@@ -58,10 +58,10 @@ class DecodeOp(IRDLOperation):
 @irdl_op_definition
 class EncodeOp(IRDLOperation):
     """
-    The bits of the small float nearest to a number.
+    Conversion of an f32 to the bits of the nearest narrow float.
 
-    Beyond the largest, with `saturate`, the largest; else infinity or NaN, as the format has.
-    `round_mode` is of powers of two (f8E8M0FNU): `up`, `down` or `nearest`.
+    Out of range, the largest finite with `saturate`, else infinity or NaN, as the format has. `round_mode` is
+    for powers of two (f8E8M0FNU): `up`, `down` or `nearest`.
 
     ```mlir
     %bits = "krnl.encode"(%x) {format = bf16, saturate = true, round_mode = "up"} : (f32) -> i16
@@ -92,7 +92,7 @@ class EncodeOp(IRDLOperation):
 @irdl_op_definition
 class RemainderOp(IRDLOperation):
     """
-    What a division towards 0 leaves, as `fmod` of C: with the sign of the dividend, exact.
+    The remainder of a division truncated towards 0, as `fmod` of C: exact, with the dividend's sign.
 
     ```mlir
     %r = "krnl.remainder"(%x, %y) : (f32, f32) -> f32
@@ -114,7 +114,7 @@ class RemainderOp(IRDLOperation):
 @irdl_op_definition
 class ToOddOp(IRDLOperation):
     """
-    A double as a float whose last bit tells whether anything was lost: to be rounded again, once.
+    Conversion of f64 to f32, rounded to odd, so that rounding again does not round twice.
 
     ```mlir
     %y = "krnl.to_odd"(%x) : (f64) -> f32

@@ -1,4 +1,4 @@
-"""Access to buffers, constants, and calls of kernels."""
+"""Access to buffers, constants, and kernel calls."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ SI64 = IntegerType(64, Signedness.SIGNED)
 
 
 def element_of(buffer: SSAValue) -> Attribute:
-    """The element type of a buffer."""
+    """Return the element type of a buffer."""
     assert is_buffer(buffer.type)
     return buffer.type.element_type
 
 
 def shape_of(buffer: SSAValue) -> tuple[int, ...]:
-    """The sizes of a buffer."""
+    """Return the shape of a buffer."""
     assert is_buffer(buffer.type)
     return buffer.type.get_shape()
 
@@ -70,7 +70,7 @@ def _check_indices(op: IRDLOperation, buffer: SSAValue, indices: Sequence[SSAVal
 @irdl_op_definition
 class LoadOp(IRDLOperation):
     """
-    One element of a buffer.
+    Load of one element.
 
     ```mlir
     %v = krnl.load %m[%i, %j] : memref<4x4xf32>
@@ -87,7 +87,7 @@ class LoadOp(IRDLOperation):
         super().__init__(operands=[memref, indices], result_types=[element_of(memref)])
 
     def verify_(self) -> None:
-        """As many indices as dimensions, the buffer's element."""
+        """One index per dimension, the buffer's element type."""
         _check_indices(self, self.memref, self.indices)
         if self.result.type != element_of(self.memref):
             raise VerifyException("result type matches element type of 'memref'")
@@ -116,7 +116,7 @@ class LoadOp(IRDLOperation):
 @irdl_op_definition
 class StoreOp(IRDLOperation):
     """
-    One element written.
+    Store of one element.
 
     ```mlir
     krnl.store %v, %m[%i, %j] : memref<4x4xf32>
@@ -133,7 +133,7 @@ class StoreOp(IRDLOperation):
         super().__init__(operands=[value, memref, indices])
 
     def verify_(self) -> None:
-        """As many indices as dimensions, the buffer's element."""
+        """One index per dimension, the buffer's element type."""
         _check_indices(self, self.memref, self.indices)
         if self.value.type != element_of(self.memref):
             raise VerifyException("type of 'value' matches element type of 'memref'")
@@ -184,10 +184,11 @@ def _print_place(printer: Printer, buffer: SSAValue, indices: Sequence[SSAValue]
 @irdl_op_definition
 class TransposeOp(IRDLOperation):
     """
-    A square of elements turned: `dest[j · strides[0] + i] = src[i · strides[1] + j]` from the places on.
+    In-register transposition of a square tile: `dest[j · strides[0] + i] = src[i · strides[1] + j]` from the
+    indices on.
 
-    Both strides are in elements; the square has `size` rows of as many elements that lie side by side. A
-    stride that only a run tells is one of `open_strides`, and `-9223372036854775808` in its place.
+    Strides are in elements; the tile has `size` contiguous rows. A dynamic stride is `-9223372036854775808`,
+    given in `dynamic_strides`.
 
     ```mlir
     "krnl.transpose"(%d, %s, %i, %j, %j, %i) {size = 8, strides = array<i64: 64, 32>} : …
@@ -207,7 +208,7 @@ class TransposeOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 
     def verify_(self) -> None:
-        """As many indices as dimensions, one element type, a power of two, two strides."""
+        """One index per dimension, equal element types, a power of two, two strides."""
         _check_indices(self, self.dest, self.dest_indices)
         _check_indices(self, self.src, self.src_indices)
         size = self.size.value.data
@@ -218,8 +219,8 @@ class TransposeOp(IRDLOperation):
             raise VerifyException("krnl.transpose: strides holds two numbers")
         if len(self.dynamic_strides) != strides.count(DYNAMIC_INDEX):
             raise VerifyException(
-                f"krnl.transpose: {strides.count(DYNAMIC_INDEX)} strides are open, found "
-                f"{len(self.dynamic_strides)}"
+                f"krnl.transpose: {strides.count(DYNAMIC_INDEX)} dynamic strides, found "
+                f"{len(self.dynamic_strides)} operands"
             )
         if element_of(self.dest) != element_of(self.src):
             raise VerifyException("element type of 'src' matches element type of 'dest'")
@@ -228,7 +229,7 @@ class TransposeOp(IRDLOperation):
 @irdl_op_definition
 class MemcpyOp(IRDLOperation):
     """
-    Elements copied from one buffer to another.
+    Copy of elements between buffers.
 
     ```mlir
     "krnl.memcpy"(%d, %s, %n, %c0, %c0) : (memref<4xf32>, memref<4xf32>, i64, index, index) -> ()
@@ -247,7 +248,7 @@ class MemcpyOp(IRDLOperation):
 @irdl_op_definition
 class MemsetOp(IRDLOperation):
     """
-    One value for all elements.
+    Fill of a buffer with one value.
 
     ```mlir
     krnl.memset %m, %z {delayed = true} : memref<4x4xf32>
@@ -261,7 +262,7 @@ class MemsetOp(IRDLOperation):
     delayed = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
 
     def verify_(self) -> None:
-        """The buffer's element."""
+        """The buffer's element type."""
         if self.value.type != element_of(self.dest):
             raise VerifyException("type of 'value' matches element type of 'dest'")
 
@@ -326,14 +327,14 @@ class GlobalOp(IRDLOperation):
 @irdl_op_definition
 class CallOp(IRDLOperation):
     """
-    A kernel run on buffers, those that it writes first.
+    A call of a kernel on buffers, written ones first.
 
-    Sizes that only a run tells, indices, are behind the buffers. A kernel that takes a range of turns, two
-    indices behind all others, runs all of `turns`, or as many as the parameter with the number `turnsOf`
-    says; they may run in any order and at the same time.
+    Dynamic sizes (indices) follow the buffers. A kernel that takes a range of iterations (two more indices)
+    runs all of them: a constant number, or the value of the parameter at the index in `turnsOf`. They may run
+    in any order and in parallel.
 
-    `inPlace` holds pairs of parameters, a buffer that is written and one that is read: both begin at the same
-    place in memory. The kernel reads each element of the second before it writes that of the first.
+    `inPlace` holds pairs of parameters, a written and a read buffer, that share memory: the kernel reads each
+    element of the second before it writes that of the first.
 
     ```mlir
     "krnl.call"(%o, %x) {funcName = "fn", numOfOutput = 1 : si64} : (memref<4xf32>, memref<4xf32>) -> ()
@@ -359,7 +360,9 @@ class CallOp(IRDLOperation):
         iterations: int | SSAValue = 0,
         sizes: Sequence[SSAValue] = (),
     ) -> CallOp:
-        """A call of the kernel `name`, which takes a range if there are turns: a number or one of `sizes`."""
+        """
+        Create a call of the kernel `name`; `iterations` of a parallel kernel is a constant or one of `sizes`.
+        """
         parameters = [*outputs, *inputs, *sizes]
         properties: dict[str, Attribute] = {
             "funcName": StringAttr(name),
@@ -373,24 +376,26 @@ class CallOp(IRDLOperation):
 
     @property
     def outputs(self) -> Sequence[SSAValue]:
-        """The parameters that the kernel writes."""
+        """The written parameters."""
         return self.parameters[: self.num_of_output.value.data]
 
     @property
     def in_place_pairs(self) -> list[tuple[int, int]]:
-        """The parameters that are written and read in the same memory, by number."""
+        """Pairs of indices of parameters that share memory: written, read."""
         held = [] if self.in_place is None else [int(each) for each in self.in_place.get_values()]
         return list(zip(held[::2], held[1::2], strict=True))
 
     def verify_(self) -> None:
-        """Turns are a number or a parameter that is one; pairs in place are one written, one read."""
+        """The number of iterations is a constant or an index parameter; in-place pairs are valid."""
         self._verify_in_place()
         if self.iterations_parameter is not None:
             place = self.iterations_parameter.value.data
             if not 0 <= place < len(self.parameters) or self.parameters[place].type != INDEX:
-                raise VerifyException(f"krnl.call: parameter {place}, of which turns are, is no index")
+                raise VerifyException(f"krnl.call: turnsOf: parameter {place} is not an index")
             if self.iterations is not None:
-                raise VerifyException("krnl.call: turns are a number or a parameter, not both")
+                raise VerifyException(
+                    "krnl.call: the number of iterations is a constant or a parameter, not both"
+                )
 
     def _verify_in_place(self) -> None:
         if self.in_place is not None and len(self.in_place.get_values()) % 2:
@@ -407,7 +412,7 @@ class CallOp(IRDLOperation):
 @irdl_op_definition
 class KeepOp(IRDLOperation):
     """
-    As much of a tensor along an axis as a run has counted: the first of the two numbers of `count`.
+    The first elements of a tensor along an axis: as many as the first of the two integers of `count`.
 
     ```mlir
     %y = "krnl.keep"(%x, %n) {axis = 1 : i64} : (tensor<3x60xi64>, memref<2xi64>) -> tensor<3x?xi64>
@@ -427,7 +432,7 @@ class KeepOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """Two numbers of 64 bits, an axis of the tensor."""
+        """A count of memref<2xi64>, an axis of the tensor."""
         assert isinstance(self.source.type, ShapedType)
         rank, axis = self.source.type.get_num_dims(), self.axis.value.data
         if not 0 <= axis < rank:
@@ -439,7 +444,7 @@ class KeepOp(IRDLOperation):
 @irdl_op_definition
 class LaterOp(IRDLOperation):
     """
-    A function that the session calls when the sizes of what it is given are known.
+    A call of a function that the runtime makes once the shapes of the operands are known.
 
     ```mlir
     %y = "krnl.later"(%x) {callee = @found} : (tensor<?x3xi64>) -> tensor<?xf32>
@@ -461,7 +466,7 @@ class LaterOp(IRDLOperation):
 @irdl_op_definition
 class SeedOp(IRDLOperation):
     """
-    A number that is another one in each run.
+    A random seed, new in each run.
 
     ```mlir
     %s = "krnl.seed"() : () -> memref<1xi64>
@@ -476,7 +481,7 @@ class SeedOp(IRDLOperation):
         super().__init__(result_types=[MemRefType(i64, [1])])
 
     def verify_(self) -> None:
-        """One number of 64 bits."""
+        """memref<1xi64>."""
         if shape_of(self.result) != (1,) or element_of(self.result) != i64:
             raise VerifyException(f"krnl.seed gives memref<1xi64>, found {self.result.type}")
 
@@ -484,7 +489,7 @@ class SeedOp(IRDLOperation):
 @irdl_op_definition
 class EntryPointOp(IRDLOperation):
     """
-    Says which function is the model.
+    The function that is the model's entry point.
 
     ```mlir
     "krnl.entry_point"() {func = @main, numInputs = 1 : i32, numOutputs = 1 : i32, signature = ""} : () -> ()

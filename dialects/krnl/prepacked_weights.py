@@ -1,4 +1,4 @@
-"""Constants laid out for kernels, once for all programs that are compiled in a context."""
+"""Prepacked weights: constants in the layout of kernels, cached in a context."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 class PrepackedWeights(DialectInterface):
-    """What was made of constants: programs for other shapes of the same model share it."""
+    """Cache of prepacked weights: programs for other shapes of the same model share them."""
 
     def __init__(self) -> None:
         self._made: dict[Hashable, tuple[Array, Array]] = {}
 
     @staticmethod
     def of(ctx: Context) -> PrepackedWeights:
-        """The packings of a context, whose krnl dialect is loaded if need be; new ones if it has none."""
+        """Return the cache of a context, loading its krnl dialect if needed; a new one if it has none."""
         if "krnl" in ctx.registered_dialect_names:
             ctx.get_optional_dialect("krnl")
         found = (dialect.get_interface(PrepackedWeights) for dialect in ctx.loaded_dialects)
         return next((each for each in found if each is not None), None) or PrepackedWeights()
 
     def packed(self, source: Array, how: Hashable, make: Callable[[], Array]) -> Array:
-        """What `make` makes of a constant that nobody writes to, in a way that `how` tells from others."""
+        """Return `make()`, cached by the memory of a read-only constant and by `how`."""
         place = source.__array_interface__["data"][0]
         key = place, source.shape, source.strides, source.dtype.str, how
         if key not in self._made:
-            # The source is kept so that nothing else comes to lie in its place.
+            # Keep the source alive: the key is its address, which must not be reused.
             self._made[key] = source, make()
         return self._made[key][1]

@@ -1,4 +1,4 @@
-"""Products of matrices in register tiles."""
+"""Matrix products and convolutions in register tiles."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ from xonnc.dialects.krnl.memory import shape_of
 from xonnc.dialects.krnl.verification import require_pairs, require_range
 
 MIN_PARALLEL_PANELS = 8
-"""So many panels of columns are shared out well among threads; each stays in a cache meanwhile."""
+"""From this number on, panels of columns are parallelized: each stays in a core's cache."""
 
 ACTIVATIONS = ("none", "relu")
-"""What may be done to the elements of a product before they are stored."""
+"""Activations that can be fused into a product."""
 
 
 @irdl_op_definition
 class GemmOp(IRDLOperation):
     """
-    `C = activation(A B + bias)`, in tiles that stay in vector registers (docs/internals/cpu-kernels.md §4).
+    `C = activation(A B + bias)` in register tiles (see docs/internals/cpu-kernels.md).
 
-    `A` is `M×K`, its rows `K` apart; `B` is `[N/NR][K][NR]` where `packed`, else `K×N`; `C` is `M×N`. `tile`
-    is `[MR, NR]`. The bias is one number for each column, or each row with `bias_of_rows`. There are as
-    many products as places in `batch_a` and `batch_b`; their results lie one behind the other.
+    `A` is `M×K`, row-major; `B` is `[N/NR][K][NR]` where `packed`, else `K×N`; `C` is `M×N`. `tile` is `[MR,
+    NR]`. The bias is one value per column, or per row with `bias_of_rows`. `batch_a` and `batch_b` are
+    offsets of several products, whose results are consecutive.
 
-    Of `m`, `n` and `k` those that are `-9223372036854775808` are told by the run, in `open_sizes`. With
-    `open_batch` the run tells the number of products too, behind them; `open_batch` says whether A, and B,
-    has a matrix for each, or one for all.
+    `m`, `n` and `k` are dynamic if `-9223372036854775808`; they are given in `dynamic_sizes`. With
+    `open_batch` the number of products is dynamic too, and the last of those; `open_batch` says whether A,
+    and B, has a matrix for each, or one for all.
 
     ```mlir
     "krnl.gemm"(%c, %a, %b) {m = 4, n = 32, k = 8, tile = array<i64: 4, 32>} : …
@@ -66,7 +66,7 @@ class GemmOp(IRDLOperation):
     b = operand_def(MemRefType)
     bias = opt_operand_def(MemRefType)
     range = var_operand_def(IndexType)
-    """Which turns: products, panels or tiles of rows, whichever `turns_along` says."""
+    """Which iterations to run: products, panels or tiles of rows, by `iteration_space`."""
     dynamic_sizes = var_operand_def(IndexType)
     m = prop_def(IntegerAttr)
     n = prop_def(IntegerAttr)
@@ -76,7 +76,7 @@ class GemmOp(IRDLOperation):
     bias_of_rows = opt_prop_def(UnitAttr)
     activation = opt_prop_def(StringAttr)
     batch_a = opt_prop_def(DenseArrayBase.constr(i64))
-    """Where the matrices of A of each product begin, in elements; one product at 0 if absent."""
+    """Offsets of the matrices of A of each product, in elements; one product at 0 if absent."""
     batch_b = opt_prop_def(DenseArrayBase.constr(i64))
     open_batch = opt_prop_def(DenseArrayBase.constr(i64))
     prefetch = opt_prop_def(IntegerAttr)
@@ -86,15 +86,15 @@ class GemmOp(IRDLOperation):
 
     @property
     def sizes(self) -> list[int]:
-        """Rows, columns and terms; `-9223372036854775808` for what only a run tells."""
+        """M, N and K; `-9223372036854775808` if dynamic."""
         return [attribute.value.data for attribute in (self.m, self.n, self.k)]
 
     @property
     def iteration_space(self) -> tuple[str, int]:
         """
-        What turns are, `products`, `panels` or `rows`, and how many there are.
+        What iterations are, `products`, `panels` or `rows`, and their number.
 
-        Those of products whose number a run tells are 0, those of one with open sizes all or 1.
+        It is 0 for a dynamic number of products, and 1 for products with dynamic columns.
         """
         rows, columns = self.tile.get_values()
         m, n, _ = self.sizes
@@ -110,16 +110,18 @@ class GemmOp(IRDLOperation):
 
     @property
     def iterations(self) -> int:
-        """How many turns there are."""
+        """The number of iterations."""
         return self.iteration_space[1]
 
     def verify_(self) -> None:
-        """Sizes above 0, a tile of two sizes, a known activation, as many matrices of A as of B."""
+        """Positive sizes, a tile of two sizes, a known activation, as many matrices of A as of B."""
         if min(1 if size == DYNAMIC_INDEX else size for size in self.sizes) < 1:
             raise VerifyException(f"krnl.gemm: m, n and k are above 0, found {self.sizes}")
         count = self.sizes.count(DYNAMIC_INDEX) + (self.open_batch is not None)
         if len(self.dynamic_sizes) != count:
-            raise VerifyException(f"krnl.gemm: {count} sizes are open, found {len(self.dynamic_sizes)}")
+            raise VerifyException(
+                f"krnl.gemm: {count} dynamic sizes, found {len(self.dynamic_sizes)} operands"
+            )
         if self.open_batch is not None and len(self.open_batch.get_values()) != 2:
             raise VerifyException("krnl.gemm: open_batch holds two numbers")
         tile = self.tile.get_values()
@@ -138,18 +140,18 @@ class GemmOp(IRDLOperation):
 @irdl_op_definition
 class ConvOp(IRDLOperation):
     """
-    A convolution of images in blocks of channels, in tiles that stay in vector registers
-    (docs/internals/cpu-kernels.md §4): `y = epilogue(x * w + bias + residual)`.
+    A direct convolution of NCHWc images in register tiles: `y = epilogue(x * w + bias + residual)`.
 
-    `y` and `residual` are `[N][C/L][H][W][L]` with `L` channels side by side; `x` is that or, for a few
-    channels, `[N][C][H][W]`. Images have halos: `start` is where in `x` the first window begins, `out_start`
-    and `residual_start` where their first pixel lies. `out` is rows and columns that are computed, which lie
+    See docs/internals/cpu-kernels.md. `y` and `residual` are `[N][C/L][H][W][L]`; `x` is that or, for few
+    channels, `[N][C][H][W]`. Images have halos: `start` is the position in `x` of the first window,
+    `out_start` and `residual_start` that of the first pixel. `out` is the computed rows and columns,
     `out_strides` apart in `y`. `tile` is pixels of a row and blocks of channels. `w` is
-    `[blocks/B][depth][kernel][L][B L]` with `depth` channels of the input in blocks of `L`, the last panel as
-    narrow as what is left; or with `depthwise`, where each channel is by itself, `[C/L][kernel][L]`.
-    Turns are rows of `out` of one panel after the other, of one image after the other; `range` says which.
-    How many images there are is in `images` if only a run tells. The epilogue is a function of each result,
-    done in registers before it is stored; bounds are the commonest, and given as numbers.
+    `[blocks/B][depth][kernel][L][B L]` with `depth` input channels in groups of `L`, the last panel perhaps
+    narrower; with `depthwise`, `[C/L][kernel][L]`.
+
+    Iterations are rows of `out` of each panel of each image; `range` selects some. `images` is the number of
+    images if it is dynamic. The epilogue is a scalar function, applied in registers; bounds are its most
+    frequent form.
 
     ```mlir
     "krnl.conv"(%y, %x, %w) {kernel = array<i64: 1, 1>, …} : …
@@ -176,14 +178,14 @@ class ConvOp(IRDLOperation):
     residual_start = opt_prop_def(DenseArrayBase.constr(i64))
     tile = prop_def(DenseArrayBase.constr(i64))
     prefetch = opt_prop_def(IntegerAttr)
-    """If pixels of the next block of channels are prefetched: bytes of a line of the cache."""
+    """Cache line size in bytes, if pixels of the next block of channels are prefetched."""
     depthwise = opt_prop_def(UnitAttr)
     low = opt_prop_def(FloatAttr)
-    """Results are no smaller."""
+    """Lower bound of results."""
     high = opt_prop_def(FloatAttr)
-    """Results are no larger."""
+    """Upper bound of results."""
     epilogue = opt_region_def("single_block")
-    """A function of one number, ended by `krnl.yield`."""
+    """A scalar function that ends with `krnl.yield`."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 
@@ -199,16 +201,16 @@ class ConvOp(IRDLOperation):
 
     @property
     def iterations_per_image(self) -> int:
-        """How many turns an image has."""
+        """Iterations for one image."""
         return self.panels * int(self.out.get_values()[0])
 
     @property
     def iterations(self) -> int:
-        """How many turns there are; what an image has if only a run tells how many there are."""
+        """Iterations; those of one image if the number of images is dynamic."""
         return self.iterations_per_image * (1 if self.images else shape_of(self.y)[0])
 
     def verify_(self) -> None:
-        """Ranks, pairs of sizes above 0, a range of two, places of a residual where there is one."""
+        """Ranks, positive sizes, a range of two, a position for a residual."""
         if len(shape_of(self.y)) != 5 or len(shape_of(self.x)) not in (4, 5):
             raise VerifyException("krnl.conv: y has 5 axes, x 4 or 5")
         require_pairs(self, ("kernel", "strides", "dilations", "out", "out_strides", "tile"))
@@ -218,14 +220,14 @@ class ConvOp(IRDLOperation):
         if (self.residual is None) != (self.residual_start is None):
             raise VerifyException("krnl.conv: a residual and where it starts come together")
         if self.prefetch is not None and (len(shape_of(self.x)) != 5 or self.prefetch.value.data < 1):
-            raise VerifyException("krnl.conv: prefetch is a number of bytes above 0, of x in blocks")
+            raise VerifyException("krnl.conv: prefetch is a number of bytes above 0, for a channel-blocked x")
         if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):
-            raise VerifyException("krnl.conv: depthwise takes x in blocks, and tiles of one block")
+            raise VerifyException("krnl.conv: depthwise takes a channel-blocked x, and tiles of one block")
         if self.epilogue is not None:
             self._verify_epilogue(self.epilogue)
 
     def _verify_epilogue(self, epilogue: Region) -> None:
-        """A number in and a number out, both elements of the result; no bounds beside it."""
+        """One f32 in and one out; no bounds."""
         if self.low is not None or self.high is not None:
             raise VerifyException("krnl.conv: results have bounds or an epilogue, not both")
         end = epilogue.block.last_op
@@ -235,5 +237,5 @@ class ConvOp(IRDLOperation):
 
 
 def is_regular(starts: Sequence[int]) -> bool:
-    """Whether matrices lie at equal distances, the first at 0."""
+    """Whether matrices are equally spaced, the first at 0."""
     return len(starts) < 2 or all(place == number * starts[1] for number, place in enumerate(starts))

@@ -1,7 +1,7 @@
 """
-The llvm dialect with comparisons of float vectors, and selections by vectors, as LLVM has them.
+The llvm dialect with `fcmp` and `select` on vectors, as LLVM has them.
 
-xDSL 0.74 declares both ops for numbers alone, though its backend writes vectors too.
+xDSL 0.74 declares both ops for scalars only, though its backend emits vectors too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xdsl.utils.hints import isa
 
 
 class FCmpOp(llvm.FCmpOp):
-    """Floats, or vectors of them element by element, compared."""
+    """Comparison of floats, or elementwise of float vectors."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class FCmpOp(llvm.FCmpOp):
 
 
 class SelectOp(llvm.SelectOp):
-    """One of two values, or of each element of two vectors one, as a condition or a vector of them says."""
+    """Selection between values, or elementwise between vectors, by a condition or a vector of conditions."""
 
     @classmethod
     def parse(cls, parser: Parser) -> SelectOp:
@@ -76,7 +76,7 @@ class SelectOp(llvm.SelectOp):
 
 
 def _conditions(compared: Attribute) -> Attribute:
-    """A bit, or one for each element."""
+    """Return i1, or a vector of it."""
     return VectorType(i1, compared.get_shape()) if isa(compared, VectorType) else i1
 
 

@@ -1,4 +1,4 @@
-"""What ops of the krnl dialect verify alike."""
+"""Verification that ops of the krnl dialect share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 
 def require_pairs(op: Operation, names: Sequence[str]) -> None:
-    """`VerifyException` unless each of these properties holds two sizes above 0."""
+    """Raise VerifyException unless each of these properties holds two positive sizes."""
     for name in names:
         sizes = op.properties[name]
         values = sizes.get_values() if isinstance(sizes, DenseArrayBase) else ()
@@ -19,6 +19,6 @@ def require_pairs(op: Operation, names: Sequence[str]) -> None:
 
 
 def require_range(op: Operation, range_: Sequence[SSAValue]) -> None:
-    """`VerifyException` unless a range is left out or two numbers."""
+    """Raise VerifyException unless a range is absent or two indices."""
     if len(range_) not in (0, 2):
-        raise VerifyException(f"{op.name}: a range is two numbers, found {len(range_)}")
+        raise VerifyException(f"{op.name}: a range is two indices, found {len(range_)}")

@@ -90,20 +90,20 @@ def _assign(block: Block, groups: Mapping[Operation, Group], builder: LoweringBu
     changed: list[tuple[SSAValue, LayoutAttr | None, LayoutAttr | None, list[Use]]] = []
     for value in stored:
         uses = [use for use in value.uses if _group_of(use.operation, groups) is not _owner(value, groups)]
-        in_blocks = [use for use in uses if reads.blocks(use.operation, value)]
-        in_pixels = [use for use in uses if reads.pixels(use.operation, value)]
+        blocked_uses = [use for use in uses if reads.blocks(use.operation, value)]
+        nhwc_uses = [use for use in uses if reads.pixels(use.operation, value)]
         if value in layouts.blocked:
-            others = [use for use in uses if use not in in_blocks]
+            others = [use for use in uses if use not in blocked_uses]
             changed.append((value, LayoutAttr.blocks(layouts.lanes, layouts.halo(value)), None, others))
-        elif in_blocks:
+        elif blocked_uses:
             made = LayoutAttr.blocks(layouts.lanes, layouts.halo(value))
-            changed.append((value, None, made, in_blocks))
+            changed.append((value, None, made, blocked_uses))
         elif value in integers.made or value.owner in integers.heads:
             made = LayoutAttr.pixels(integers.multiple(value), integers.halo(value))
-            changed.append((value, made, None, [use for use in uses if use not in in_pixels]))
-        elif in_pixels:
+            changed.append((value, made, None, [use for use in uses if use not in nhwc_uses]))
+        elif nhwc_uses:
             made = LayoutAttr.pixels(integers.multiple(value), integers.halo(value))
-            changed.append((value, None, made, in_pixels))
+            changed.append((value, None, made, nhwc_uses))
     for value, layout, other, uses in changed:
         _change(value, layout, other, uses, block)
     for op in floats:

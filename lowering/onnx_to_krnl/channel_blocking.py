@@ -91,7 +91,9 @@ def _copy(buffer: SSAValue, image: BlockedBuffer, builder: LoweringBuilder, is_b
             continue
         sizes = [images, count, rows, size, columns]
         channel = IndexExpr(((1, lanes), (3, 1)), first * lanes)
-        row_major = AffineAccess(buffer, (images, channels, rows, columns), [dim(0), channel, dim(2), dim(4)])
+        row_major_access = AffineAccess(
+            buffer, (images, channels, rows, columns), [dim(0), channel, dim(2), dim(4)]
+        )
         places = [
             dim(0),
             dim(1, offset=first),
@@ -99,11 +101,11 @@ def _copy(buffer: SSAValue, image: BlockedBuffer, builder: LoweringBuilder, is_b
             dim(4, offset=image.halo.left),
             dim(3),
         ]
-        in_blocks = AffineAccess(image.buffer, shape, places)
+        blocked_access = AffineAccess(image.buffer, shape, places)
         if is_blocking:
-            copy("block", sizes, in_blocks, row_major, builder)
+            copy("block", sizes, blocked_access, row_major_access, builder)
         else:
-            copy("unblock", sizes, row_major, in_blocks, builder)
+            copy("unblock", sizes, row_major_access, blocked_access, builder)
 
 
 def unblocked(value: SSAValue, builder: LoweringBuilder) -> SSAValue:

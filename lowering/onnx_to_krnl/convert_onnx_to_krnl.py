@@ -365,7 +365,7 @@ def _lower_op(op: Operation, builder: LoweringBuilder) -> str | None:
     takes = builder.is_movable if type(op) in DATA_MOVEMENT else builder.is_computable
     needed = [value for value in values if type(op) not in DATA_DEPENDENT or not _is_open(value, op)]
     if not all(map(takes, needed)) or type(op) not in LOWERINGS:
-        return "a tensor is dynamic or of a type that code does not compute with"
+        return "a tensor is dynamic or of a type that kernels do not compute with"
     if (
         not all(are_static(builder.sizes(value)) for value in needed)
         and type(op) not in SUPPORTS_DYNAMIC_SHAPES

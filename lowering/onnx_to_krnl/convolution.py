@@ -215,7 +215,7 @@ def pack_conv_weights(weights: Array, lanes: int, width: int, step: int) -> Arra
     """
     Pack OIHW weights as `[panels][I/step][kernel][step][channels of a panel]`.
 
-    A panel has `width` blocks of `lanes` output channels, zero-padded; input channels are in blocks of
+    A panel has `width` blocks of `lanes` output channels, zero-padded; input channels are split by
     `step`.
     """
     filters, depth = weights.shape[:2]

@@ -160,10 +160,10 @@ def plan_elementwise(op: Operation, builder: LoweringBuilder) -> ElementwisePlan
         leaves = _leaves(fused)
         if not all(map(builder.is_computable, leaves)):
             return "an operand is dynamic or of a type that kernels do not compute with"
-        in_blocks = is_blocked(op.results[0], leaves, builder.layouts)
-        make = _blocked_kernel if in_blocks else _kernel
+        is_channel_blocked = is_blocked(op.results[0], leaves, builder.layouts)
+        make = _blocked_kernel if is_channel_blocked else _kernel
         try:
-            return ElementwisePlan(make(op, shape, fused, leaves, builder), leaves, fused, in_blocks)
+            return ElementwisePlan(make(op, shape, fused, leaves, builder), leaves, fused, is_channel_blocked)
         except _MatchFailureError:
             if len(fused) == 1:
                 return "not for these types or attributes"

@@ -201,7 +201,7 @@ def max_unpool(op: nn.MaxUnpoolOp, builder: LoweringBuilder) -> str | None:
     whole = [*shape[:2]]
     for axis, size in enumerate(kernel_shape):
         whole.append((shape[2 + axis] - 1) * strides[axis] - pads[axis] - pads[rank + axis] + size)
-    if any(size > room for size, room in zip(whole, out, strict=True)):
+    if any(size > capacity for size, capacity in zip(whole, out, strict=True)):
         return "an output_shape smaller than what the windows imply"
     check_numbers(op, op.I_in, 0, prod(whole) - 1, "an index is", builder)
     target = builder.result(op.output)

@@ -96,11 +96,11 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
     body = _epilogue_region(fusion, kernel, [element_of(buffer) for buffer in rest])
     count = target.extents.images
     iterations = count * (-(-target.extents.channels // (lanes * tile[1])) * rows)
-    open_sizes = [kernel.size(size) for size in (count, columns) if not is_static(size)]
+    dynamic_sizes = [kernel.size(size) for size in (count, columns) if not is_static(size)]
     if not is_static(iterations):
         # The call passes the number of iterations as an argument; make the kernel take it.
         kernel.size(iterations)
-    operands = [y, x, w, starts, channels, images, kernel.add_range_arguments(), open_sizes]
+    operands = [y, x, w, starts, channels, images, kernel.add_range_arguments(), dynamic_sizes]
     kernel.block.add_op(ByteConvOp(operands=operands, properties=properties, regions=[body]))
     name = "byteconv" if sum(window.kernel) > 2 else "bytegemm"
     builder.call(name, kernel, buffers[:1], buffers[1:], iterations)
@@ -246,7 +246,7 @@ def pack_int8_weights(
 
 
 def _epilogue_region(fusion: Int8Fusion, kernel: KernelBuilder, elements: Sequence[Attribute]) -> Region:
-    """Build the region that turns an i32 sum into the stored element."""
+    """Build the region from an i32 sum to the stored element."""
     body = Block(arg_types=[i32, *elements])
     outside, kernel.block = kernel.block, body
     total, *read = body.args

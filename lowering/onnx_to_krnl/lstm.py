@@ -177,14 +177,14 @@ def _in_a_loop(
     assert is_buffer(packed.type)
     kernel = KernelBuilder([*(buffer_type(shape, f32) for shape in shapes), packed.type])
     states, kept, own, before, weights = kernel.buffers
-    open_sizes = [] if is_static(batch) else [kernel.size(batch)]
+    dynamic_sizes = [] if is_static(batch) else [kernel.size(batch)]
     with kernel.loops([steps]) as (turn,):
         last = kernel.size(steps - 1)
         step = kernel.add(arith.SubiOp(last, turn)) if is_back else turn
         held, made = (kernel.affine(step, 1, ahead) for ahead in ((1, 0) if is_back else (0, 1)))
         state, following = (kernel.subview(states, row, (batch, hidden)) for row in (held, made))
         held_by = {"packed": UnitAttr(), **prefetched(builder, f32, (batch, rows, hidden), tile)}
-        add_gemm(kernel, (own, state, weights), (batch, rows, hidden), tile, held_by, open_sizes)
+        add_gemm(kernel, (own, state, weights), (batch, rows, hidden), tile, held_by, dynamic_sizes)
         given = kernel.subview(before, step, (batch, rows))
         _add_cell(kernel, (following, kept), (given, own), (batch, hidden))
     builder.call("lstm", kernel, [every, cell, sums], [projected, packed], 0)

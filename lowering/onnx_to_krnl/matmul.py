@@ -201,10 +201,10 @@ def call_gemm(
     held = {"packed": UnitAttr()} if properties is None else properties
     if "packed" in held:
         held = {**held, **prefetched(builder, element_of(output), sizes, tile)}
-    open_sizes = [kernel.size(size) for size in sizes if not is_static(size)]
+    dynamic_sizes = [kernel.size(size) for size in sizes if not is_static(size)]
     if "open_batch" in held:
-        open_sizes.append(kernel.size(count))
-    product = add_gemm(kernel, kernel.buffers, sizes, tile, held, open_sizes, kernel.add_range_arguments())
+        dynamic_sizes.append(kernel.size(count))
+    product = add_gemm(kernel, kernel.buffers, sizes, tile, held, dynamic_sizes, kernel.add_range_arguments())
     builder.call("gemm", kernel, [output], buffers, count if "open_batch" in held else product.iterations)
 
 
@@ -214,7 +214,7 @@ def add_gemm(
     sizes: tuple[Size, Size, Size],
     tile: tuple[int, int],
     properties: Mapping[str, Attribute],
-    open_sizes: Sequence[SSAValue],
+    dynamic_sizes: Sequence[SSAValue],
     iterations: Sequence[SSAValue] = (),
 ) -> GemmOp:
     """Add a `krnl.gemm` of C, A, B and perhaps a bias to a kernel: all of it, or a range of iterations."""
@@ -223,7 +223,7 @@ def add_gemm(
         held[name] = IntegerAttr(size if is_static(size) else DYNAMIC_INDEX, i64)
     held["tile"] = DenseArrayBase.from_list(i64, list(tile))
     c, a, b, *bias = buffers
-    product = GemmOp(operands=[c, a, b, bias, iterations, open_sizes], properties=held)
+    product = GemmOp(operands=[c, a, b, bias, iterations, dynamic_sizes], properties=held)
     kernel.block.add_op(product)
     return product
 

@@ -46,13 +46,13 @@ def non_max_suppression(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> st
     chosen, counts = builder.allocate([*rows, max(limit, 1)], i64), builder.allocate(rows, i64)
     thresholds = [op.max_output_boxes_per_class, op.iou_threshold, op.score_threshold]
     given = [value for value in thresholds if value.type != NONE and builder.shape(value) != (0,)]
-    room = -(-max(limit, 1) // LANES) * LANES
+    capacity = -(-max(limit, 1) // LANES) * LANES
     made = [
         ([*rows, max(limit, 1)], i64),
         (rows, i64),
         ([2, *rows, boxes], i64),
         ([*rows, DIGITS], i64),
-        ([*rows, len(_Box._fields), room], f32),
+        ([*rows, len(_Box._fields), capacity], f32),
     ]
     read = [([batches, len(_Box._fields), boxes], f32), ([*rows, boxes], i32), ([*rows, boxes], f32)]
     kernel = KernelBuilder(
@@ -157,8 +157,8 @@ def _list(
     with kernel.reducing(sizes[:2], [kernel.constant(0, i64)]) as ((batch, kind), carried, results):
         start = Scalar(kernel, carried[0])
         count = Scalar(kernel, kernel.load(counts, [batch, kind]))
-        room = count.clamp(0, (start.like(found.size) - start).maximum(0))
-        with kernel.loops([room.to(INDEX).value]) as (index,):
+        capacity = count.clamp(0, (start.like(found.size) - start).maximum(0))
+        with kernel.loops([capacity.to(INDEX).value]) as (index,):
             box = Scalar(kernel, kernel.load(boxes, [batch, kind, index]))
             place = (start + Scalar(kernel, index).to(i64)).to(INDEX).value
             numbers = [Scalar(kernel, each).to(i64) for each in (batch, kind)]
@@ -202,22 +202,22 @@ class _Selection:
             half = kernel.index(passes(self.size) % 2)
         self._clear(kept, outer)
         zero = Scalar(kernel, kernel.constant(0, i64))
-        room = zero.like(self.most)
+        capacity = zero.like(self.most)
         if self.limit is not None:
-            room = room.minimum(Scalar(kernel, kernel.load(self.limit, [kernel.index(0)])))
+            capacity = capacity.minimum(Scalar(kernel, kernel.load(self.limit, [kernel.index(0)])))
         # With a limit of 0, no candidate is visited.
-        iterations = (room > 0).select(candidates.to(i64), zero).to(INDEX)
+        iterations = (capacity > 0).select(candidates.to(i64), zero).to(INDEX)
         with kernel.reducing([iterations.value], [zero.value]) as ((turn,), carried, results):
             count = Scalar(kernel, carried[0])
-            has_room = count < room
+            has_capacity = count < capacity
             number = kernel.load(held, [half, *outer, turn])
             box = self._box(corners, [batch], Scalar(kernel, number).to(INDEX).value)
             # Compare whole vectors: unused boxes have area 0, so their IoU with any box is 0.
-            compared = has_room.select((count + (LANES - 1)) // LANES * LANES, zero).to(INDEX)
+            compared = has_capacity.select((count + (LANES - 1)) // LANES * LANES, zero).to(INDEX)
             with kernel.reducing([compared.value], [kernel.constant(0, i32)]) as ((other,), near, ends):
                 is_near = box.exceeds_iou(self._box(kept, outer, other), self._most_overlap())
                 ends.append(kernel.add(arith.MaxSIOp(near[0], is_near.to(i32).value)))
-            is_kept = has_room & Scalar(kernel, ends[0]).equals(0)
+            is_kept = has_capacity & Scalar(kernel, ends[0]).equals(0)
             with kernel.when(is_kept.value):
                 slot = count.to(INDEX).value
                 kernel.store(number, chosen, [*outer, slot])

@@ -73,11 +73,11 @@ class _MersenneTwister:
     def draw(self, count: int, each: int, use: Use) -> None:
         """Draw `each` uniform numbers for each of `count` elements, a block of state at a time."""
         kernel = self.kernel
-        room = WORDS // (2 * each)
-        with kernel.loops([-(-count // room)]) as (block,):
+        capacity = WORDS // (2 * each)
+        with kernel.loops([-(-count // capacity)]) as (block,):
             self._twist()
-            begin = Scalar(kernel, block) * room
-            left = (begin.like(count) - begin).minimum(room)
+            begin = Scalar(kernel, block) * capacity
+            left = (begin.like(count) - begin).minimum(capacity)
             with kernel.loops([left.value]) as (turn,):
                 words = [self._tempered(kernel.affine(turn, 2 * each, number)) for number in range(2 * each)]
                 numbers = [self._uniform(*pair) for pair in zip(words[::2], words[1::2], strict=True)]

@@ -223,8 +223,8 @@ def _select(
     with kernel.reducing([size], [kernel.constant(0, i32)]) as ((index,), below, totals):
         is_below = Scalar(kernel, kernel.load(keys, [*outer, index])) < limit
         totals.append((Scalar(kernel, below[0]) + is_below.to(i32)).value)
-    room = kernel.constant(count, i32)
-    equal = (Scalar(kernel, room) - Scalar(kernel, totals[0])).value
+    limit_count = kernel.constant(count, i32)
+    equal = (Scalar(kernel, limit_count) - Scalar(kernel, totals[0])).value
     with kernel.reducing([size], [kernel.constant(0, i64), equal]) as ((index,), carried, ends):
         found, left = (Scalar(kernel, each) for each in carried)
         key = Scalar(kernel, kernel.load(keys, [*outer, index]))

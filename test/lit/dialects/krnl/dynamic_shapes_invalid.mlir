@@ -2,7 +2,7 @@
 // CHECK-NOT: error
 
 func.func @f(%b: memref<?xf32>, %n: index) {
-  // expected-error @+1 {{krnl.shaped: memref<?x?xf32> leaves 2 sizes open, found 1}}
+  // expected-error @+1 {{krnl.shaped: memref<?x?xf32> has 2 dynamic dimensions, found 1 sizes}}
   %m = "krnl.shaped"(%b, %n) : (memref<?xf32>, index) -> memref<?x?xf32>
   return
 }
@@ -18,7 +18,7 @@ func.func @f(%b: memref<?xf32>, %n: index) {
 // -----
 
 func.func @f(%b: memref<?xf32>, %n: index) {
-  // expected-error @+1 {{krnl.call: parameter 0, of which turns are, is no index}}
+  // expected-error @+1 {{krnl.call: turnsOf: parameter 0 is not an index}}
   "krnl.call"(%b, %n) {funcName = "fn", numOfOutput = 1 : si64, turnsOf = 0 : i64} : (memref<?xf32>, index) -> ()
   return
 }
@@ -26,7 +26,7 @@ func.func @f(%b: memref<?xf32>, %n: index) {
 // -----
 
 func.func @f(%b: memref<?xf32>, %n: index) {
-  // expected-error @+1 {{krnl.call: turns are a number or a parameter, not both}}
+  // expected-error @+1 {{krnl.call: the number of iterations is a constant or a parameter, not both}}
   "krnl.call"(%b, %n) {funcName = "fn", numOfOutput = 1 : si64, turns = 4 : i64, turnsOf = 1 : i64} : (memref<?xf32>, index) -> ()
   return
 }
@@ -34,7 +34,7 @@ func.func @f(%b: memref<?xf32>, %n: index) {
 // -----
 
 func.func @f(%c: memref<?x4xf32>, %b: memref<4x4xf32>) {
-  // expected-error @+1 {{krnl.gemm: 1 sizes are open, found 0}}
+  // expected-error @+1 {{krnl.gemm: 1 dynamic sizes, found 0 operands}}
   "krnl.gemm"(%c, %c, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = -9223372036854775808 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4, 4>}> : (memref<?x4xf32>, memref<?x4xf32>, memref<4x4xf32>) -> ()
   return
 }
@@ -58,7 +58,7 @@ func.func @f(%y: memref<?x1x4x4x16xf32>, %w: memref<256xf32>) {
 // -----
 
 func.func @f(%c: memref<4x4xf32>, %n: index) {
-  // expected-error @+1 {{krnl.transpose: 0 strides are open, found 1}}
+  // expected-error @+1 {{krnl.transpose: 0 dynamic strides, found 1 operands}}
   "krnl.transpose"(%c, %c, %n, %n, %n, %n, %n) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 1>, size = 4 : i64, strides = array<i64: 4, 4>}> : (memref<4x4xf32>, memref<4x4xf32>, index, index, index, index, index) -> ()
   return
 }
@@ -74,7 +74,7 @@ func.func @f(%m: memref<?x?x64xf32>, %i: index) {
 // -----
 
 func.func @f(%m: memref<?x?x64xf32>, %i: index) {
-  // expected-error @+1 {{krnl.part: memref<?x64xf32> leaves 1 sizes open, found 0}}
+  // expected-error @+1 {{krnl.part: memref<?x64xf32> has 1 dynamic dimensions, found 0 sizes}}
   %p = "krnl.part"(%m, %i) : (memref<?x?x64xf32>, index) -> memref<?x64xf32>
   return
 }

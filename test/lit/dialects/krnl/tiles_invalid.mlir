@@ -41,7 +41,7 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 // -----
 
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>, %i: index) {
-  // expected-error @+1 {{krnl.conv: a range is two numbers, found 1}}
+  // expected-error @+1 {{krnl.conv: a range is two indices, found 1}}
   "krnl.conv"(%y, %x, %w, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>, index) -> ()
   return
 }
@@ -57,7 +57,7 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 // -----
 
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>, %i: index) {
-  // expected-error @+1 {{krnl.conv: depthwise takes x in blocks, and tiles of one block}}
+  // expected-error @+1 {{krnl.conv: depthwise takes a channel-blocked x, and tiles of one block}}
   "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 2>, depthwise}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
   return
 }
@@ -73,7 +73,7 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 // -----
 
 func.func @f(%m: memref<4x4xf32>, %i: index) {
-  // expected-error @+1 {{krnl.gemm: a range is two numbers, found 1}}
+  // expected-error @+1 {{krnl.gemm: a range is two indices, found 1}}
   "krnl.gemm"(%m, %m, %m, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, m = 4 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4, 4>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, index) -> ()
   return
 }
@@ -136,7 +136,7 @@ func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>
 // -----
 
 func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
-  // expected-error @+1 {{krnl.byte_conv: image_starts holds two places for each image}}
+  // expected-error @+1 {{krnl.byte_conv: image_starts holds two indices for each image}}
   "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64: 1, 1>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
@@ -169,7 +169,7 @@ func.func @f(%y: memref<1x6x6x16xi8>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>,
 // -----
 
 func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>, %i: index) {
-  // expected-error @+1 {{krnl.byte_conv: a range is two numbers, found 1}}
+  // expected-error @+1 {{krnl.byte_conv: a range is two indices, found 1}}
   "krnl.byte_conv"(%y, %x, %w, %s, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
@@ -180,7 +180,7 @@ func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>
 // -----
 
 func.func private @k(%y: memref<?x6x6x16xi8>, %x: memref<?x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
-  // expected-error @+1 {{krnl.byte_conv: 1 sizes are open, found 0}}
+  // expected-error @+1 {{krnl.byte_conv: 1 dynamic sizes, found 0 operands}}
   "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     %b = arith.trunci %sum : i32 to i8
@@ -192,7 +192,7 @@ func.func private @k(%y: memref<?x6x6x16xi8>, %x: memref<?x6x6x4xi8>, %w: memref
 // -----
 
 func.func private @k(%y: memref<1x6x?x16xi8>, %x: memref<1x6x?x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>, %n: index) {
-  // expected-error @+1 {{krnl.byte_conv: open columns are those of one image of one row}}
+  // expected-error @+1 {{krnl.byte_conv: dynamic columns need one image of one row}}
   "krnl.byte_conv"(%y, %x, %w, %s, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, -9223372036854775808>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     %b = arith.trunci %sum : i32 to i8
@@ -234,7 +234,7 @@ func.func @f(%c: memref<1x64xf32>, %a: memref<1x8xf32>, %b: memref<8x64xf32>) {
 // -----
 
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
-  // expected-error @+1 {{krnl.conv: prefetch is a number of bytes above 0, of x in blocks}}
+  // expected-error @+1 {{krnl.conv: prefetch is a number of bytes above 0, for a channel-blocked x}}
   "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, prefetch = 0 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
   return
 }

@@ -93,7 +93,7 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // What has no kernel stays, and says why.
 // CHECK-LABEL: @unranked
-// CHECK:         "onnx.Relu"(%{{.*}}) {krnl.no_kernel = "a tensor is dynamic or of a type that code does not compute with"}
+// CHECK:         "onnx.Relu"(%{{.*}}) {krnl.no_kernel = "a tensor is dynamic or of a type that kernels do not compute with"}
 func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
   %0 = "onnx.Relu"(%x) : (tensor<*xf32>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>

@@ -134,7 +134,7 @@ def test_integers_between_others_are_left_to_the_host():
         expected=[np.ones((4,), np.int8)],
     )
     session = compile_native(node.model())
-    assert session.report()[0].reason == "integers between others"
+    assert session.report()[0].reason == "interpolation of integers"
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])

@@ -65,7 +65,7 @@ def test_a_region_larger_than_any_image_ends_the_run(far: float):
     node = Node("RoiAlign", [floats(2, 1, 4, 4), ROIS, IMAGES % 2])
     rois = ROIS.copy()
     rois[2, 3] = far
-    with pytest.raises(XonncError, match="it: a region has 65 samples a cell along an axis; at most 64"):
+    with pytest.raises(XonncError, match="it: a region has 65 samples per bin and axis; at most 64"):
         compile_native(node.model()).run(None, {**node.feeds, "x1": rois})
 
 
@@ -103,7 +103,7 @@ def test_the_largest_pixel_of_no_image():
     node = Node(
         "MaxRoiPool", [floats(2, 1, 4, 4), rois], {"pooled_shape": [2, 2]}, expected=[floats(2, 1, 2, 2)]
     )
-    with pytest.raises(XonncError, match="it: a region is of image 2, of 2 images"):
+    with pytest.raises(XonncError, match="it: a region has batch index 2; there are 2 images"):
         compile_native(node.model()).run(None, {**node.feeds, "x1": rois + 1})
 
 

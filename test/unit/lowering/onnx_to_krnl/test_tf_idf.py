@@ -55,4 +55,4 @@ def test_grams_without_a_place_stay_with_the_reference():
     said |= {"min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 0}
     node = Node("TfIdfVectorizer", [np.array([2, 3])], said, expected=[np.zeros(10, np.float32)])
     (line,) = compile_native(node.model()).report()
-    assert line.reason == "n-grams that are not as many as their places"
+    assert line.reason == "a number of n-grams in the pool that is not that of ngram_indexes"

@@ -129,10 +129,10 @@ def test_measured_tiles_replace_computed_ones():
 @pytest.mark.parametrize(
     ("attribute", "message"),
     [
-        (StringAttr("all"), 'krnl.tiles: it is a dictionary of tiles by kernel, found "all"'),
+        (StringAttr("all"), 'krnl.tiles: a dictionary of tiles by kernel is expected, found "all"'),
         (
             DictionaryAttr({"conv": StringAttr("6x4")}),
-            "krnl.tiles: the tile of 'conv' is two numbers above 0, found \"6x4\"",
+            "krnl.tiles: the tile of 'conv' is two integers above 0, found \"6x4\"",
         ),
     ],
 )

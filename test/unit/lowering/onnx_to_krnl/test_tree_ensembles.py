@@ -221,10 +221,10 @@ def walked(x: Array, said: Mapping[str, object], members: Mapping[int, list[floa
 
 MISFITS: Mapping[str, Mapping[str, object]] = {
     "trees ask for feature 9 of 5": {"nodes_featureids": [9]},
-    "leads to 77, which is none": {"nodes_truenodeids": [77]},
-    "nodes that lead in a circle": {"nodes_truenodeids": [0]},
+    "has child 77, which does not exist": {"nodes_truenodeids": [77]},
+    "nodes that form a cycle": {"nodes_truenodeids": [0]},
     "leaves vote for target 4 of 1": {"target_ids": [4]},
-    "votes of nodes that are none": {"target_nodeids": [50]},
+    "weights of nodes that do not exist": {"target_nodeids": [50]},
 }
 
 
