@@ -155,7 +155,7 @@ def test_machines_that_do_not_fit_are_not_computed_by_the_reference():
         ({"coefficients": listed(4)}, "a number of coefficients that is not"),
         ({"support_vectors": listed(11)}, "support vectors that do not match features"),
         ({"prob_a": listed(1), "prob_b": listed(3)}, "values of prob_a or prob_b"),
-        ({"classlabels_ints": [1]}, "or one alone"),
+        ({"classlabels_ints": [1]}, "or a single class"),
     ],
 )
 def test_each_reason_is_told(said: Mapping[str, object], reason: str):
