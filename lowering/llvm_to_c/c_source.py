@@ -1,4 +1,4 @@
-"""A whole program as C: its kernels, and the function that runs them."""
+"""Print a whole program as one C file: its kernels, and the function that runs them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def c_source(
     vector_bytes: int,
 ) -> str:
     """
-    The source, of vectors of so many bytes.
+    Return the C source.
 
-    `api` is C of the exported functions, which the file `header` declares.
+    `vector_bytes` is the vector size of the kernels, `api` the source of the exported functions, and `header`
+    the name of the file that declares these.
     """
     vectors = VectorFunctions()
     functions = [c_function(emit_kernel(kernel, vector_bytes), vectors) for kernel in kernels]
@@ -49,11 +50,11 @@ INCLUDES = """#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>"""
-"""What the exported functions need."""
+"""The headers that the exported functions need."""
 
 
 def _main(steps: StepFunctions, layout: MemoryLayout) -> str:
-    """The function that runs the model: 0, or the number of the bounds that do not hold."""
+    """Return `xonnc_main`: it returns 0, or the number (from 1) of the first bounds check that fails."""
     lines = [
         "static int xonnc_main(const void *weights, void *arena, const void *const *inputs,",
         "    void *const *outputs, const int64_t *sizes)",
@@ -66,8 +67,8 @@ def _main(steps: StepFunctions, layout: MemoryLayout) -> str:
         "    (void)outputs;",
         "    (void)sizes;",
     ]
-    for _, row in steps:
-        lines += _row(row, layout, "    ")
+    for _, sequence in steps:
+        lines += _sequence(sequence, layout, "    ")
     lines += [
         f"    memcpy(outputs[{copy.output}], {_pointer(copy.source)}, "
         f"{f'(size_t)sizes[{copy.size}]' if copy.is_dynamic else copy.size});"
@@ -83,24 +84,24 @@ def _main(steps: StepFunctions, layout: MemoryLayout) -> str:
     return "\n".join([*lines, "    return 0;", "}", ""])
 
 
-def _row(row: CallSequence, layout: MemoryLayout, indent: str) -> list[str]:
-    """The statements of a row."""
+def _sequence(sequence: CallSequence, layout: MemoryLayout, indent: str) -> list[str]:
+    """Return the statements of a call sequence."""
     lines: list[str] = []
     inner = f"{indent}    "
-    for step in row:
+    for step in sequence:
         match step:
             case KernelCall():
                 lines.append(f"{indent}{_call(step, layout)}")
             case Conditional():
-                lines.append(f"{indent}if ({_holds(step.condition, layout)}) {{")
-                lines += _row(step.then, layout, inner)
+                lines.append(f"{indent}if ({_condition(step.condition, layout)}) {{")
+                lines += _sequence(step.then, layout, inner)
                 lines.append(f"{indent}}} else {{")
-                lines += [*_row(step.otherwise, layout, inner), f"{indent}}}"]
+                lines += [*_sequence(step.otherwise, layout, inner), f"{indent}}}"]
             case WhileLoop():
-                lines.append(f"{indent}while ({_holds(step.condition, layout)}) {{")
-                lines += [*_row(step.body, layout, inner), f"{indent}}}"]
+                lines.append(f"{indent}while ({_condition(step.condition, layout)}) {{")
+                lines += [*_sequence(step.body, layout, inner), f"{indent}}}"]
             case KernelGroup():
-                raise AssertionError("C source is for one thread")
+                raise AssertionError("C source is single-threaded")
     return lines
 
 
@@ -114,7 +115,7 @@ def _call(call: KernelCall, layout: MemoryLayout) -> str:
     return f"{call.kernel}({', '.join(arguments)});"
 
 
-def _holds(place: int, layout: MemoryLayout) -> str:
+def _condition(place: int, layout: MemoryLayout) -> str:
     return f"*(const unsigned char *)({_pointer(layout.locations[place])})"
 
 

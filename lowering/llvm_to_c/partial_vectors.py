@@ -1,27 +1,27 @@
-"""Vectors of which only the first numbers are loaded or stored: what lies behind them in memory is let be."""
+"""C functions that load or store the first lanes of a vector only, with no access past them."""
 
 from __future__ import annotations
 
-from xonnc.lowering.llvm_to_c.vector_types import LEAST_BYTES, Vector, inline, is_native
+from xonnc.lowering.llvm_to_c.vector_types import MIN_VECTOR_BYTES, Vector, inline, is_native
 
 X86_VECTORS = {16: "", 32: "256", 64: "512"}
-"""What the names of Intel's functions say of the length, by bytes."""
+"""The part of the names of Intel intrinsics that tells the vector size, by bytes."""
 
 
-def has_halves(vector: Vector) -> bool:
-    """Whether its numbers are too many to be loaded and stored one by one."""
-    return vector.lanes > 4 or vector.bytes > LEAST_BYTES
+def needs_split(vector: Vector) -> bool:
+    """Whether partial accesses recurse into the low and high part; else they are elementwise."""
+    return vector.lanes > 4 or vector.bytes > MIN_VECTOR_BYTES
 
 
-def halves_of(vector: Vector, count: int) -> tuple[int, int]:
-    """How many of the first numbers are in the one half and in the other."""
+def split_count(vector: Vector, count: int) -> tuple[int, int]:
+    """Return how many of the first `count` lanes are in the low and in the high part."""
     return min(count, vector.half.lanes), max(0, count - vector.half.lanes)
 
 
-def loading(vector: Vector, count: int) -> str:
-    """A function that loads so many, and zeros behind; it needs those of the halves."""
-    name, suffix, number = vector.name, vector.suffix, vector.number
-    if not has_halves(vector):
+def load_function(vector: Vector, count: int) -> str:
+    """Return a function that loads the first lanes and zeroes the others, by those of the two parts."""
+    name, suffix, number = vector.name, vector.suffix, vector.scalar_type
+    if not needs_split(vector):
         places = [
             f"((const xonnc_{number} *)p)[{lane}]" if lane < count else "0" for lane in range(vector.lanes)
         ]
@@ -31,24 +31,26 @@ def loading(vector: Vector, count: int) -> str:
         body = f"\n#if {is_native(vector)}\n    {plain}\n#else\n    {array}\n#endif\n    return v;"
     else:
         half = vector.half
-        low, high = halves_of(vector, count)
-        parts = [_loaded(half, low, "p"), _loaded(half, high, f"p + {half.bytes}")]
+        low, high = split_count(vector, count)
+        parts = [_load_call(half, low, "p"), _load_call(half, high, f"p + {half.bytes}")]
         body = f"return xonnc_join_{suffix}({', '.join(parts)});"
-    mask = f"return ({name}){_x86(vector, 'maskz_loadu')}({_mask(count)}, p);"
-    return inline(name, f"xonnc_load_{suffix}_{count}", "xonnc_bytes p", _masked(vector, mask, body))
+    mask = f"return ({name}){_intel_intrinsic(vector, 'maskz_loadu')}({_mask(count)}, p);"
+    return inline(
+        name, f"xonnc_load_{suffix}_{count}", "xonnc_bytes p", _with_masked_variant(vector, mask, body)
+    )
 
 
-def _loaded(vector: Vector, count: int, pointer: str) -> str:
+def _load_call(vector: Vector, count: int, pointer: str) -> str:
     if not count:
         return f"xonnc_splat_{vector.suffix}(0)"
     end = "" if count == vector.lanes else f"_{count}"
     return f"xonnc_load_{vector.suffix}{end}({pointer})"
 
 
-def storing(vector: Vector, count: int) -> str:
-    """A function that stores the first of its numbers; it needs those of the halves."""
-    suffix, number = vector.suffix, vector.number
-    if not has_halves(vector):
+def store_function(vector: Vector, count: int) -> str:
+    """Return a function that stores the first lanes, by those of the two parts."""
+    suffix, number = vector.suffix, vector.scalar_type
+    if not needs_split(vector):
         body = (
             f"{number} l[{vector.lanes}];\n"
             f"    xonnc_store_{suffix}((xonnc_bytes)l, v);\n"
@@ -56,7 +58,7 @@ def storing(vector: Vector, count: int) -> str:
         )
     else:
         half = vector.half
-        low, high = halves_of(vector, count)
+        low, high = split_count(vector, count)
         parts = [(low, "low", "p"), (high, "high", f"p + {half.bytes}")]
         body = "\n    ".join(
             f"xonnc_store_{half.suffix}{'' if each == half.lanes else f'_{each}'}"
@@ -66,22 +68,24 @@ def storing(vector: Vector, count: int) -> str:
         )
     type_ = {"f32": "", "f64": "d"}.get(vector.kind, "i")
     cast = f"(__m{8 * vector.bytes}{type_})"
-    mask = f"{_x86(vector, 'mask_storeu')}(p, {_mask(count)}, {cast}v);"
+    mask = f"{_intel_intrinsic(vector, 'mask_storeu')}(p, {_mask(count)}, {cast}v);"
     parameters = f"xonnc_bytes p, {vector.name} v"
-    return inline("void", f"xonnc_store_{suffix}_{count}", parameters, _masked(vector, mask, body))
+    return inline(
+        "void", f"xonnc_store_{suffix}_{count}", parameters, _with_masked_variant(vector, mask, body)
+    )
 
 
 def _mask(count: int) -> str:
     return f"{(1 << count) - 1:#x}u" + ("ll" if count > 32 else "")
 
 
-def _x86(vector: Vector, name: str) -> str:
+def _intel_intrinsic(vector: Vector, name: str) -> str:
     kind = {"f32": "ps", "f64": "pd"}.get(vector.kind, f"epi{vector.width}")
     return f"_mm{X86_VECTORS.get(vector.bytes, '')}_{name}_{kind}"
 
 
-def _masked(vector: Vector, mask: str, body: str) -> str:
-    """A body of a function, and before it that for processors that load and store parts of vectors."""
+def _with_masked_variant(vector: Vector, mask: str, body: str) -> str:
+    """Return a function body with a variant for processors with masked loads and stores (AVX-512)."""
     if vector.bytes not in X86_VECTORS:
         return body
     condition = f"{is_native(vector)} && defined(XONNC_MASKS)"

@@ -1,8 +1,8 @@
 """
-Ops of numbers as C expressions.
+Print scalar operations as C expressions.
 
-Integers are unsigned in C, where they wrap as LLVM's do; what has a sign casts. Truth values are bytes of 0
-or 1. Halves are the 16 bits they are: code only widens and narrows them.
+Integers are unsigned in C, since unsigned arithmetic wraps as in LLVM; signed operations cast. Booleans are
+bytes of 0 or 1. A float16 is its 16 bits: kernels only convert from and to it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Operation
 from xonnc.dialects.krnl.types import is_integer, is_vector
 from xonnc.errors import XonncError
 
-FLOATS: dict[Attribute, str] = {f16: "uint16_t", f32: "float", f64: "double"}
+FLOAT_TYPES: dict[Attribute, str] = {f16: "uint16_t", f32: "float", f64: "double"}
 
 UNSIGNED: dict[type[Operation], str] = {
     llvm.AddOp: "+",
@@ -50,10 +50,10 @@ FLOAT: dict[type[Operation], str] = {
     llvm.FSubOp: "-",
 }
 
-INTEGER_ORDER = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
-"""By predicate; 2 to 5 compare with signs."""
+INTEGER_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+"""By LLVM predicate; 2 to 5 are signed comparisons."""
 
-FLOAT_ORDER = (
+FLOAT_PREDICATES = (
     "0",
     "{0} == {1}",
     "{0} > {1}",
@@ -71,9 +71,9 @@ FLOAT_ORDER = (
     "({0} != {0} || {1} != {1})",
     "1",
 )
-"""By predicate: 1 to 7 are false where a number is none, the others true."""
+"""By LLVM predicate: 1 to 7 are ordered (false for NaN), 8 to 14 unordered (true for NaN)."""
 
-MATHS = {
+LIBM_FUNCTIONS = {
     "abs": "fabs",
     "ceil": "ceil",
     "copysign": "copysign",
@@ -90,32 +90,32 @@ MATHS = {
         "tan tanh expm1 erf"
     ).split()
 }
-"""LLVM's functions of floats that the C library has."""
+"""LLVM intrinsics on floats with an equivalent in the C library."""
 
 
 def c_type(type_: Attribute) -> str:
-    """What a number of a type is in C."""
+    """Return the C type of a scalar."""
     if isinstance(type_, llvm.LLVMPointerType):
         return "xonnc_bytes"
     if is_integer(type_):
         return f"uint{max(8, type_.width.data)}_t"
-    if type_ not in FLOATS:
+    if type_ not in FLOAT_TYPES:
         raise XonncError(f"C has no numbers of type {type_}; a shared library (.so) has")
-    return FLOATS[type_]
+    return FLOAT_TYPES[type_]
 
 
 def element(type_: Attribute) -> Attribute:
-    """The type of one number of a vector, or of a number."""
+    """Return the element type of a vector, or the type of a scalar."""
     return type_.element_type if is_vector(type_) else type_
 
 
 def lanes(type_: Attribute) -> int:
-    """How many numbers a value is."""
+    """Return the number of lanes; 1 for a scalar."""
     return type_.get_shape()[0] if is_vector(type_) else 1
 
 
 def literals(attribute: Attribute, type_: Attribute) -> list[str]:
-    """A constant, lane by lane."""
+    """Return the literals of a constant, by lane."""
     match attribute:
         case IntegerAttr(value=value):
             return [literal(value.data, type_)]
@@ -132,7 +132,7 @@ def literals(attribute: Attribute, type_: Attribute) -> list[str]:
 
 
 def literal(value: complex | tuple[object, ...], type_: Attribute) -> str:
-    """A number; floats in hexadecimal, which is exact."""
+    """Return a literal; floats are hexadecimal, which is exact."""
     if is_integer(type_) and isinstance(value, int):
         width = type_.width.data
         number = value & ((1 << width) - 1)
@@ -151,7 +151,7 @@ def literal(value: complex | tuple[object, ...], type_: Attribute) -> str:
 
 
 def signed(text: str, type_: Attribute) -> str:
-    """An integer read with its sign."""
+    """Cast an integer to its signed type."""
     if type_ == i1:
         return f"-(int8_t){text}"
     assert is_integer(type_)
@@ -159,7 +159,7 @@ def signed(text: str, type_: Attribute) -> str:
 
 
 def expression(op: Operation, operands: Sequence[str]) -> str:
-    """One lane of what an op gives; `operands` is that lane of each operand."""
+    """Return the expression for one lane of a result; `operands` are that lane of each operand."""
     kind = type(op)
     result = element(op.results[0].type)
     source = element(op.operands[0].type)
@@ -177,9 +177,9 @@ def expression(op: Operation, operands: Sequence[str]) -> str:
         case llvm.ICmpOp(predicate=predicate):
             number = predicate.value.data
             sides = [signed(each, source) for each in operands] if 2 <= number <= 5 else operands
-            return f"{sides[0]} {INTEGER_ORDER[number]} {sides[1]}"
+            return f"{sides[0]} {INTEGER_PREDICATES[number]} {sides[1]}"
         case llvm.FCmpOp(predicate=predicate):
-            return FLOAT_ORDER[predicate.value.data].format(*operands)
+            return FLOAT_PREDICATES[predicate.value.data].format(*operands)
         case llvm.CallIntrinsicOp():
             return _intrinsic(op.intrin.data, result, source, operands)
         case _:
@@ -195,7 +195,7 @@ def _integer(kind: type[Operation], type_: Attribute, operands: Sequence[str]) -
     text = f"{operands[0]} {UNSIGNED[kind]} {operands[1]}"
     if width >= 32:
         return text
-    # Narrow numbers are computed as int, whose product of two of 16 bits would overflow.
+    # C promotes narrow operands to int, in which the product of two 16-bit integers would overflow.
     return f"({c_type(type_)})((uint32_t){text})" if width > 1 else f"({text}) & 1u"
 
 
@@ -226,14 +226,14 @@ def _intrinsic(full: str, result: Attribute, source: Attribute, operands: Sequen
             return (
                 f"{signed(operands[0], source)} < 0 ? ({c_type(result)})(0u - {operands[0]}) : {operands[0]}"
             )
-        case _ if name in MATHS:
-            return _call(MATHS[name], result, operands)
+        case _ if name in LIBM_FUNCTIONS:
+            return _call(LIBM_FUNCTIONS[name], result, operands)
         case _:
             raise XonncError(f"C has no function '{full}'; a shared library (.so) has")
 
 
 def _int8_dot(operands: Sequence[str]) -> str:
-    """A sum and four products of bytes, which lie where four times as many are for each sum."""
+    """Return a sum plus the four products of u8 and s8 lanes that belong to it."""
     (total, place), (bytes_, _), (factors, _) = map(_array_of, operands)
     places = [f"[4 * {place} + {number}]" for number in range(4)]
     products = " + ".join(f"{bytes_}{each} * (int8_t){factors}{each}" for each in places)
@@ -241,7 +241,7 @@ def _int8_dot(operands: Sequence[str]) -> str:
 
 
 def _array_of(text: str) -> tuple[str, str]:
-    """The array and the place of an element."""
+    """Split an element access into array and index."""
     array, _, place = text.removesuffix("]").rpartition("[")
     return array, place
 
@@ -275,7 +275,7 @@ CONVERSIONS: dict[str, Callable[[str, str], str]] = {
     "llvm.uitofp": lambda target, value: f"({target}){value}",
     "llvm.fneg": lambda target, value: f"-{value}",
 }
-"""Ops that only some kernels have."""
+"""Operations that xDSL has no class for, by name."""
 
 
 def _bits(source: Attribute, result: Attribute, value: str) -> str:
@@ -287,7 +287,7 @@ def _bits(source: Attribute, result: Attribute, value: str) -> str:
     if result in names and is_integer(source):
         return f"xonnc_{names[result]}_of_bits({value})"
     if c_type(result) == "uint8_t":
-        # Bytes of each number lie as in memory.
+        # The bytes of each element, in the order of memory.
         array, place = _array_of(value)
         return f"((const unsigned char *){array})[{place}]"
     raise XonncError(f"C has no bits of {source} as {result}; a shared library (.so) has")

@@ -1,80 +1,94 @@
-"""The functions of vectors that a program calls, each written once."""
+"""Collect the vector types and functions that a program uses, each defined once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xonnc.lowering.llvm_to_c.partial_vectors import halves_of, has_halves, loading, storing
-from xonnc.lowering.llvm_to_c.vector_operations import INT8_DOT, Form
-from xonnc.lowering.llvm_to_c.vector_types import LEAST_BYTES, Vector, declared, filled, inline, is_native
+from xonnc.lowering.llvm_to_c.partial_vectors import load_function, needs_split, split_count, store_function
+from xonnc.lowering.llvm_to_c.vector_operations import INT8_DOT, VectorOperation
+from xonnc.lowering.llvm_to_c.vector_types import (
+    MIN_VECTOR_BYTES,
+    Vector,
+    array_body,
+    inline,
+    is_native,
+    vector_type_definition,
+)
 
 PARAMETERS = "abc"
 
-Lane: TypeAlias = Callable[[Sequence[str]], str]
-"""One number of a result, made of the text of one number of each operand."""
+LaneExpression: TypeAlias = Callable[[Sequence[str]], str]
+"""Return the expression for one lane of a result, given that lane of each operand."""
 
 
 class VectorFunctions:
     """
-    Types of vectors and functions of them.
+    Definitions of vector types and functions.
 
-    A function is written for vectors of GNU C's, else by those of the halves, in the end number by number.
+    Each function has up to three variants, which the preprocessor selects by the vector size of the target:
+    GNU C vector extensions, two calls of the function for half the lanes, and an elementwise loop.
     """
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self.stems: set[str] = set()
-        """The ops that there are functions of."""
-        self._numbered: dict[tuple[str, str, str], str] = {}
+        """The stems of the operations that have functions."""
+        self._names_by_body: dict[tuple[str, str, str], str] = {}
 
     def text(self) -> str:
-        """All definitions, what is needed first."""
+        """Return all definitions in order of dependency."""
         return "\n\n".join(self._texts.values()) + "\n"
 
     def use(self, vector: Vector) -> Vector:
-        """The same, after its definition."""
+        """Define a vector type if it is new; return it."""
         if vector.name not in self._texts:
             if vector.lanes >= 4:
                 self.use(vector.half)
-            self._texts[vector.name] = declared(vector)
+            self._texts[vector.name] = vector_type_definition(vector)
             self.use(vector.bits)
         return vector
 
     def load(self, vector: Vector, count: int) -> str:
-        """The function that loads so many numbers."""
+        """Return the name of the function that loads the first `count` lanes."""
         name = f"xonnc_load_{self.use(vector).suffix}"
-        return name if count == vector.lanes else self._end(vector, count, f"{name}_{count}", loading)
+        return (
+            name if count == vector.lanes else self._partial(vector, count, f"{name}_{count}", load_function)
+        )
 
     def store(self, vector: Vector, count: int) -> str:
-        """The function that stores the first of its numbers."""
+        """Return the name of the function that stores the first `count` lanes."""
         name = f"xonnc_store_{self.use(vector).suffix}"
-        return name if count == vector.lanes else self._end(vector, count, f"{name}_{count}", storing)
+        return (
+            name if count == vector.lanes else self._partial(vector, count, f"{name}_{count}", store_function)
+        )
 
-    def _end(self, vector: Vector, count: int, name: str, define: Callable[[Vector, int], str]) -> str:
+    def _partial(self, vector: Vector, count: int, name: str, define: Callable[[Vector, int], str]) -> str:
         if name in self._texts:
             return name
         half = vector.half
-        for each in halves_of(vector, count) if has_halves(vector) else ():
+        for each in split_count(vector, count) if needs_split(vector) else ():
             if 0 < each < half.lanes:
                 stem = name.rsplit("_", 2)[0]
-                self._end(half, each, f"{stem}_{half.suffix}_{each}", define)
+                self._partial(half, each, f"{stem}_{half.suffix}_{each}", define)
         self._texts[name] = define(vector, count)
         return name
 
-    def whole(self, form: Form, result: Vector, operands: Sequence[Vector], lane: Lane) -> str:
-        """The function of an op on whole vectors."""
+    def vectorized(
+        self, operation: VectorOperation, result: Vector, operands: Sequence[Vector], lane: LaneExpression
+    ) -> str:
+        """Return the name of the function for an operation on whole vectors."""
         others = [each.suffix for each in operands if each != result]
-        name = "_".join(["xonnc", form.stem, result.suffix, *dict.fromkeys(others)])
+        name = "_".join(["xonnc", operation.stem, result.suffix, *dict.fromkeys(others)])
         if name in self._texts:
             return name
         types = [self.use(each) for each in (result, *operands)]
-        self.stems.add(form.stem)
-        if form.stem == INT8_DOT:
+        self.stems.add(operation.stem)
+        if operation.stem == INT8_DOT:
             self.use(Vector("u16", 2 * result.lanes))
-        if max(each.bytes for each in types) > LEAST_BYTES:
-            halves = [each.half for each in types]
-            half = self.whole(form, halves[0], halves[1:], lane)
+        if max(each.bytes for each in types) > MIN_VECTOR_BYTES:
+            parts = [each.half for each in types]
+            half = self.vectorized(operation, parts[0], parts[1:], lane)
             low, high = (
                 ", ".join(
                     f"xonnc_{part}_{each.suffix}({letter})"
@@ -84,13 +98,13 @@ class VectorFunctions:
             )
             other = f"return xonnc_join_{result.suffix}({half}({low}), {half}({high}));"
         else:
-            other = _number_by_number(result, operands, lane, result.lanes, is_array=not form.needs)
-        condition = is_native(*types) + (f" && {form.needs}" if form.needs else "")
+            other = _elementwise_body(result, operands, lane, result.lanes, is_array=not operation.needs)
+        condition = is_native(*types) + (f" && {operation.needs}" if operation.needs else "")
         parameters = _parameters(operands)
         self._texts[name] = "\n".join(
             [
                 f"#if {condition}",
-                inline(result.name, name, parameters, form.body(result, operands)),
+                inline(result.name, name, parameters, operation.body(result, operands)),
                 "#else",
                 inline(result.name, name, parameters, other),
                 "#endif",
@@ -98,48 +112,48 @@ class VectorFunctions:
         )
         return name
 
-    def number_by_number(
-        self, stem: str, result: Vector, operands: Sequence[Vector], lane: Lane, count: int
+    def elementwise(
+        self, stem: str, result: Vector, operands: Sequence[Vector], lane: LaneExpression, count: int
     ) -> str:
-        """The function of an op whose first `count` numbers are made one after the other."""
+        """Return the name of the function for an operation that computes `count` lanes elementwise."""
         self.use(result)
         for each in operands:
             self.use(each)
-        return self._numbered_as(
-            stem, result.name, _parameters(operands), _number_by_number(result, operands, lane, count)
+        return self._deduplicated(
+            stem, result.name, _parameters(operands), _elementwise_body(result, operands, lane, count)
         )
 
     def pick(self, result: Vector | str, operands: tuple[Vector, Vector], lanes: Sequence[int]) -> str:
-        """The function that gives these lanes of two vectors one behind the other; one lane is a number."""
+        """Return the name of the function that shuffles two vectors; for one lane, to a scalar."""
         first, second = map(self.use, operands)
         arrays = (
-            f"{first.number} l[{first.lanes + second.lanes}];\n"
+            f"{first.scalar_type} l[{first.lanes + second.lanes}];\n"
             f"    xonnc_store_{first.suffix}((xonnc_bytes)l, a);\n"
             f"    xonnc_store_{second.suffix}((xonnc_bytes)(l + {first.lanes}), b);\n"
         )
         parameters = _parameters(operands)
         if isinstance(result, str):
-            return self._numbered_as("lane", result, parameters, f"{arrays}    return l[{lanes[0]}];")
+            return self._deduplicated("lane", result, parameters, f"{arrays}    return l[{lanes[0]}];")
         self.use(result)
-        # Lanes behind those that are asked for are never read.
+        # Padding lanes are never read.
         places = [*lanes, *[lanes[-1]] * (result.lanes - len(lanes))]
         listed = ", ".join(f"l[{place}]" for place in places)
         body = (
-            f"{arrays}    const {result.number} picked[{result.lanes}] = {{{listed}}};\n"
+            f"{arrays}    const {result.scalar_type} picked[{result.lanes}] = {{{listed}}};\n"
             f"    return xonnc_load_{result.suffix}((xonnc_bytes)picked);"
         )
         if first != second:
-            return self._numbered_as("pick", result.name, parameters, body)
+            return self._deduplicated("pick", result.name, parameters, body)
         shuffle = f"return __builtin_shufflevector(a, b, {', '.join(map(str, places))});"
         condition = f"{is_native(result, first)} && defined(XONNC_SHUFFLE)"
-        return self._numbered_as("pick", result.name, parameters, body, (condition, shuffle))
+        return self._deduplicated("pick", result.name, parameters, body, (condition, shuffle))
 
-    def _numbered_as(
+    def _deduplicated(
         self, stem: str, result: str, parameters: str, body: str, native: tuple[str, str] | None = None
     ) -> str:
-        """A function that is known by what it does."""
+        """Return the name of a function with this body, defining it if it is new."""
         key = stem, f"{result}({parameters})", body
-        name = self._numbered.setdefault(key, f"xonnc_{stem}_{len(self._numbered)}")
+        name = self._names_by_body.setdefault(key, f"xonnc_{stem}_{len(self._names_by_body)}")
         if name not in self._texts:
             text = inline(result, name, parameters, body)
             if native is not None:
@@ -153,22 +167,22 @@ def _parameters(operands: Sequence[Vector]) -> str:
     return ", ".join(f"{each.name} {letter}" for each, letter in zip(operands, PARAMETERS, strict=False))
 
 
-def _number_by_number(
-    result: Vector, operands: Sequence[Vector], lane: Lane, count: int, is_array: bool = False
+def _elementwise_body(
+    result: Vector, operands: Sequence[Vector], lane: LaneExpression, count: int, is_array: bool = False
 ) -> str:
-    """All numbers of arrays, or a loop over those of vectors that are stored for it."""
+    """Return a body that computes all lanes of arrays, or a loop over vectors spilled to arrays."""
     letters = PARAMETERS[: len(operands)]
     if is_array:
-        return filled(result, [lane([f"{letter}.l[{i}]" for letter in letters]) for i in range(count)])
+        return array_body(result, [lane([f"{letter}.l[{i}]" for letter in letters]) for i in range(count)])
     lines: list[str] = []
     for each, letter in zip(operands, letters, strict=True):
         lines += [
-            f"{each.number} {letter}_[{each.lanes}];",
+            f"{each.scalar_type} {letter}_[{each.lanes}];",
             f"xonnc_store_{each.suffix}((xonnc_bytes){letter}_, {letter});",
         ]
     return "\n    ".join(
         [
-            f"{result.number} r[{result.lanes}] = {{0}};",
+            f"{result.scalar_type} r[{result.lanes}] = {{0}};",
             "int i;",
             *lines,
             f"for (i = 0; i < {count}; i++) r[i] = {lane([f'{letter}_[i]' for letter in letters])};",

@@ -1,4 +1,4 @@
-"""What ops give on whole vectors, as bodies of GNU C functions of `a`, `b` and `c`."""
+"""Bodies of GNU C functions of `a`, `b`, `c` that compute operations on whole vectors."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
 
 from xonnc.lowering.llvm_to_c.scalar_expressions import FLOAT, SIGNED, UNSIGNED, element
-from xonnc.lowering.llvm_to_c.vector_types import LEAST_BYTES, Vector
+from xonnc.lowering.llvm_to_c.vector_types import MIN_VECTOR_BYTES, Vector
 
 CONVERT = "defined(XONNC_CONVERT)"
 """Whether the compiler has `__builtin_convertvector`."""
 
 INT8_DOT = "int8_dot"
-"""The op that `int8_dot.c` has the instructions for."""
+"""Stem of the int8 dot product, whose processor-specific macros are in `int8_dot.c`."""
 
 Body: TypeAlias = Callable[[Vector, Sequence[Vector]], str]
-"""The text for a result and operands of these types, which may be halves of those of the op."""
+"""Return the body for a result type and operand types; these may have fewer lanes than the operation."""
 
 
 @dataclass(frozen=True)
-class Form:
-    """One op on vectors."""
+class VectorOperation:
+    """An operation on vectors."""
 
     stem: str
-    """With the types, what there is to know of the op."""
+    """Identifies the operation, together with its types."""
     body: Body
     needs: str = ""
-    """A condition of C's preprocessor beside that the processor has vectors that long."""
+    """A preprocessor condition in addition to the vector size."""
 
 
-FLOAT_ORDER = (
+FLOAT_PREDICATES = (
     "(a != a) & (a == a)",
     "a == b",
     "a > b",
@@ -52,21 +52,21 @@ FLOAT_ORDER = (
     "(a != a) | (b != b)",
     "(a == a) | (a != a)",
 )
-"""By predicate, as in `expressions.py`."""
+"""By LLVM predicate, as in `scalar_expressions.py`; a result lane is a mask."""
 
-INTEGER_ORDER = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+INTEGER_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 
 
-def form_of(op: Operation, result: Vector, operands: Sequence[Vector]) -> Form | None:
-    """How an op is written on vectors; `None` if it is number by number."""
+def vector_operation(op: Operation, result: Vector, operands: Sequence[Vector]) -> VectorOperation | None:
+    """Return the vector form of an operation; `None` if it is computed elementwise."""
     kind = type(op)
-    is_truth = element(op.operands[0].type) == i1
+    is_boolean = element(op.operands[0].type) == i1
     match op:
         case llvm.AndOp() | llvm.OrOp() | llvm.XOrOp():
             return _binary(UNSIGNED[kind])
         case llvm.SelectOp():
-            return Form("select", lambda to, _: f"return {_either(to, 'a', 'b', 'c')};")
-        case _ if is_truth:
+            return VectorOperation("select", lambda to, _: f"return {_blend(to, 'a', 'b', 'c')};")
+        case _ if is_boolean:
             return None
         case _ if kind in FLOAT:
             return _binary(FLOAT[kind])
@@ -75,12 +75,16 @@ def form_of(op: Operation, result: Vector, operands: Sequence[Vector]) -> Form |
         case _ if kind in UNSIGNED:
             return _binary(UNSIGNED[kind])
         case _ if kind in SIGNED:
-            return Form("ashr", lambda to, _: f"return ({to.name})(({to.signed})a >> ({to.signed})b);")
+            return VectorOperation(
+                "ashr", lambda to, _: f"return ({to.name})(({to.signed})a >> ({to.signed})b);"
+            )
         case llvm.FMAOp():
-            return None if result.bytes < LEAST_BYTES else Form("fma", _fma)
+            return None if result.bytes < MIN_VECTOR_BYTES else VectorOperation("fma", _fma)
         case llvm.FCmpOp(predicate=predicate):
             number = predicate.value.data
-            return Form(f"fcmp{number}", lambda to, _: f"return ({to.name})({FLOAT_ORDER[number]});")
+            return VectorOperation(
+                f"fcmp{number}", lambda to, _: f"return ({to.name})({FLOAT_PREDICATES[number]});"
+            )
         case llvm.ICmpOp(predicate=predicate):
             return _icmp(predicate.value.data)
         case llvm.CallIntrinsicOp():
@@ -89,36 +93,36 @@ def form_of(op: Operation, result: Vector, operands: Sequence[Vector]) -> Form |
             return _cast(op, result, operands[0])
 
 
-def mask() -> Form:
-    """Truth values of one width as those of another."""
-    return Form("mask", _convert(True, True), CONVERT)
+def mask() -> VectorOperation:
+    """Convert a mask to another lane width."""
+    return VectorOperation("mask", _convert(True, True), CONVERT)
 
 
-def truth() -> Form:
-    """Truth values as integers, 0 or 1."""
-    return Form("truth", lambda _to, _of: "return a & 1;")
+def mask_to_boolean() -> VectorOperation:
+    """Convert a mask to integers 0 or 1."""
+    return VectorOperation("truth", lambda _to, _of: "return a & 1;")
 
 
-def _binary(symbol: str) -> Form:
+def _binary(symbol: str) -> VectorOperation:
     names = {"+": "add", "-": "sub", "*": "mul", "/": "div", "&": "and", "|": "or", "^": "xor"}
     names |= {"<<": "shl", ">>": "lshr"}
-    return Form(names[symbol], lambda _to, _of: f"return a {symbol} b;")
+    return VectorOperation(names[symbol], lambda _to, _of: f"return a {symbol} b;")
 
 
 def _fma(to: Vector, _: Sequence[Vector]) -> str:
     return f"return XONNC_FMA_{to.suffix}(a, b, c);"
 
 
-def _icmp(number: int) -> Form:
+def _icmp(number: int) -> VectorOperation:
     def body(to: Vector, operands: Sequence[Vector]) -> str:
         cast = f"({operands[0].signed})" if 2 <= number <= 5 else ""
-        return f"return ({to.name})({cast}a {INTEGER_ORDER[number]} {cast}b);"
+        return f"return ({to.name})({cast}a {INTEGER_PREDICATES[number]} {cast}b);"
 
-    return Form(f"icmp{number}", body)
+    return VectorOperation(f"icmp{number}", body)
 
 
-def _either(type_: Vector, condition: str, then: str, other: str) -> str:
-    """`then` in the lanes where the bits of the condition are set."""
+def _blend(type_: Vector, condition: str, then: str, other: str) -> str:
+    """Return the expression that blends `then` and `other` by a mask."""
     bits = type_.bits.name
     return (
         f"({type_.name})((({bits}){then} & ({bits}){condition}) | (({bits}){other} & ~({bits}){condition}))"
@@ -126,7 +130,7 @@ def _either(type_: Vector, condition: str, then: str, other: str) -> str:
 
 
 def _convert(from_signed: bool, to_signed: bool) -> Body:
-    """Numbers of one type as the nearest of another, integers with or without sign."""
+    """Convert between element types, with signed or unsigned integers."""
 
     def body(to: Vector, operands: Sequence[Vector]) -> str:
         source = f"({operands[0].signed})a" if from_signed else "a"
@@ -136,79 +140,84 @@ def _convert(from_signed: bool, to_signed: bool) -> Body:
     return body
 
 
-def _cast(op: Operation, result: Vector, source: Vector) -> Form | None:
+def _cast(op: Operation, result: Vector, source: Vector) -> VectorOperation | None:
     if "u16" in (result.kind, source.kind) and isinstance(op, llvm.FPExtOp | llvm.FPTruncOp):
         return None
     match op:
         case llvm.FPExtOp() | llvm.FPTruncOp() | llvm.ZExtOp():
-            return Form("convert", _convert(False, False), CONVERT)
+            return VectorOperation("convert", _convert(False, False), CONVERT)
         case llvm.TruncOp():
             return (
                 None
                 if element(op.results[0].type) == i1
-                else Form("convert", _convert(False, False), CONVERT)
+                else VectorOperation("convert", _convert(False, False), CONVERT)
             )
         case llvm.SIToFPOp():
-            return Form("from_signed", _convert(True, False), CONVERT)
+            return VectorOperation("from_signed", _convert(True, False), CONVERT)
         case llvm.SExtOp():
-            return Form("extend", _convert(True, True), CONVERT)
+            return VectorOperation("extend", _convert(True, True), CONVERT)
         case llvm.BitcastOp():
-            return Form("bits", lambda to, _: f"return ({to.name})a;")
+            return VectorOperation("bits", lambda to, _: f"return ({to.name})a;")
         case _ if op.name == "llvm.uitofp":
-            return Form("convert", _convert(False, False), CONVERT)
+            return VectorOperation("convert", _convert(False, False), CONVERT)
         case _ if op.name == "llvm.fneg":
-            return Form("neg", lambda _to, _of: "return -a;")
+            return VectorOperation("neg", lambda _to, _of: "return -a;")
         case _:
             return None
 
 
-def _intrinsic(full: str, result: Vector, source: Vector) -> Form | None:
+def _intrinsic(full: str, result: Vector, source: Vector) -> VectorOperation | None:
     names = full.removeprefix("llvm.").split(".")
     match names[0]:
         case "smax" | "smin" | "umax" | "umin":
-            return _integer_extreme(names[0])
+            return _integer_extremum(names[0])
         case "maximum" | "minimum" if result.is_float:
-            return _extreme(names[0])
+            return _float_extremum(names[0])
         case "fabs" if result.is_float:
-            return Form("fabs", _fabs)
+            return VectorOperation("fabs", _fabs)
         case "copysign" if result.is_float:
-            return Form("copysign", _copysign)
+            return VectorOperation("copysign", _copysign)
         case "abs":
-            return Form(
-                "abs", lambda to, _: f"return {_either(to, f'(({to.signed})a < 0)', '(0 - a)', 'a')};"
+            return VectorOperation(
+                "abs", lambda to, _: f"return {_blend(to, f'(({to.signed})a < 0)', '(0 - a)', 'a')};"
             )
         case "x86" if names[2] == "vpdpbusd":
-            return Form(INT8_DOT, _int8_dot)
+            return VectorOperation(INT8_DOT, _int8_dot)
         case "fptosi" if source.kind == "f32" and result.width == 32:
-            return Form("to_signed", _saturated, CONVERT)
+            return VectorOperation("to_signed", _saturating_to_int, CONVERT)
         case _:
             return None
 
 
-def _integer_extreme(name: str) -> Form:
+def _integer_extremum(name: str) -> VectorOperation:
     def body(to: Vector, _: Sequence[Vector]) -> str:
         cast = f"({to.signed})" if name[0] == "s" else ""
         order = ">" if name.endswith("max") else "<"
-        return f"return {_either(to, f'({cast}a {order} {cast}b)', 'a', 'b')};"
+        return f"return {_blend(to, f'({cast}a {order} {cast}b)', 'a', 'b')};"
 
-    return Form(name, body)
+    return VectorOperation(name, body)
 
 
-def _extreme(name: str) -> Form:
-    """No number where one is none, for which the sum does; zeros differ in the sign alone."""
+def _float_extremum(name: str) -> VectorOperation:
+    """
+    IEEE 754-2019 maximum and minimum: NaN if an operand is NaN, and -0 < +0.
+
+    If neither operand is larger they are equal or unordered. Equal operands differ at most in the sign of a
+    zero, which AND (maximum) or OR (minimum) of the bits combines; unordered ones add to NaN.
+    """
 
     def body(to: Vector, _: Sequence[Vector]) -> str:
         order, bit = (">", "&") if name == "maximum" else ("<", "|")
         bits = to.bits.name
         equal = f"({to.name})(({bits})a {bit} ({bits})b)"
-        same = _either(to, "(a == b)", equal, "(a + b)")
+        same = _blend(to, "(a == b)", equal, "(a + b)")
         return (
             f"const {to.name} same = {same};\n"
-            f"    const {to.name} other = {_either(to, f'(b {order} a)', 'b', 'same')};\n"
-            f"    return {_either(to, f'(a {order} b)', 'a', 'other')};"
+            f"    const {to.name} other = {_blend(to, f'(b {order} a)', 'b', 'same')};\n"
+            f"    return {_blend(to, f'(a {order} b)', 'a', 'other')};"
         )
 
-    return Form(name, body)
+    return VectorOperation(name, body)
 
 
 def _sign(to: Vector) -> str:
@@ -226,9 +235,10 @@ def _copysign(to: Vector, _: Sequence[Vector]) -> str:
 
 def _int8_dot(to: Vector, operands: Sequence[Vector]) -> str:
     """
-    Four products in each lane: by one instruction, or by pairs of 16 bits, the even and the odd bytes.
+    Int8 dot product of four u8 x s8 products per 32-bit lane.
 
-    Without either, bytes are taken out of their lanes one by one.
+    By one instruction (VNNI, i8mm); else by two 16-bit multiply-adds for even and odd bytes; else byte by
+    byte with shifts. The 16-bit products cannot saturate: 255 * -128 * 2 fits 32 bits.
     """
     pairs = Vector("u16", to.lanes * 2)
     bytes_, signed = f"({pairs.name})b", f"({pairs.signed})c"
@@ -249,17 +259,22 @@ def _int8_dot(to: Vector, operands: Sequence[Vector]) -> str:
     )
 
 
-def _saturated(to: Vector, operands: Sequence[Vector]) -> str:
-    """Integers of 32 bits: limited as floats, the largest of which is below the largest integer."""
+def _saturating_to_int(to: Vector, operands: Sequence[Vector]) -> str:
+    """
+    Convert f32 to i32 with saturation; NaN becomes 0.
+
+    Clamp as float first: 0x1.fffffep30 is the largest f32 below 2^31, since 2^31 - 1 is not representable.
+    Lanes of 2^31 and above are then set to 2^31 - 1.
+    """
     float_ = operands[0]
     zero, low, high, end = (
         f"xonnc_splat_{float_.suffix}({number})"
         for number in ("0.0f", "-0x1p31f", "0x1.fffffep30f", "0x1p31f")
     )
     return (
-        f"const {float_.name} number = {_either(float_, '(a == a)', 'a', zero)};\n"
-        f"    const {float_.name} raised = {_either(float_, f'(number < {low})', low, 'number')};\n"
-        f"    const {float_.name} limited = {_either(float_, f'(raised > {high})', high, 'raised')};\n"
+        f"const {float_.name} number = {_blend(float_, '(a == a)', 'a', zero)};\n"
+        f"    const {float_.name} raised = {_blend(float_, f'(number < {low})', low, 'number')};\n"
+        f"    const {float_.name} limited = {_blend(float_, f'(raised > {high})', high, 'raised')};\n"
         f"    const {to.signed} whole = __builtin_convertvector(limited, {to.signed});\n"
-        f"    return {_either(to, f'(a >= {end})', f'xonnc_splat_{to.suffix}(0x7fffffffu)', 'whole')};"
+        f"    return {_blend(to, f'(a >= {end})', f'xonnc_splat_{to.suffix}(0x7fffffffu)', 'whole')};"
     )

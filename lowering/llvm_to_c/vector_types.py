@@ -1,8 +1,8 @@
 """
-Vectors of numbers in C.
+Vector types in C.
 
-A vector is as many numbers as a power of two. It is one of GNU C's where the processor has such (`prelude.c`
-says of how many bytes), else two of half as many, and in the end an array.
+The number of lanes is a power of two. A vector is a GNU C vector if the target has vectors of that size
+(`XONNC_VECTOR_BYTES` in `prelude.c`), else a struct of two vectors of half the lanes, down to an array.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-NUMBERS = {
+C_TYPES = {
     "f32": "float",
     "f64": "double",
     "u8": "uint8_t",
@@ -18,90 +18,90 @@ NUMBERS = {
     "u32": "uint32_t",
     "u64": "uint64_t",
 }
-"""What C calls the numbers of a vector; integers are without sign, as LLVM's wrap."""
+"""C types by element kind; integers are unsigned, so that they wrap as in LLVM."""
 
-KINDS = {number: kind for kind, number in NUMBERS.items()}
+KINDS = {number: kind for kind, number in C_TYPES.items()}
 
-LEAST_BYTES = 16
-"""Of a vector that all processors with vectors have; shorter ones are parts of it."""
+MIN_VECTOR_BYTES = 16
+"""The smallest size of GNU C vectors that is used: every processor with vectors has it."""
 
 
 @dataclass(frozen=True)
 class Vector:
-    """A type of vectors."""
+    """A vector type: element kind and number of lanes."""
 
     kind: str
     lanes: int
 
     @property
     def suffix(self) -> str:
-        """What names of its functions end in."""
+        """The suffix of the names of its functions."""
         return f"{self.kind}x{self.lanes}"
 
     @property
     def name(self) -> str:
-        """What C calls it."""
+        """The name of the C type."""
         return f"xonnc_{self.suffix}"
 
     @property
     def signed(self) -> str:
-        """What C calls as many integers with sign; there is none where it is no vector of GNU C's."""
+        """The name of the signed integer vector of this shape; defined for GNU C vectors only."""
         return f"xonnc_s{self.width}x{self.lanes}"
 
     @property
-    def number(self) -> str:
-        """The type of one of its numbers."""
-        return NUMBERS[self.kind]
+    def scalar_type(self) -> str:
+        """The C type of an element."""
+        return C_TYPES[self.kind]
 
     @property
     def width(self) -> int:
-        """Bits of a number."""
+        """Bits of an element."""
         return int(self.kind[1:])
 
     @property
     def bytes(self) -> int:
-        """Bytes of all."""
+        """Size in bytes."""
         return self.lanes * self.width // 8
 
     @property
     def is_float(self) -> bool:
-        """Whether its numbers are floats."""
+        """Whether the elements are floats."""
         return self.kind[0] == "f"
 
     @property
     def half(self) -> Vector:
-        """The vector of half as many numbers."""
+        """The vector type with half the lanes."""
         return Vector(self.kind, self.lanes // 2)
 
     @property
     def bits(self) -> Vector:
-        """The vector of as many integers of the same width: what a comparison gives, 0 or all bits."""
+        """The unsigned integer vector of the same shape; comparisons return it as a mask."""
         return Vector(f"u{self.width}", self.lanes)
 
 
-def holding(number: str, count: int) -> Vector | None:
-    """The least vector that holds so many numbers, of that type of C's; one number is none."""
+def smallest_vector(number: str, count: int) -> Vector | None:
+    """Return the smallest vector type for `count` elements of a C type; `None` for a scalar."""
     return Vector(KINDS[number], 1 << (count - 1).bit_length()) if count > 1 else None
 
 
 def is_native(*vectors: Vector) -> str:
-    """The condition that vectors are GNU C's."""
-    return f"XONNC_VECTOR_BYTES >= {max(LEAST_BYTES, *(each.bytes for each in vectors))}"
+    """Return the preprocessor condition that all these vectors are GNU C vectors."""
+    return f"XONNC_VECTOR_BYTES >= {max(MIN_VECTOR_BYTES, *(each.bytes for each in vectors))}"
 
 
 def inline(result: str, name: str, parameters: str, body: str) -> str:
-    """A small function."""
+    """Return a static inline function."""
     return f"XONNC_INLINE {result} {name}({parameters})\n{{\n    {body}\n}}"
 
 
-def declared(vector: Vector) -> str:
-    """A type, and the functions that load, store, take apart and join; behind that of its half."""
+def vector_type_definition(vector: Vector) -> str:
+    """Return a type with its functions to load, store, split and join; the half type must precede it."""
     return "\n".join(
         [
             f"#if {is_native(vector)}",
             *_native(vector),
             "#else",
-            *(_halves(vector) if vector.bytes > LEAST_BYTES else _array(vector)),
+            *(_split_vector(vector) if vector.bytes > MIN_VECTOR_BYTES else _array(vector)),
             "#endif",
         ]
     )
@@ -111,8 +111,8 @@ def _native(vector: Vector) -> list[str]:
     size, suffix = vector.bytes, vector.suffix
     anywhere = f"xonnc_anywhere_{suffix}"
     lines = [
-        f"typedef {vector.number} {vector.name} __attribute__((vector_size({size})));",
-        f"typedef {vector.number} {anywhere}",
+        f"typedef {vector.scalar_type} {vector.name} __attribute__((vector_size({size})));",
+        f"typedef {vector.scalar_type} {anywhere}",
         f"    __attribute__((vector_size({size}), aligned(1), may_alias));",
     ]
     if not vector.is_float:
@@ -124,7 +124,7 @@ def _native(vector: Vector) -> list[str]:
         inline(
             vector.name,
             f"xonnc_splat_{suffix}",
-            f"{vector.number} x",
+            f"{vector.scalar_type} x",
             f"return ({vector.name}){{{', '.join('x' * vector.lanes)}}};",
         ),
         *(_parts_of_lanes(vector) if vector.lanes >= 4 else []),
@@ -132,7 +132,7 @@ def _native(vector: Vector) -> list[str]:
 
 
 def _parts_of_lanes(vector: Vector) -> list[str]:
-    """A vector of GNU C's taken apart and joined, without memory if the compiler shuffles."""
+    """Return functions that split and join GNU C vectors, by shuffles if the compiler has them."""
     half, name, suffix, lanes = vector.half, vector.name, vector.suffix, list(map(str, range(vector.lanes)))
     low, high, join = (", ".join(each) for each in (lanes[: half.lanes], lanes[half.lanes :], lanes))
     return [
@@ -156,7 +156,7 @@ def _parts_of_lanes(vector: Vector) -> list[str]:
 
 
 def _parts_of_bytes(vector: Vector) -> list[str]:
-    """A vector in memory taken apart and joined."""
+    """Return functions that split and join vectors through memory."""
     half, name, suffix = vector.half, vector.name, vector.suffix
     take = f"{half.name} h;\n    memcpy(&h, (const unsigned char *)&v + {{}}, sizeof h);\n    return h;"
     join = (
@@ -170,7 +170,7 @@ def _parts_of_bytes(vector: Vector) -> list[str]:
     ]
 
 
-def _halves(vector: Vector) -> list[str]:
+def _split_vector(vector: Vector) -> list[str]:
     half, name, suffix = vector.half, vector.name, vector.suffix
     part = half.suffix
     load = f"const {name} v = {{xonnc_load_{part}(p), xonnc_load_{part}(p + {half.bytes})}};\n    return v;"
@@ -180,7 +180,7 @@ def _halves(vector: Vector) -> list[str]:
         f"typedef struct {{ {half.name} low, high; }} {name};",
         inline(name, f"xonnc_load_{suffix}", "xonnc_bytes p", load),
         inline("void", f"xonnc_store_{suffix}", f"xonnc_bytes p, {name} v", store),
-        inline(name, f"xonnc_splat_{suffix}", f"{vector.number} x", splat),
+        inline(name, f"xonnc_splat_{suffix}", f"{vector.scalar_type} x", splat),
         inline(half.name, f"xonnc_low_{suffix}", f"{name} v", "return v.low;"),
         inline(half.name, f"xonnc_high_{suffix}", f"{name} v", "return v.high;"),
         inline(
@@ -192,21 +192,21 @@ def _halves(vector: Vector) -> list[str]:
     ]
 
 
-def filled(vector: Vector, numbers: Sequence[str]) -> str:
-    """The body of a function that gives an array of these: without a loop, compilers keep it in registers."""
+def array_body(vector: Vector, numbers: Sequence[str]) -> str:
+    """Return a body that fills an array; without a loop, compilers keep it in registers."""
     lines = [f"r.l[{lane}] = {number};" for lane, number in enumerate(numbers)]
     return "\n    ".join([f"{vector.name} r;", *lines, "return r;"])
 
 
 def _array(vector: Vector) -> list[str]:
-    name, suffix, number = vector.name, vector.suffix, vector.number
+    name, suffix, number = vector.name, vector.suffix, vector.scalar_type
     lanes = range(vector.lanes)
     loads = [f"((const xonnc_{number} *)p)[{lane}]" for lane in lanes]
     stores = [f"((xonnc_{number} *)p)[{lane}] = v.l[{lane}];" for lane in lanes]
     return [
         f"typedef struct {{ {number} l[{vector.lanes}]; }} {name};",
-        inline(name, f"xonnc_load_{suffix}", "xonnc_bytes p", filled(vector, loads)),
+        inline(name, f"xonnc_load_{suffix}", "xonnc_bytes p", array_body(vector, loads)),
         inline("void", f"xonnc_store_{suffix}", f"xonnc_bytes p, {name} v", "\n    ".join(stores)),
-        inline(name, f"xonnc_splat_{suffix}", f"{number} x", filled(vector, ["x"] * vector.lanes)),
+        inline(name, f"xonnc_splat_{suffix}", f"{number} x", array_body(vector, ["x"] * vector.lanes)),
         *(_parts_of_bytes(vector) if vector.lanes >= 4 else []),
     ]

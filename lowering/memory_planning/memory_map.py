@@ -1,4 +1,4 @@
-"""Which buffer lies where in one memory, and from which step to which."""
+"""Maps of planned memory: offset and lifetime of each buffer, and a text drawing."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from itertools import cycle
 from string import ascii_letters
 
 MAX_COLUMNS = 72
-"""Columns of a drawing: steps, or as many steps as it takes."""
+"""Maximum columns of a drawing; a column is one or more steps."""
 
 MAX_ROWS = 24
-"""Rows of a drawing, each as many bytes as it takes."""
+"""Maximum rows of a drawing; a row is a range of bytes."""
 
 
 @dataclass(frozen=True)
 class PlacedBuffer:
-    """A buffer of `size` bytes from `offset`, which holds something from step `first` to step `last`."""
+    """A buffer of `size` bytes at `offset`, live from step `first` to step `last`, both included."""
 
     name: str
     first: int
@@ -25,7 +25,7 @@ class PlacedBuffer:
     size: int
 
     def is_alive(self, step: int) -> bool:
-        """Whether it holds something in a step."""
+        """Whether it is live in a step."""
         return self.first <= step <= self.last
 
 
@@ -34,9 +34,8 @@ class MemoryMap:
     """
     The buffers in a memory of `size` bytes.
 
-    `peak` is the most that is alive in one of the `steps`: no plan for this order takes less. No order of the
-    steps has a peak below `lower_bound`. For dynamic sizes, offsets are numbers of blocks, and
-    there are neither.
+    `peak` is the maximum of live bytes over all `steps`: no plan for this order takes less. No order of the
+    steps has a peak below `lower_bound`. For dynamic shapes, offsets are block numbers, and both are `None`.
     """
 
     steps: Sequence[str]
@@ -46,7 +45,7 @@ class MemoryMap:
     lower_bound: int | None = None
 
     def alive(self, step: int) -> int:
-        """Bytes in use in a step; one that two buffers have, one in the place of the other, counts once."""
+        """Return the bytes in use in a step; bytes that two buffers share in place count once."""
         end = found = 0
         alive = [buffer for buffer in self.buffers if buffer.is_alive(step)]
         for buffer in sorted(alive, key=lambda each: each.offset):
@@ -55,11 +54,11 @@ class MemoryMap:
         return found
 
     def peak_step(self) -> int:
-        """The first step in which most is alive."""
+        """Return the first step with the most live bytes."""
         return max(range(len(self.steps)), key=lambda step: (self.alive(step), -step), default=0)
 
     def is_in_place(self, buffer: PlacedBuffer) -> bool:
-        """Whether a buffer is written where another lies that is read in the same step for the last time."""
+        """Whether a buffer is written in place of another that is read for the last time in the same step."""
         return any(
             other.last == buffer.first and other.offset == buffer.offset
             for other in self.buffers
@@ -67,11 +66,11 @@ class MemoryMap:
         )
 
     def letters(self) -> list[str]:
-        """What stands for each buffer in a drawing."""
+        """Return the letter for each buffer in a drawing."""
         return [letter for letter, _ in zip(cycle(ascii_letters), self.buffers, strict=False)]
 
     def drawing(self) -> Iterator[str]:
-        """Lines from the highest address down, steps from left to right, a letter for a buffer in use."""
+        """Yield the lines of the drawing: highest address first, steps from left to right."""
         width = max(1, -(-len(self.steps) // MAX_COLUMNS))
         height = max(1, -(-self.size // MAX_ROWS))
         letters = self.letters()

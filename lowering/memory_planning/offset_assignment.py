@@ -1,4 +1,10 @@
-"""Where buffers with known lifetimes go in one memory, so that its size comes near the live-set bound."""
+"""
+Offset assignment: place buffers with known lifetimes in one memory of small size (dynamic storage
+allocation).
+
+The size cannot be below the peak of live bytes. The problem is NP-hard; greedy best-fit placement in several
+orders, then a randomised local search, come close to that bound.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +14,12 @@ from dataclasses import dataclass
 from itertools import chain
 
 MAX_SEARCH_STEPS = 200
-"""Reordered placements tried at most once the fixed orders miss the bound; about a millisecond each."""
+"""Limit of placements in the local search; each takes about a millisecond."""
 
 
 @dataclass(frozen=True)
 class BufferLifetime:
-    """`size` bytes that hold something from step `first` to step `last`, both included."""
+    """A buffer of `size` bytes, live from step `first` to step `last`, both included."""
 
     size: int
     first: int
@@ -23,8 +29,8 @@ class BufferLifetime:
 @dataclass(frozen=True)
 class OffsetAssignment:
     """
-    `offsets[i]` is buffer i's place; `size` is what the plan takes; no plan takes less than `peak`, the most
-    bytes that are alive in a step.
+    The offset of each buffer, the total `size`, and the lower bound `peak`: the maximum of live bytes in a
+    step.
     """
 
     offsets: tuple[int, ...]
@@ -33,7 +39,7 @@ class OffsetAssignment:
 
 
 def peak_live_bytes(buffers: Sequence[BufferLifetime]) -> int:
-    """The most bytes that are alive in any one step: no plan can be smaller."""
+    """Return the maximum of live bytes over all steps, a lower bound for the size of any plan."""
     changes = sorted(
         chain.from_iterable(
             ((buffer.first, buffer.size), (buffer.last + 1, -buffer.size)) for buffer in buffers
@@ -48,11 +54,11 @@ def peak_live_bytes(buffers: Sequence[BufferLifetime]) -> int:
 
 def assign_offsets(buffers: Sequence[BufferLifetime], max_placed: int | None = None) -> OffsetAssignment:
     """
-    Places every buffer so that two whose lifetimes meet never overlap, and keeps the smallest plan found.
+    Assign offsets so that buffers with overlapping lifetimes are disjoint; return the smallest plan found.
 
-    Greedy, each buffer into the tightest gap, in several orders; where all miss the live-set bound, a seeded
-    search moves the buffers at the top to the front of the order. In all its tries together it places
-    `max_placed` buffers at most. The same buffers always give the same plan.
+    Greedy best fit in several orders. If all exceed the lower bound, a local search with a fixed seed moves
+    buffers that end at the top of memory to the front of the order; it places `max_placed` buffers at most in
+    total. The result is deterministic.
     """
     bound = peak_live_bytes(buffers)
     neighbours = _interference_graph(buffers)
@@ -80,7 +86,7 @@ def assign_offsets(buffers: Sequence[BufferLifetime], max_placed: int | None = N
 
 
 def _interference_graph(buffers: Sequence[BufferLifetime]) -> list[list[int]]:
-    """The buffers that are alive in some step in which each is."""
+    """Return, for each buffer, the buffers whose lifetimes overlap its own."""
     found: list[list[int]] = [[] for _ in buffers]
     alive: list[int] = []
     for index in sorted(range(len(buffers)), key=lambda each: buffers[each].first):

@@ -1,9 +1,9 @@
 """
-In which order steps run, so that little is alive at once.
+Memory-aware operator scheduling: an order of steps with a low peak of live memory.
 
-The peak of an order is the most bytes alive during any of its steps. Three orders are tried: the one given,
-the one that grows least at each step, and depth first. Where none of them is as low as every order must be,
-a search over the sets of steps that may have run looks for a lower one (`_Search`).
+The peak of an order is the maximum, over its steps, of the bytes that are live. Three heuristics are tried:
+the given order, greedy list scheduling by least memory growth, and depth first. If none of them reaches the
+lower bound, a best-first search over sets of executed steps looks for the optimum (`_Search`).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 MAX_EXPANSIONS = 20_000
-"""Steps that the search tries, after one set of steps or another; about 3 microseconds each."""
+"""Limit of step evaluations in the search; each takes about 3 microseconds."""
 
 
 @dataclass(frozen=True)
 class ScheduleStep:
     """
-    Layers that run as one: the steps they `need` before them and the numbers of the buffers they touch.
+    A step: the steps it depends on (`needs`) and the numbers of the `buffers` it accesses.
 
-    Of each of the pairs `in_place`, the first buffer, written first here, may lie where the second does if
-    nothing touches that one afterwards. The first buffer is the same in all pairs.
+    For each pair in `in_place`, the first buffer, which this step defines, may take the memory of the second
+    one if that dies here. The first buffer is the same in all pairs.
     """
 
     needs: tuple[int, ...]
@@ -32,72 +32,75 @@ class ScheduleStep:
 
 @dataclass(frozen=True)
 class Schedule:
-    """An order of steps, its `schedule_peak`, and the bytes below which the peak of no order lies."""
+    """An order of steps, its peak in bytes, and a lower bound for the peak of every order."""
 
     steps: tuple[int, ...]
     peak: int
     lower_bound: int
-    """Over all orders. Equal to `schedule_peak` if no order has a lower one."""
+    """Equal to `peak` if the order is proven optimal."""
 
 
 def min_peak_schedule(
-    steps: Sequence[ScheduleStep], sizes: Sequence[int], kept: frozenset[int], max_tried: int = MAX_EXPANSIONS
+    steps: Sequence[ScheduleStep],
+    sizes: Sequence[int],
+    pinned: frozenset[int],
+    max_expansions: int = MAX_EXPANSIONS,
 ) -> Schedule:
     """
-    An order of `steps` that respects who needs whom, with the least peak found.
+    Return a topological order of `steps` with the lowest peak found.
 
-    `steps` come in a legal order; `sizes` are the buffers' bytes; `kept` buffers are never freed. A buffer
-    lives from the first to the last step that touches it. On a tie the order given stays. If the search comes
-    to an end before it has tried `max_tried` steps, no order has a lower peak.
+    `steps` are given in a legal order; `sizes` are the sizes of buffers in bytes; `pinned` buffers are never
+    freed. A buffer is live from the first to the last step that accesses it. On a tie the given order is
+    pinned. If the search ends within `max_expansions` step evaluations, the result is optimal.
     """
-    costs = _Costs(steps, sizes, kept)
+    costs = _Costs(steps, sizes, pinned)
     candidates = (tuple(range(len(steps))), costs.least_growth(), _depth_first(steps))
     peaks = [costs.peak(order) for order in candidates]
     least = min(peaks)
     best = candidates[peaks.index(least)]
     bound = max((costs.own_bytes(index) for index in range(len(steps))), default=0)
     if bound < least:
-        found, bound = _Search(costs, bound, least, max_tried).run()
+        found, bound = _Search(costs, bound, least, max_expansions).run()
         if found is not None:
             best, least = found, costs.peak(found)
     return Schedule(best, least, bound)
 
 
 def schedule_peak(
-    steps: Sequence[ScheduleStep], order: Sequence[int], sizes: Sequence[int], kept: frozenset[int]
+    steps: Sequence[ScheduleStep], order: Sequence[int], sizes: Sequence[int], pinned: frozenset[int]
 ) -> int:
-    """The most bytes alive during any step of `order`."""
-    return _Costs(steps, sizes, kept).peak(order)
+    """Return the peak of live bytes of `order`."""
+    return _Costs(steps, sizes, pinned).peak(order)
 
 
 class _Costs:
     """
-    How many bytes each step adds and frees, given the set of steps that have run before it.
+    The bytes that a step allocates and frees, given the set of steps executed before it.
 
-    Sets of steps are the bits of an integer. What is alive after a set has run is the same in whatever order
-    it has.
+    A set of steps is a bit mask. What is live after a set has run does not depend on the order within the
+    set, which is what makes dynamic programming over sets exact.
     """
 
-    def __init__(self, steps: Sequence[ScheduleStep], sizes: Sequence[int], kept: frozenset[int]):
+    def __init__(self, steps: Sequence[ScheduleStep], sizes: Sequence[int], pinned: frozenset[int]):
         self.steps = steps
         self._sizes = sizes
-        self._kept = kept
+        self._pinned = pinned
         self._buffers = [tuple(set(step.buffers)) for step in steps]
-        self._touching: dict[int, int] = {}
-        """The steps that touch each buffer."""
+        self._accessing: dict[int, int] = {}
+        """The set of steps that access each buffer."""
         for index, buffers in enumerate(self._buffers):
             for buffer in buffers:
-                self._touching[buffer] = self._touching.get(buffer, 0) | 1 << index
+                self._accessing[buffer] = self._accessing.get(buffer, 0) | 1 << index
 
     def change(self, index: int, done: int) -> tuple[int, int]:
-        """Bytes that a step needs beside what is alive before it, and by how many what is alive changes."""
+        """Return the bytes that a step adds to the live ones while it runs, and the net change after it."""
         own = 1 << index
         fresh = freed = 0
         for buffer in self._buffers[index]:
-            touching = self._touching[buffer]
-            if not touching & done:
+            accessing = self._accessing[buffer]
+            if not accessing & done:
                 fresh += self._sizes[buffer]
-            if not touching & ~done & ~own and buffer not in self._kept:
+            if not accessing & ~done & ~own and buffer not in self._pinned:
                 freed += self._sizes[buffer]
         saved = [
             min(self._sizes[buffer], self._sizes[host])
@@ -107,29 +110,29 @@ class _Costs:
         return fresh - max(saved, default=0), fresh - freed
 
     def _may_replace(self, buffer: int, host: int, done: int, own: int) -> bool:
-        """Whether a buffer is new, and nothing but this step has still to touch its host."""
-        is_new = not self._touching[buffer] & done
-        return is_new and not self._touching[host] & ~done & ~own and host not in self._kept
+        """Whether a step may write `buffer` in place of `host`: the one is new, the other dies here."""
+        is_new = not self._accessing[buffer] & done
+        return is_new and not self._accessing[host] & ~done & ~own and host not in self._pinned
 
     def only_adds(self, index: int) -> bool:
-        """Whether a step needs none before it, and others touch all that it touches."""
+        """Whether a step has no dependencies and frees nothing, so that it only increases live memory."""
         own = 1 << index
         return not self.steps[index].needs and all(
-            self._touching[buffer] != own or buffer in self._kept for buffer in self._buffers[index]
+            self._accessing[buffer] != own or buffer in self._pinned for buffer in self._buffers[index]
         )
 
     def own_bytes(self, index: int) -> int:
-        """Bytes that are alive during a step in any order: those that it touches."""
+        """Return the bytes that are live during a step in every order: those that it accesses."""
         step = self.steps[index]
         saved = [
             min(self._sizes[buffer], self._sizes[host])
             for buffer, host in step.in_place
-            if host not in self._kept
+            if host not in self._pinned
         ]
         return sum(self._sizes[buffer] for buffer in self._buffers[index]) - max(saved, default=0)
 
     def peak(self, order: Sequence[int]) -> int:
-        """The most bytes alive during any step of `order`."""
+        """Return the peak of live bytes of `order`."""
         live = highest = done = 0
         for index in order:
             needed, change = self.change(index, done)
@@ -139,7 +142,7 @@ class _Costs:
         return highest
 
     def least_growth(self) -> tuple[int, ...]:
-        """Always the step after which least is alive; ties go to the earlier one."""
+        """Greedy list scheduling: always the step with the least memory growth; ties by position."""
         done = 0
 
         def pick(ready: list[int]) -> int:
@@ -153,46 +156,48 @@ class _Costs:
 
 class _Search:
     """
-    The order with the least peak, over the sets of steps that may have run (the ideals of the dependencies).
+    Best-first search for the order with the lowest peak, over the sets of executed steps (order ideals).
 
-    Always the set with the lowest peak so far goes on, as in Dijkstra's shortest paths with the largest
-    instead of the sum: when all steps have run, no order has a lower peak. When `max_tried` steps have been
-    tried, the peak of the set that is next is a lower bound still: every order passes through a set that
-    waits.
+    It is Dijkstra's algorithm with the maximum of live bytes in place of the sum of edge lengths: the set
+    with the lowest peak so far is expanded next, so that the first order to reach the full set is optimal. If
+    the search stops after `max_expansions` evaluations, the peak of the next set is still a lower bound,
+    since every order passes through a set in the queue.
 
-    Steps that need none and free nothing run just before the first that needs them: earlier they would only
-    keep more alive. So they double no number of sets.
+    Steps without dependencies that free nothing are delayed until just before the first step that needs them:
+    earlier they would only increase live memory. Without this, each of them would double the number of sets.
     """
 
-    def __init__(self, costs: _Costs, bound: int, below: int, max_tried: int):
-        """Looks for a peak under `below`; none is under `bound`."""
+    def __init__(self, costs: _Costs, bound: int, below: int, max_expansions: int):
+        """Search for a peak below `below`; `bound` is a lower bound for all orders."""
         self._costs = costs
         self._bound = bound
         self._below = below
-        self._left = max_tried
+        self._left = max_expansions
         count = len(costs.steps)
         self._dependents: list[list[int]] = [[] for _ in range(count)]
         for index, step in enumerate(costs.steps):
             for need in set(step.needs):
                 self._dependents[need].append(index)
-        self._late = {index for index in range(count) if self._dependents[index] and costs.only_adds(index)}
-        self._first = [tuple(sorted(self._late.intersection(step.needs))) for step in costs.steps]
-        """The late ones that each step needs."""
-        self._needs = [sum(1 << need for need in {*step.needs} - self._late) for step in costs.steps]
+        self._delayed = {
+            index for index in range(count) if self._dependents[index] and costs.only_adds(index)
+        }
+        self._delayed_needs = [tuple(sorted(self._delayed.intersection(step.needs))) for step in costs.steps]
+        """The delayed steps that each step needs."""
+        self._needs = [sum(1 << need for need in {*step.needs} - self._delayed) for step in costs.steps]
 
     def run(self) -> tuple[tuple[int, ...] | None, int]:
-        """The best order, if there is one under the peak that is known, and the lower bound on all."""
+        """Return an order with a peak below the known one, or `None`, and a lower bound for all orders."""
         count = len(self._costs.steps)
         ready = tuple(
-            index for index, needs in enumerate(self._needs) if not needs and index not in self._late
+            index for index, needs in enumerate(self._needs) if not needs and index not in self._delayed
         )
         before: dict[int, tuple[int, tuple[int, ...]]] = {}
-        """The set that each set was made from, and the steps."""
-        waiting = [(self._bound, 0, 0, 0, ready)]
+        """The predecessor of each set in the search, and the steps executed from there."""
+        queue = [(self._bound, 0, 0, 0, ready)]
         closed: set[int] = set()
         peaks = {0: self._bound}
-        while waiting:
-            highest, missing, done, live, ready = heappop(waiting)
+        while queue:
+            highest, missing, done, live, ready = heappop(queue)
             if done in closed:
                 continue
             if -missing == count:
@@ -208,21 +213,21 @@ class _Search:
                     peaks[key] = reached
                     before[key] = done, run
                     following = tuple(each for each in ready if each != index) + self._enabled(index, key)
-                    heappush(waiting, (reached, missing - len(run), key, after, following))
+                    heappush(queue, (reached, missing - len(run), key, after, following))
         return None, self._below
 
     def _next(
         self, highest: int, done: int, live: int, ready: tuple[int, ...]
     ) -> list[tuple[tuple[int, ...], int, int]]:
         """
-        The steps that may follow, with the peak and the bytes alive after each.
+        Return the runs of steps that may follow, each with the peak and the live bytes after it.
 
-        A step that raises neither goes first without loss: in any order that has it later, moving it to the
-        front keeps what is alive during the steps between as it was, or makes it less.
+        A step that increases neither is taken at once, without branching: in any order that has it later,
+        moving it to the front leaves the live bytes of the steps in between the same or lower.
         """
         found: list[tuple[tuple[int, ...], int, int]] = []
         for index in ready:
-            run = (*(late for late in self._first[index] if not done >> late & 1), index)
+            run = (*(step for step in self._delayed_needs[index] if not done >> step & 1), index)
             schedule_peak, after, ran = highest, live, done
             for each in run:
                 self._left -= 1
@@ -238,7 +243,7 @@ class _Search:
         return found
 
     def _enabled(self, index: int, done: int) -> tuple[int, ...]:
-        """The steps that may run now that the step `index` has."""
+        """Return the steps that become ready after step `index`."""
         return tuple(each for each in self._dependents[index] if not self._needs[each] & ~done)
 
 
@@ -251,7 +256,7 @@ def _reconstruct_order(before: dict[int, tuple[int, tuple[int, ...]]], done: int
 
 
 def _list_schedule(steps: Sequence[ScheduleStep], pick: Callable[[list[int]], int]) -> tuple[int, ...]:
-    """Repeatedly takes the step that `pick` chooses among those whose needs are met."""
+    """List scheduling: repeatedly run the ready step that `pick` chooses."""
     missing = [set(step.needs) for step in steps]
     dependents: dict[int, list[int]] = {}
     for index, step in enumerate(steps):
@@ -271,5 +276,5 @@ def _list_schedule(steps: Sequence[ScheduleStep], pick: Callable[[list[int]], in
 
 
 def _depth_first(steps: Sequence[ScheduleStep]) -> tuple[int, ...]:
-    """Goes on with what has just become possible: one branch to its end before the next."""
+    """Depth-first order: run the step that became ready last, so that branches finish one by one."""
     return _list_schedule(steps, lambda ready: ready[-1])
