@@ -199,7 +199,7 @@ def test_what_is_no_layout(text: str, tmp_path: Path, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit) as stopped:
         main(["compile", str(path), "-o", str(tmp_path / "net.ll"), "--layout", text])
     assert stopped.value.code == 2
-    assert f"layout '{text}' is no name, colon and layout, as x:NHWC is" in capsys.readouterr().err
+    assert f"layout '{text}' must be NAME:LAYOUT, such as x:NHWC" in capsys.readouterr().err
 
 
 def test_layouts_are_for_native_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -1,1 +1,1 @@
-"""Symbolic dimensions: what the sizes of a model are in terms of those of its inputs."""
+"""Symbolic dimension analysis."""

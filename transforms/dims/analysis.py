@@ -1,8 +1,9 @@
 """
-Which dimensions of a model are equal, or apart by a constant (docs/internals/onnx-rules.md §6.6).
+Symbolic dimension analysis: which dimensions are equal, or differ by a constant (docs/internals/onnx-rules.md
+§6.6).
 
-Every dynamic dimension gets a expr over symbols in one walk from the arguments on; sizes that an op requires
-to be equal are taken for equal, and the walk is repeated while that makes more of them equal.
+Every dynamic dimension gets a symbolic expression in one walk from the arguments. Dimensions that a valid op
+requires to be equal are equated; the walk is repeated while that adds equalities.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from xonnc.transforms.dims.shape_analysis import ShapeAnalysis
 from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext
 
 MAX_WALKS = 4
-"""Walks through a function; every one after the first must have had a new fact to begin with."""
+"""Limit of walks over a function; each after the first needs a new equality."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A dynamic dimension, and the number of the group of dimensions that are equal to it."""
+    """A dynamic dimension and its equivalence class."""
 
     value: SSAValue
     axis: int
@@ -36,11 +37,11 @@ class Member:
 
 class DimAnalysis(ShapeAnalysis):
     """
-    The dimensions of everything inside `root`.
+    The dimensions of all values in `root`.
 
-    What it says holds for every run that succeeds. Names of dimensions are taken at their word; that of a
-    result counts only where nothing else is known of its dimension. A size in the shape operand of a Reshape
-    is taken to be no 0, which would copy another size instead (as in the peer).
+    Results hold for every run that succeeds. Named input dimensions are trusted; the name of a result
+    dimension counts only if nothing else is known of it. An element of a Reshape target is assumed not to be
+    0, which would copy a dimension (as onnx-mlir does).
     """
 
     def __init__(self, root: Operation, is_thorough: bool = False) -> None:
@@ -52,30 +53,30 @@ class DimAnalysis(ShapeAnalysis):
                     break
 
     def size(self, value: SSAValue, axis: int) -> DimExpr | None:
-        """The size of a value along an axis, which may count from the back."""
+        """Return a dimension of a value; a negative axis counts from the back."""
         sizes = self.sizes(value)
         return sizes[axis] if sizes is not None and -len(sizes) <= axis < len(sizes) else None
 
     def same_dim(self, a: SSAValue, axis: int, b: SSAValue, other: int) -> bool:
-        """Whether two sizes are known to be equal."""
+        """Return whether two dimensions are known to be equal."""
         return self.offset(a, axis, b, other) == 0
 
     def same_shape(self, a: SSAValue, b: SSAValue) -> bool:
-        """Whether two values are known to have the same shape."""
+        """Return whether two values are known to have equal shapes."""
         sizes = self.sizes(a)
         return sizes is not None and sizes == self.sizes(b)
 
     def offset(self, a: SSAValue, axis: int, b: SSAValue, other: int) -> int | None:
-        """By how much the first size exceeds the second, `None` if it is not known."""
+        """Return the difference of two dimensions if it is constant, else `None`."""
         first, second = self.size(a, axis), self.size(b, other)
         return None if first is None or second is None else (first - second).number
 
     def members(self) -> Iterator[Member]:
         """
-        Every dynamic dimension of arguments and results of ops, in textual order.
+        Yield every dynamic dimension of arguments and op results, in textual order.
 
-        Groups are numbered as in the peer: every dimension takes a number, those of the function and the
-        names of dimensions last, and a group has its least.
+        Classes are numbered as in onnx-mlir: every dimension takes a number, function results and named
+        dimensions last, and a class has its smallest.
         """
         numbers = self._numbers()
         for function in self._functions:
@@ -117,14 +118,14 @@ class DimAnalysis(ShapeAnalysis):
         return numbers
 
     def _function(self, function: FuncOp) -> bool:
-        """Walks through a function once; whether a new fact asks for another walk."""
+        """Walk over a function once; return whether a new equality calls for another walk."""
         parameters = enter_function(function, self)
         learned = self._block(function.body.block, certain=True)
         leave_function(function, parameters, self)
         return learned
 
     def _block(self, block: Block, certain: bool) -> bool:
-        """Walks through a block; `certain` says whether it runs whenever the function does."""
+        """Walk over a block; `certain` says whether it runs whenever the function does."""
         learned = False
         for op in block.ops:
             if op.regions and isinstance(op, OnnxOp):
@@ -140,13 +141,13 @@ class DimAnalysis(ShapeAnalysis):
 
 
 def _named(function: FuncOp) -> Iterator[tuple[SSAValue, dict[int, str]]]:
-    """Arguments and returned values with the names of their dimensions."""
+    """Yield arguments and returned values with their dimension names."""
     yield from names_of(function.body.block.args, function.arg_attrs)
     yield from names_of(returned(function), function.res_attrs)
 
 
 def _dynamic(values: Sequence[SSAValue]) -> Iterator[tuple[SSAValue, int]]:
-    """The dynamic dimensions of values."""
+    """Yield the dynamic dimensions of values."""
     for value in values:
         if is_ranked(value.type):
             for axis, size in enumerate(value.type.get_shape()):
@@ -155,7 +156,7 @@ def _dynamic(values: Sequence[SSAValue]) -> Iterator[tuple[SSAValue, int]]:
 
 
 def _post_order(root: Operation) -> Iterator[Operation]:
-    """The ops inside an op, each after those inside it."""
+    """Yield the ops nested in an op in post-order."""
     for region in root.regions:
         for block in region.blocks:
             for op in block.ops:

@@ -1,4 +1,4 @@
-"""Arithmetic and decisions on the integers in small tensors."""
+"""Symbolic arithmetic on elements of small integer tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Compute: TypeAlias = "Callable[[Element, Element], Element | None]"
 
 
 def _pairwise(ctx: DimContext, compute: Compute) -> Sequence[Elements | None]:
-    """One computation for each place of operands that broadcast."""
+    """Apply a computation to each pair of broadcast elements."""
     return _together(ctx, 2, lambda given: compute(*given))
 
 
@@ -59,7 +59,7 @@ def neg(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Abs", "Relu")
 def positive(ctx: DimContext) -> Sequence[Elements | None]:
-    """A size as it is"""
+    """|a| = a for a dimension."""
 
     def of(given: Sequence[Element]) -> Element | None:
         number = given[0].expr.number
@@ -74,7 +74,7 @@ def positive(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Div")
 def div(ctx: DimContext) -> Sequence[Elements | None]:
-    """a / b rounded to zero: down for sizes; numbers, quotients without rest, sizes by positive numbers"""
+    """a / b towards zero: floor division of dimensions by positive constants, exact quotients, constants."""
 
     def quotient(a: Element, b: Element) -> Element | None:
         dividend, divisor = a.expr.number, b.expr.number
@@ -95,7 +95,7 @@ def div(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Mod")
 def mod(ctx: DimContext) -> Sequence[Elements | None]:
-    """a - b floor(a / b), for sizes by positive numbers"""
+    """a - b floor(a / b), for dimensions and positive constants."""
 
     def rest(a: Element, b: Element) -> Element | None:
         divisor = b.expr.number
@@ -109,13 +109,13 @@ def mod(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Min")
 def minimum(ctx: DimContext) -> Sequence[Elements | None]:
-    """The smallest"""
+    """min; a dimension bound stays symbolic."""
     return _extreme(ctx, ctx.symbols.minimum, every=True)
 
 
 @elements_of("Max")
 def maximum(ctx: DimContext) -> Sequence[Elements | None]:
-    """The largest; of what may be negative and a size it is one"""
+    """max; it is a dimension if one operand is."""
     return _extreme(ctx, ctx.symbols.maximum, every=False)
 
 
@@ -137,7 +137,7 @@ def _truth(known: bool | None) -> Element | None:
 
 
 def compare(symbols: DimSymbols, a: Element, b: Element) -> int | None:
-    """-1, 0 or 1 as the first is smaller, equal or larger; `None` if that is not known."""
+    """Return -1, 0 or 1 for a smaller, equal or larger first operand; `None` if unknown."""
     difference = (a.expr - b.expr).number
     if difference is not None:
         return (difference > 0) - (difference < 0)
@@ -159,7 +159,7 @@ _TRUE_FOR = {
 
 @elements_of(*_TRUE_FOR)
 def comparing(ctx: DimContext) -> Sequence[Elements | None]:
-    """Whether a is as large as b, larger, smaller"""
+    """Equal, Greater, Less and their variants, where the order is known."""
     accepted = _TRUE_FOR[ctx.shape_ctx.name]
 
     def of(a: Element, b: Element) -> Element | None:
@@ -171,13 +171,13 @@ def comparing(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Not")
 def negation(ctx: DimContext) -> Sequence[Elements | None]:
-    """1 - a"""
+    """Not: 1 - a."""
     return _together(ctx, 1, lambda given: Element(ONE - given[0].expr, True))
 
 
 @elements_of("And", "Or")
 def both(ctx: DimContext) -> Sequence[Elements | None]:
-    """Decided by the one that is known, or by both"""
+    """And, Or: decided by one known operand, or by both."""
     deciding = ZERO if ctx.shape_ctx.name == "And" else ONE
 
     def of(a: Element, b: Element) -> Element | None:
@@ -190,7 +190,7 @@ def both(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Where")
 def where(ctx: DimContext) -> Sequence[Elements | None]:
-    """The one that the condition takes, or what both are"""
+    """The selected branch, or the common value of both."""
 
     def of(given: Sequence[Element]) -> Element | None:
         condition, yes, no = given
@@ -203,13 +203,13 @@ def where(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("ReduceProd", "ReduceProdV13")
 def product(ctx: DimContext) -> Sequence[Elements | None]:
-    """The product of all: a vector has one axis to reduce."""
+    """ReduceProd of a vector."""
     return _reduced(ctx, ctx.symbols.product)
 
 
 @elements_of("ReduceSum", "ReduceSumV11")
 def total(ctx: DimContext) -> Sequence[Elements | None]:
-    """The sum of all."""
+    """ReduceSum of a vector."""
 
     def of(exprs: Sequence[DimExpr]) -> DimExpr:
         found = ZERO
@@ -222,13 +222,13 @@ def total(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("ReduceMax", "ReduceMaxV13", "ReduceMaxV18")
 def largest(ctx: DimContext) -> Sequence[Elements | None]:
-    """The largest of all."""
+    """ReduceMax of a vector."""
     return _reduced(ctx, lambda exprs: _folded(ctx.symbols.maximum, exprs))
 
 
 @elements_of("ReduceMin", "ReduceMinV13", "ReduceMinV18")
 def smallest(ctx: DimContext) -> Sequence[Elements | None]:
-    """The smallest of all."""
+    """ReduceMin of a vector."""
     return _reduced(ctx, lambda exprs: _folded(ctx.symbols.minimum, exprs))
 
 

@@ -1,4 +1,4 @@
-"""Sizes of ops that sum over axes, and which sizes must be equal for that."""
+"""Symbolic dimensions of matrix products, reductions and RNNs, and equalities that they require."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xonnc.transforms.shapes.reduction import OLD_REDUCTIONS, REDUCTIONS
 
 @sizes_of("MatMul", "MatMulInteger")
 def matmul(ctx: DimContext) -> Sequence[Partly | None]:
-    """Rows of the left by columns of the right; columns of the left are rows of the right."""
+    """[..., rows of A, columns of B]; the inner dimensions must be equal."""
     return _matmul(ctx, 0, 1)
 
 
@@ -32,7 +32,7 @@ def _matmul(ctx: DimContext, left: int, right: int) -> Sequence[Partly | None]:
 
 @sizes_of("Gemm")
 def gemm(ctx: DimContext) -> Sequence[Partly | None]:
-    """Rows of the left by columns of the right, either transposed if asked."""
+    """[rows of A', columns of B'] after `transA` and `transB`."""
     a, b = ctx.sizes(0), ctx.sizes(1)
     if a is None or b is None or len(a) != 2 or len(b) != 2:
         return []
@@ -44,7 +44,7 @@ def gemm(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of(*(f"Reduce{name}" for name in REDUCTIONS.split()), *OLD_REDUCTIONS.split())
 def reduced(ctx: DimContext) -> Sequence[Partly | None]:
-    """Some axes become 1 or go; all of them if none is given."""
+    """Reduced axes become 1 or are dropped; without axes all are reduced."""
     data = ctx.sizes(0)
     by_operand = "axes" not in ctx.shape_ctx.definition.properties
     axes = ctx.shape_ctx.numbers(1) if by_operand else ctx.shape_ctx.integers("axes")
@@ -64,7 +64,7 @@ def _without(data: DimExprs, gone: set[int], keep: bool) -> DimExprs:
 
 @sizes_of("ArgMax", "ArgMin")
 def arg(ctx: DimContext) -> Sequence[Partly | None]:
-    """One axis becomes 1 or goes."""
+    """One axis becomes 1 or is dropped."""
     data = ctx.sizes(0)
     if data is None:
         return []
@@ -73,7 +73,7 @@ def arg(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("TopK")
 def top_k(ctx: DimContext) -> Sequence[Partly | None]:
-    """K values and their indices along one axis."""
+    """K values and K indices along one axis."""
     data, count = ctx.sizes(0), ctx.elements(1)
     if data is None:
         return []
@@ -85,9 +85,9 @@ def top_k(ctx: DimContext) -> Sequence[Partly | None]:
 @sizes_of("GRU", "LSTM", "RNN")
 def recurrence(ctx: DimContext) -> Sequence[Partly | None]:
     """
-    Steps, directions, batch and hidden units.
+    Outputs of an RNN: [steps, directions, batch, hidden] and final states.
 
-    Every operand has the batch of the first, whose elements are as many as the weights are for.
+    All operands have the batch of the data, whose last axis is the input size of the weights.
     """
     data, inputs, weights = ctx.sizes(0), ctx.sizes(1), ctx.sizes(2)
     if data is None or len(data) != 3 or weights is None or len(weights) != 3:

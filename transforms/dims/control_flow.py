@@ -1,4 +1,4 @@
-"""Sizes of what control flow gives, once the bodies are learned."""
+"""Symbolic dimensions of control flow results, once the bodies are analysed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from xonnc.transforms.shapes.inference_context import InferenceContext
 
 
 def yielded(block: Block) -> Sequence[SSAValue]:
-    """The values at the end of a body."""
+    """Return the values that a body yields."""
     end = block.last_op
     return () if end is None else end.operands
 
 
 def enter_body(shape_ctx: InferenceContext, facts: ShapeFacts) -> None:
-    """Gives slices that a Scan hands to its body the sizes that the whole has."""
+    """Give the scan slices of a Scan's body the dimensions of the scanned operands."""
     bodies = scan_bodies(shape_ctx) if shape_ctx.name == "Scan" else None
     if bodies is None:
         return
@@ -34,7 +34,7 @@ def enter_body(shape_ctx: InferenceContext, facts: ShapeFacts) -> None:
 
 @sizes_of("If")
 def if_(ctx: DimContext) -> Sequence[Partly | None]:
-    """The sizes that both branches give."""
+    """Dimensions that are equal in both branches."""
     branches = [yielded(region.block) for region in ctx.op.regions]
     found: list[Partly | None] = []
     for values in zip(*branches, strict=False):
@@ -48,35 +48,38 @@ def if_(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("Loop")
 def loop(ctx: DimContext) -> Sequence[Partly | None]:
-    """What every turn leaves as it is; as many slices as there are turns."""
+    """Dimensions that no iteration changes; scan outputs have the trip count as leading dimension."""
     block = ctx.op.regions[0].block
     ends = yielded(block)[1:]
     initial = ctx.op.operands[2:]
     found: list[Partly | None] = []
     for start, inside, end in zip(initial, block.args[2:], ends, strict=False):
         found.append(_carried(ctx, start, inside, end))
-    turns = _turns(ctx, block)
+    trip_count = _trip_count(ctx, block)
     for end in ends[len(initial) :]:
         sizes = ctx.facts.sizes(end)
-        found.append(None if sizes is None else (turns, *sizes))
+        found.append(None if sizes is None else (trip_count, *sizes))
     return found
 
 
 def _carried(ctx: DimContext, start: SSAValue, inside: SSAValue, end: SSAValue) -> Partly | None:
-    """The sizes of a carried value that no turn changes; inside of the body they are those of the start."""
+    """
+    Return the dimensions of a carried value that no iteration changes; in the body they equal the initial
+    ones.
+    """
     before, within, after = (ctx.facts.sizes(value) for value in (start, inside, end))
     if before is None or within is None or after is None or not len(before) == len(within) == len(after):
         return None
     found: list[DimExpr | None] = []
-    for first, turn, last in zip(before, within, after, strict=True):
-        if turn == last and turn.symbol is not None:
-            ctx.symbols.equate(first, turn)
-        found.append(first if last in (turn, first) else None)
+    for first, current, last in zip(before, within, after, strict=True):
+        if current == last and current.symbol is not None:
+            ctx.symbols.equate(first, current)
+        found.append(first if last in (current, first) else None)
     return found
 
 
-def _turns(ctx: DimContext, block: Block) -> DimExpr | None:
-    """How often a loop runs, if its condition never ends it."""
+def _trip_count(ctx: DimContext, block: Block) -> DimExpr | None:
+    """Return the trip count of a Loop whose condition never ends it, or `None`."""
     count = ctx.elements(0)
     if not count or len(count) != 1 or not count[0].is_size or not block.args or not yielded(block):
         return None
@@ -88,7 +91,7 @@ def _turns(ctx: DimContext, block: Block) -> DimExpr | None:
 
 @sizes_of("Scan")
 def scan(ctx: DimContext) -> Sequence[Partly | None]:
-    """What every turn leaves as it is; slices as many as the inputs have."""
+    """Dimensions that no iteration changes; scan outputs are as long as the scan inputs."""
     block = ctx.op.regions[0].block
     bodies = scan_bodies(ctx.shape_ctx)
     ends = yielded(block)
@@ -98,16 +101,16 @@ def scan(ctx: DimContext) -> Sequence[Partly | None]:
     found: list[Partly | None] = []
     for start, inside, end in zip(ctx.op.operands[:count], block.args[:count], ends, strict=False):
         found.append(_carried(ctx, start, inside, end))
-    turns = _length(ctx, bodies)
+    trip_count = _length(ctx, bodies)
     for end, axis in zip(ends[count:], bodies.output_axes, strict=False):
         sizes = ctx.facts.sizes(end)
         place = None if sizes is None else axis % (len(sizes) + 1)
-        found.append(None if sizes is None or place is None else (*sizes[:place], turns, *sizes[place:]))
+        found.append(None if sizes is None or place is None else (*sizes[:place], trip_count, *sizes[place:]))
     return found
 
 
 def _length(ctx: DimContext, bodies: Bodies) -> DimExpr | None:
-    """The number of slices of the first scanned input, and what that of the others must be."""
+    """Return the length of the first scan input, and require the others to be equal."""
     found: list[DimExpr] = []
     for operand, axis in zip(ctx.op.operands[bodies.states :], bodies.input_axes, strict=False):
         sizes = ctx.facts.sizes(operand)

@@ -1,4 +1,4 @@
-"""What a rule of the dimension analysis sees of its op, and the tables of all rules."""
+"""The context of dimension rules, and their registries."""
 
 from __future__ import annotations
 
@@ -13,90 +13,90 @@ from xonnc.transforms.dims.expressions import DimExpr, DimSymbols
 from xonnc.transforms.shapes.inference_context import InferenceContext, Shape
 
 DimExprs: TypeAlias = tuple[DimExpr, ...]
-"""The sizes of a tensor."""
+"""The symbolic dimensions of a tensor."""
 
 
 class Element(NamedTuple):
-    """An integer in a tensor, and whether it is a size: then it is neither negative nor a placeholder."""
+    """An integer element; `is_size` if it is a dimension, hence not negative and not a -1 placeholder."""
 
     expr: DimExpr
     is_size: bool
 
 
 def integer(expr: DimExpr, is_size: bool) -> Element:
-    """An integer that is a size if it is said to be, or is a number that could be one."""
+    """Return an element; a non-negative constant counts as a dimension."""
     return Element(expr, is_size or (expr.number is not None and expr.number >= 0))
 
 
 Elements: TypeAlias = tuple[Element, ...]
-"""The integers in a tensor of rank 0 or 1."""
+"""The elements of an integer tensor of rank 0 or 1."""
 
 
 class ShapeFacts(Protocol):
-    """What the analysis knows so far."""
+    """The state of the analysis, as rules use it."""
 
     symbols: DimSymbols
 
     def sizes(self, value: SSAValue) -> DimExprs | None:
-        """The sizes of a value, `None` if its rank is unknown."""
+        """Return the dimensions of a value, or `None` if its rank is unknown."""
         ...
 
     def elements(self, value: SSAValue) -> Elements | None:
-        """The integers in a value, `None` if their number is unknown or large."""
+        """Return the integer elements of a value, or `None` if their number is unknown or large."""
         ...
 
     def integers(self, value: SSAValue) -> Shape | None:
-        """The integers in a value as numbers, `UNKNOWN` for what is none."""
+        """Return the constant integer elements of a value, `UNKNOWN` for others."""
         ...
 
     def note(self, value: SSAValue, found: Partly | None = None) -> DimExprs:
-        """Sets the sizes of a value to what its type says, then to what was found."""
+        """Set the dimensions of a value from its type, then from `found`."""
         ...
 
 
 @dataclass(frozen=True)
 class DimContext:
-    """One op under analysis; operands are addressed by place."""
+    """An op under dimension analysis; operands are addressed by index."""
 
     op: Operation
     facts: ShapeFacts
     equal: list[tuple[DimExpr, DimExpr]]
-    """Sizes that must be equal, or the model fails; the rules add to it."""
+    """Dimensions that must be equal for the op to be valid; rules append to it."""
 
     @cached_property
     def shape_ctx(self) -> InferenceContext:
-        """The op as shape inference sees it: its properties and constants."""
+        """Return the context of shape inference: properties and constants."""
         return InferenceContext(self.op, self.facts.integers)
 
     @property
     def symbols(self) -> DimSymbols:
-        """The symbols of the analysis."""
+        """Return the symbols of the analysis."""
         return self.facts.symbols
 
     def sizes(self, place: int) -> DimExprs | None:
-        """The sizes of an operand, `None` if it is absent or its rank is unknown."""
+        """Return the dimensions of an operand, or `None` if it is absent or of unknown rank."""
         return self.facts.sizes(self.op.operands[place]) if self.shape_ctx.has(place) else None
 
     def elements(self, place: int) -> Elements | None:
-        """The integers in an operand."""
+        """Return the integer elements of an operand."""
         return self.facts.elements(self.op.operands[place]) if self.shape_ctx.has(place) else None
 
     def unknown(self, place: int, of: int = 0) -> Element:
-        """An integer of a result of which nothing is known."""
+        """Return a new symbol for an element of a result."""
         return Element(self.symbols.symbol(("element", self.op.results[of], place)), is_size=False)
 
     def all_sizes(self) -> list[DimExprs] | None:
-        """The sizes of all operands that are there, `None` if a rank is unknown."""
+        """Return the dimensions of all present operands, or `None` if a rank is unknown."""
         found = [self.sizes(place) for place in range(len(self.op.operands)) if self.shape_ctx.has(place)]
         known = [sizes for sizes in found if sizes is not None]
         return known if len(known) == len(found) else None
 
     def axis(self, rank: int, default: int = 0, name: str = "axis") -> int:
-        """An axis property, counted from the front; an error if there is no such axis."""
+        """Return an axis property, normalised to be non-negative; raise if it is out of range."""
         return self.shape_ctx.axis(self.shape_ctx.integer(name, default), rank)
 
     def broadcast(self, shapes: Sequence[DimExprs]) -> DimExprs:
-        """The sizes of operands that broadcast together."""
+        """Return the broadcast of dimensions."""
         if all(shape == shapes[0] for shape in shapes[1:]):
             return shapes[0] if shapes else ()
         rank = max((len(shape) for shape in shapes), default=0)
@@ -107,23 +107,23 @@ class DimContext:
 
 
 Partly: TypeAlias = Sequence[DimExpr | None]
-"""Sizes as far as they follow."""
+"""Dimensions, `None` where unknown."""
 SizesRule: TypeAlias = Callable[[DimContext], Sequence[Partly | None]]
-"""The sizes of each result, `None` where nothing follows; results left out are unknown."""
+"""Return the dimensions of each result, `None` if unknown; missing results are unknown."""
 ElementsRule: TypeAlias = Callable[[DimContext], Sequence[Elements | None]]
-"""The integers in each result."""
+"""Return the integer elements of each result."""
 
 SIZES: dict[str, SizesRule] = {}
-"""The rule for the sizes of each op's results, by its name without the dialect."""
+"""Rule for result dimensions, by op name without the dialect."""
 ELEMENTS: dict[str, ElementsRule] = {}
-"""The rule for the integers in each op's results."""
+"""Rule for integer result elements, by op name without the dialect."""
 
 _SizesT = TypeVar("_SizesT", bound=SizesRule)
 _ElementsT = TypeVar("_ElementsT", bound=ElementsRule)
 
 
 def sizes_of(*names: str) -> Callable[[_SizesT], _SizesT]:
-    """Registers the rule for the sizes of some ops."""
+    """Register the rule for the dimensions of some ops."""
 
     def register(rule: _SizesT) -> _SizesT:
         for name in names:
@@ -136,7 +136,7 @@ def sizes_of(*names: str) -> Callable[[_SizesT], _SizesT]:
 
 
 def elements_of(*names: str) -> Callable[[_ElementsT], _ElementsT]:
-    """Registers the rule for the integers in some ops."""
+    """Register the rule for the elements of some ops."""
 
     def register(rule: _ElementsT) -> _ElementsT:
         for name in names:

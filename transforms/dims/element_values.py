@@ -1,6 +1,5 @@
 """
-The integers in small tensors that are computed from shapes (docs/internals/onnx-rules.md §7.1, reading shape
-operands).
+Symbolic values of small integer tensors that are computed from shapes (docs/internals/onnx-rules.md §7.1).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MAX_ELEMENTS = 64
 
 @elements_of("Constant")
 def constant(ctx: DimContext) -> Sequence[Elements | None]:
-    """The elements."""
+    """The constant elements."""
     array = constant_array(ctx.op.results[0])
     if array is None or array.ndim > 1 or array.size > MAX_ELEMENTS or array.dtype.kind not in "biu":
         return []
@@ -30,7 +29,7 @@ def constant(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Shape")
 def shape(ctx: DimContext) -> Sequence[Elements | None]:
-    """The sizes from start to end."""
+    """Dimensions from `start` to `end`."""
     sizes, static = ctx.sizes(0), ctx.shape_ctx.shape(0)
     if sizes is None or static is None:
         return []
@@ -40,21 +39,21 @@ def shape(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Size")
 def size(ctx: DimContext) -> Sequence[Elements | None]:
-    """The product of all sizes."""
+    """The product of all dimensions."""
     sizes = ctx.sizes(0)
     return [] if sizes is None else [(Element(ctx.symbols.product(sizes), True),)]
 
 
 @elements_of("Dim")
 def dim(ctx: DimContext) -> Sequence[Elements | None]:
-    """One size."""
+    """One dimension."""
     sizes = ctx.sizes(0)
     return [] if sizes is None else [(Element(sizes[ctx.shape_ctx.integer("axis")], True),)]
 
 
 @elements_of("Cast", "Identity", "Reshape", "Squeeze", "SqueezeV11", "Transpose", "Unsqueeze", "UnsqueezeV11")
 def same(ctx: DimContext) -> Sequence[Elements | None]:
-    """The integers of the operand; sizes are taken to fit the type they are cast to, others may not."""
+    """The operand's elements; dimensions are assumed to fit the type of a Cast, other elements may wrap."""
     found = ctx.elements(0)
     if found is None or ctx.shape_ctx.name != "Cast" or ctx.shape_ctx.op.properties["to"] == i64:
         return [found]
@@ -71,7 +70,7 @@ def same(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Concat")
 def concat(ctx: DimContext) -> Sequence[Elements | None]:
-    """One after the other."""
+    """The concatenation."""
     parts = [ctx.elements(place) for place in range(len(ctx.op.operands))]
     known = [part for part in parts if part is not None]
     return [tuple(element for part in known for element in part)] if len(known) == len(parts) else []
@@ -79,7 +78,7 @@ def concat(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Gather")
 def gather(ctx: DimContext) -> Sequence[Elements | None]:
-    """Element i for every index i."""
+    """The elements at constant indices."""
     data, indices = ctx.elements(0), ctx.shape_ctx.numbers(1)
     if len(ctx.sizes(0) or ()) != 1:
         return []
@@ -90,7 +89,7 @@ def gather(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Slice")
 def slice_(ctx: DimContext) -> Sequence[Elements | None]:
-    """Every step-th element from start to end."""
+    """The slice of constant starts, ends and steps."""
     data, starts, ends = ctx.elements(0), ctx.shape_ctx.numbers(1), ctx.shape_ctx.numbers(2)
     steps = ctx.shape_ctx.numbers(4) if ctx.shape_ctx.has(4) else (1,)
     if data is None or not starts or not ends or not steps or steps[0] == 0:
@@ -116,7 +115,7 @@ def split(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("ConstantOfShape")
 def constant_of_shape(ctx: DimContext) -> Sequence[Elements | None]:
-    """One integer again and again."""
+    """One repeated element."""
     count = ctx.shape_ctx.numbers(0)
     value = ctx.op.properties.get("value")
     array = None if value is None else elements_array(value)
@@ -130,7 +129,7 @@ def constant_of_shape(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Expand")
 def expand(ctx: DimContext) -> Sequence[Elements | None]:
-    """A vector as it is, or one integer again and again."""
+    """A vector unchanged, or one repeated element."""
     data, shape = ctx.elements(0), ctx.shape_ctx.numbers(1)
     if data is None or shape is None or len(shape) > 1:
         return []
@@ -142,7 +141,7 @@ def expand(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Tile")
 def tile(ctx: DimContext) -> Sequence[Elements | None]:
-    """All integers again and again."""
+    """All elements repeated."""
     data, repeats = ctx.elements(0), ctx.shape_ctx.numbers(1)
     if (
         data is None

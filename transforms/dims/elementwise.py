@@ -1,4 +1,4 @@
-"""Sizes of ops that go element by element."""
+"""Symbolic dimensions of elementwise operators."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LIKE_FIRST = (
 
 @sizes_of(*(set(SAME_TYPE.split()) - set(BY_CHANNEL)), *LIKE_FIRST.split())
 def like_first(ctx: DimContext) -> Sequence[Partly | None]:
-    """The sizes of the first operand."""
+    """The dimensions of the first operand."""
     return [ctx.sizes(0)]
 
 
 @sizes_of(*BY_CHANNEL)
 def by_channel(ctx: DimContext) -> Sequence[Partly | None]:
-    """The sizes of the first operand; all others hold a number for each channel."""
+    """The dimensions of the first operand; the others have one element per channel."""
     data = ctx.sizes(0)
     if data is not None and len(data) > 1:
         others = [ctx.sizes(place) for place in range(1, len(ctx.op.operands))]
@@ -35,20 +35,20 @@ def by_channel(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("Dropout", "DropoutV7", "DropoutV10")
 def dropout(ctx: DimContext) -> Sequence[Partly | None]:
-    """The sizes of the operand, for the mask too."""
+    """The dimensions of the operand, for the mask too."""
     return [ctx.sizes(0)] * 2
 
 
 @sizes_of(*BROADCASTING.split(), *COMPARING.split(), "Where")
 def together(ctx: DimContext) -> Sequence[Partly | None]:
-    """All operands broadcast together."""
+    """The broadcast of all operands."""
     shapes = ctx.all_sizes()
     return [None if shapes is None else ctx.broadcast(shapes)]
 
 
 @sizes_of("LayerNormalization", "RMSLayerNormalization")
 def layer_normalization(ctx: DimContext) -> Sequence[Partly | None]:
-    """The sizes of the first operand; for mean and deviation 1 from the axis on."""
+    """The dimensions of the first operand; statistics have 1 from `axis` on."""
     data = ctx.sizes(0)
     if data is None:
         return []

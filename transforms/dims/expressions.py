@@ -16,27 +16,27 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 Monomial: TypeAlias = tuple[int, ...]
-"""The symbols of a product in ascending order, one for each time it is a factor."""
+"""Symbols of a product in ascending order, repeated by multiplicity."""
 
 MAX_TERMS = 32
-"""A longer sum counts as one symbol: products of sums grow without bound."""
+"""A longer sum is replaced by one symbol, since products of sums grow exponentially."""
 
 
 @dataclass(frozen=True)
 class DimExpr:
-    """`constant + Σ coefficient · symbol · symbol …`; the terms ascend, no coefficient is 0."""
+    """`constant + Σ coefficient · symbol · symbol …`, terms ascending, no coefficient 0."""
 
     constant: int
     terms: tuple[tuple[Monomial, int], ...] = ()
 
     @property
     def number(self) -> int | None:
-        """The number that this is, `None` if symbols are in it."""
+        """Return the constant value, or `None` if the expression has symbols."""
         return None if self.terms else self.constant
 
     @cached_property
     def symbol(self) -> int | None:
-        """The symbol that this is, `None` if it is anything else."""
+        """Return the symbol if the expression is a single one, else `None`."""
         if self.constant or len(self.terms) != 1:
             return None
         monomial, coefficient = self.terms[0]
@@ -44,7 +44,7 @@ class DimExpr:
 
     @cached_property
     def symbols(self) -> frozenset[int]:
-        """All symbols."""
+        """Return all symbols."""
         return frozenset(symbol for monomial, _ in self.terms for symbol in monomial)
 
     def __add__(self, other: DimExpr) -> DimExpr:
@@ -67,7 +67,7 @@ class DimExpr:
         return _dim_expr(terms.pop(()), terms)
 
     def divided_by(self, divisor: DimExpr) -> DimExpr | None:
-        """`self / divisor` if the divisor is this expr, or one term that divides every term of it."""
+        """Return the exact quotient by a monomial or by the same expression, else `None`."""
         if divisor == ZERO:
             return None
         terms = divisor.terms if not divisor.constant else (((), divisor.constant), *divisor.terms)
@@ -95,7 +95,7 @@ def _dim_expr(constant: int, terms: dict[Monomial, int]) -> DimExpr:
 
 @lru_cache(4096)
 def number(value: int) -> DimExpr:
-    """The expr that is a number; most sizes are few."""
+    """Return a constant expression; cached, since few dimensions are common."""
     return DimExpr(value)
 
 
@@ -105,7 +105,7 @@ ZERO = DimExpr(0)
 
 @dataclass(frozen=True)
 class FloorDiv:
-    """What a symbol stands for: a expr divided by a number, rounded down."""
+    """Meaning of a symbol: floor(expr / divisor)."""
 
     expr: DimExpr
     divisor: int
@@ -113,7 +113,7 @@ class FloorDiv:
 
 @dataclass(frozen=True)
 class MinMax:
-    """What a symbol stands for: the smallest or the largest of some exprs."""
+    """Meaning of a symbol: the minimum or maximum of some expressions."""
 
     is_min: bool
     of: frozenset[DimExpr]
@@ -121,13 +121,13 @@ class MinMax:
 
 @dataclass(frozen=True)
 class BroadcastDim:
-    """What a symbol stands for: the size of these broadcast together."""
+    """Meaning of a symbol: the broadcast of some dimensions."""
 
     of: frozenset[DimExpr]
 
 
 class DimSymbols:
-    """The symbols of one analysis, and what they are known to be equal to."""
+    """Symbols of an analysis, and their known equalities (union-find)."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
@@ -135,17 +135,17 @@ class DimSymbols:
         self._equal: dict[int, DimExpr] = {}
         self._broadcasts: dict[int, frozenset[DimExpr]] = {}
         self.equated: list[tuple[DimExpr, DimExpr]] = []
-        """What was taken for equal, as it was given."""
+        """Pairs that were equated, as given."""
 
     def symbol(self, key: Hashable) -> DimExpr:
-        """The symbol for `key`, always the same."""
+        """Return the symbol of `key`."""
         number = self._numbers.setdefault(key, len(self._keys))
         if number == len(self._keys):
             self._keys.append(key)
         return self.resolve(DimExpr(0, (((number,), 1),)))
 
     def resolve(self, expr: DimExpr) -> DimExpr:
-        """The same expr with every symbol replaced by what it is known to be equal to."""
+        """Replace each symbol by its representative."""
         if not self._equal or not expr.terms:
             return expr
         while True:
@@ -156,7 +156,7 @@ class DimSymbols:
             expr = self._substituted(expr) if lone is None else self._root(lone)
 
     def _root(self, symbol: int) -> DimExpr:
-        """Where the chain of equal symbols ends; the chain is shortened on the way."""
+        """Return the representative of a symbol, with path compression."""
         chain: list[int] = []
         expr = DimExpr(0, (((symbol,), 1),))
         while (lone := expr.symbol) is not None and lone in self._equal:
@@ -174,7 +174,7 @@ class DimSymbols:
         return self._bounded(total)
 
     def product(self, factors: Iterable[DimExpr]) -> DimExpr:
-        """The product; a long one becomes a symbol."""
+        """Return the product; one with too many terms becomes a symbol."""
         result = ONE
         for factor in factors:
             result = self._bounded(result * factor)
@@ -184,25 +184,29 @@ class DimSymbols:
         return expr if len(expr.terms) <= MAX_TERMS else self.symbol(("sum", expr))
 
     def minimum(self, left: DimExpr, right: DimExpr) -> DimExpr:
-        """The smaller of two exprs."""
+        """Return the minimum of two expressions."""
         difference = (left - right).number
         if difference is not None:
             return left if difference < 0 else right
         return self.symbol(MinMax(True, frozenset((left, right))))
 
     def maximum(self, left: DimExpr, right: DimExpr) -> DimExpr:
-        """The larger of two exprs."""
+        """Return the maximum of two expressions."""
         difference = (left - right).number
         if difference is not None:
             return left if difference > 0 else right
         return self.symbol(MinMax(False, frozenset((left, right))))
 
     def key(self, symbol: int) -> Hashable:
-        """What a symbol stands for."""
+        """Return the meaning of a symbol."""
         return self._keys[symbol]
 
     def floor(self, expr: DimExpr, divisor: int) -> DimExpr:
-        """`expr / divisor` rounded down, for a positive divisor; what divides without rest is taken out."""
+        """
+        Return floor(expr / divisor) for a positive divisor.
+
+        Terms that the divisor divides are taken out: floor((d a + r) / d) = a + floor(r / d).
+        """
         whole = {
             monomial: coefficient // divisor
             for monomial, coefficient in expr.terms
@@ -219,7 +223,7 @@ class DimSymbols:
         return taken + self.symbol(FloorDiv(rest, divisor))
 
     def _rounded(self, expr: DimExpr) -> FloorDiv | None:
-        """`floor(a / m) + c` as `floor((a + c m) / m)`, so that rounding twice is rounding once."""
+        """Rewrite `floor(a / m) + c` as `floor((a + c m) / m)`, so that nested floor divisions become one."""
         if len(expr.terms) != 1:
             return None
         monomial, coefficient = expr.terms[0]
@@ -230,10 +234,10 @@ class DimSymbols:
 
     def broadcast(self, sizes: Iterable[DimExpr]) -> DimExpr:
         """
-        The size of operands that broadcast together.
+        Return the broadcast of dimensions.
 
-        It is the one that is not 1 if all others are known to be, else the same symbol for the same sizes. Of
-        s and min(s, k), k not 1, it is s: were s above k, the two would not broadcast.
+        If all but one are known to be 1, it is that one; else one symbol for each set of dimensions. Of s and
+        min(s, k) with k > 1 it is s: for s > k the two would not broadcast.
         """
         different: set[DimExpr] = set()
         for size in sizes:
@@ -252,7 +256,7 @@ class DimSymbols:
         return made
 
     def _is_cut(self, size: DimExpr, others: set[DimExpr]) -> bool:
-        """Whether a size is min(s, k) for one s of the others and a number k above 1."""
+        """Return whether a dimension is min(s, k) for some s in `others` and a constant k > 1."""
         key = None if size.symbol is None else self._keys[size.symbol]
         if not isinstance(key, MinMax) or not key.is_min:
             return False
@@ -260,7 +264,7 @@ class DimSymbols:
         return bool(numbers) and min(numbers) > 1 and any(self.resolve(bound) in others for bound in key.of)
 
     def _depends(self, expr: DimExpr, symbol: int) -> bool:
-        """Whether a expr has a symbol in it, or in what one of its symbols stands for."""
+        """Return whether an expression depends on a symbol, also through the meaning of its symbols."""
         waiting, seen = [expr], set[int]()
         while waiting:
             symbols = self.resolve(waiting.pop()).symbols
@@ -279,10 +283,10 @@ class DimSymbols:
 
     def equate(self, left: DimExpr, right: DimExpr) -> bool:
         """
-        Takes for known that both are equal; whether something follows from it.
+        Assume that both are equal; return whether a symbol was eliminated.
 
-        Only what makes a symbol superfluous is kept: of two symbols the later one, else the one that stands
-        alone and is not in the other expr.
+        Of two symbols the later is replaced. A single symbol is replaced by an expression unless that depends
+        on it (occurs check) or may be negative.
         """
         given = left, right
         left, right = self.resolve(left), self.resolve(right)

@@ -1,4 +1,4 @@
-"""The names of dimensions at the borders of functions (`onnx.dim_params`)."""
+"""Named dimensions at function boundaries (`onnx.dim_params`)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from xonnc.transforms.dims.shape_analysis import ShapeAnalysis
 from xonnc.transforms.shapes.inference_context import UNKNOWN
 
 DIM_PARAMS = "onnx.dim_params"
-"""The attribute of arguments and results that names their dimensions: `0:batch,1:seq`."""
+"""Attribute of arguments and results with dimension names: `0:batch,1:seq`."""
 
 _DIM_PARAM = re.compile(r"(?:^|,)(\d+):")
 
 
 def read_dim_params(text: str) -> dict[int, str]:
-    """`0:batch,1:seq` as names by axis."""
+    """Parse `0:batch,1:seq` to names by axis."""
     parts = _DIM_PARAM.split(text)
     return {int(axis): name for axis, name in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def returned(function: FuncOp) -> Sequence[SSAValue]:
-    """The values that a function ends with."""
+    """Return the operands of a function's terminator."""
     last = function.body.blocks.last
     end = None if last is None else last.last_op
     return end.operands if end is not None and end.has_trait(IsTerminator) else ()
@@ -39,7 +39,7 @@ def returned(function: FuncOp) -> Sequence[SSAValue]:
 def names_of(
     values: Sequence[SSAValue], attributes: Attribute | None
 ) -> Iterator[tuple[SSAValue, dict[int, str]]]:
-    """Arguments or returned values with the names of their dimensions."""
+    """Yield arguments or returned values with their dimension names."""
     held = attributes.data if isa(attributes, ArrayAttr[DictionaryAttr]) else ()
     for place, value in enumerate(values):
         names = held[place].data.get(DIM_PARAMS) if place < len(held) else None
@@ -47,12 +47,12 @@ def names_of(
 
 
 def name_symbol(function: FuncOp, name: str | None, facts: ShapeAnalysis) -> DimExpr | None:
-    """The symbol for a named dimension."""
+    """Return the symbol of a named dimension."""
     return None if name is None else facts.symbols.symbol(Parameter(function, name))
 
 
 def enter_function(function: FuncOp, facts: ShapeAnalysis) -> set[DimExpr]:
-    """Gives the arguments' sizes their names' symbols; which those are."""
+    """Give named argument dimensions the symbols of their names; return these symbols."""
     parameters: set[DimExpr] = set()
     for value, names in names_of(function.body.block.args, function.arg_attrs):
         if is_ranked(value.type):
@@ -64,7 +64,7 @@ def enter_function(function: FuncOp, facts: ShapeAnalysis) -> set[DimExpr]:
 
 
 def leave_function(function: FuncOp, parameters: set[DimExpr], facts: ShapeAnalysis) -> None:
-    """Gives sizes of the results of which nothing else is known the symbols of their names."""
+    """Equate result dimensions that are otherwise unknown with the symbols of their names."""
     for value, names in names_of(returned(function), function.res_attrs):
         sizes = facts.sizes(value) or ()
         for axis, name in names.items():
@@ -74,7 +74,7 @@ def leave_function(function: FuncOp, parameters: set[DimExpr], facts: ShapeAnaly
 
 
 def dim_names(value: SSAValue, facts: ShapeAnalysis) -> dict[int, str]:
-    """The names of a value's dynamic dimensions that have one, by axis."""
+    """Return the derived names of a value's dynamic dimensions, by axis."""
     sizes = facts.sizes(value)
     if sizes is None or not is_ranked(value.type):
         return {}
@@ -87,7 +87,7 @@ def dim_names(value: SSAValue, facts: ShapeAnalysis) -> dict[int, str]:
 
 
 def name_results(function: FuncOp, facts: ShapeAnalysis) -> None:
-    """Names the dynamic dimensions of a function's results that follow from those of its arguments."""
+    """Name the dynamic result dimensions that follow from those of the arguments."""
     values = returned(function)
     held = function.res_attrs.data if isa(function.res_attrs, ArrayAttr[DictionaryAttr]) else ()
     made: list[DictionaryAttr] = []

@@ -1,4 +1,4 @@
-"""Sizes of ops that move elements about or make them up."""
+"""Symbolic dimensions of data-movement operators and generators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def transpose(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("Reshape")
 def reshape(ctx: DimContext) -> Sequence[Partly | None]:
-    """Sizes of the shape operand; 0 copies a size, -1 takes what is left."""
+    """Elements of the target; 0 copies a dimension, -1 is inferred."""
     data, wanted = ctx.sizes(0), ctx.elements(1)
     if data is None or wanted is None:
         return []
@@ -41,9 +41,9 @@ def reshape(ctx: DimContext) -> Sequence[Partly | None]:
 
 def _rest(ctx: DimContext, data: DimExprs, others: Sequence[DimExpr], inferred: bool) -> DimExpr | None:
     """
-    The size that is left: result and data have the same number of elements.
+    Return the inferred dimension: result and data have equal numbers of elements.
 
-    A size that may be 0 can be divided out only if a 0 is an error, as it is next to a -1.
+    A dimension that may be 0 is divided out only where a 0 is an error, as it is next to a -1.
     """
     left = list(data)
     missing: list[DimExpr] = []
@@ -58,7 +58,7 @@ def _rest(ctx: DimContext, data: DimExprs, others: Sequence[DimExpr], inferred: 
 
 @sizes_of("Flatten")
 def flatten(ctx: DimContext) -> Sequence[Partly | None]:
-    """Two axes: all before the axis, all from it on."""
+    """[product before `axis`, product from `axis` on]."""
     data = ctx.sizes(0)
     if data is None:
         return []
@@ -69,7 +69,7 @@ def flatten(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("Squeeze", "SqueezeV11")
 def squeeze(ctx: DimContext) -> Sequence[Partly | None]:
-    """Without the axes given."""
+    """Without the given axes."""
     data = ctx.sizes(0)
     axes = ctx.shape_ctx.numbers(1) if ctx.shape_ctx.name == "Squeeze" else ctx.shape_ctx.integers("axes")
     if data is None or axes is None:
@@ -80,7 +80,7 @@ def squeeze(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("Unsqueeze", "UnsqueezeV11")
 def unsqueeze(ctx: DimContext) -> Sequence[Partly | None]:
-    """With axes of length one at the places given."""
+    """With axes of length 1 at the given positions."""
     data = ctx.sizes(0)
     axes = ctx.shape_ctx.numbers(1) if ctx.shape_ctx.name == "Unsqueeze" else ctx.shape_ctx.integers("axes")
     if data is None or axes is None:
@@ -95,7 +95,7 @@ def unsqueeze(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("Concat")
 def concat(ctx: DimContext) -> Sequence[Partly | None]:
-    """The sizes along the axis add up; all others must be equal."""
+    """The dimensions along `axis` add up; the others must be equal."""
     shapes = ctx.all_sizes()
     if not shapes or len({len(shape) for shape in shapes}) > 1:
         return []
@@ -114,7 +114,7 @@ def concat(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("Split", "SplitV11", "SplitV13")
 def split(ctx: DimContext) -> Sequence[Partly | None]:
-    """Parts as given, else equal ones."""
+    """Parts of the given or of equal sizes."""
     data, parts = ctx.sizes(0), len(ctx.op.results)
     if data is None:
         return []
@@ -135,7 +135,7 @@ def split(ctx: DimContext) -> Sequence[Partly | None]:
 
 
 def _even(ctx: DimContext, size: DimExpr, parts: int) -> Sequence[DimExpr]:
-    """Equal parts; of a size that does not divide evenly the last one is smaller, since opset 18."""
+    """Return equal parts; since opset 18 the last is smaller if the size is not divisible."""
     exact = size.divided_by(DimExpr(parts))
     if exact is not None:
         return [exact] * parts
@@ -147,7 +147,7 @@ def _even(ctx: DimContext, size: DimExpr, parts: int) -> Sequence[DimExpr]:
 
 @sizes_of("Slice")
 def slice_(ctx: DimContext) -> Sequence[Partly | None]:
-    """Every step-th element from start to end, along some axes."""
+    """Dimensions of start, end and step along some axes."""
     data, axes, steps = ctx.sizes(0), ctx.shape_ctx.numbers(3), ctx.shape_ctx.numbers(4)
     starts, ends = ctx.elements(1), ctx.elements(2)
     if data is None or starts is None or ends is None or (ctx.shape_ctx.has(3) and axes is None):
@@ -170,12 +170,12 @@ def _sliced(ctx: DimContext, size: DimExpr, start: Element, end: Element, step: 
     if first is not None and last is not None and whole is not None:
         return DimExpr(len(range(*axis_slice(first, last, step, whole).indices(whole))))
     found = _cut(ctx.symbols, size, first, end) if step == 1 and first is not None else None
-    # The same cut of the same size leaves the same.
+    # One symbol per (dimension, start, end, step): equal slices of equal dimensions are equal.
     return ctx.symbols.symbol(("slice", size, start.expr, end.expr, step)) if found is None else found
 
 
 def _cut(symbols: DimSymbols, size: DimExpr, first: int, end: Element) -> DimExpr | None:
-    """How many elements there are from one on, until another one or the end of all."""
+    """Return the number of elements from `first` to `end`, clamped to the dimension."""
     last = end.expr.number
     goes_on = end.expr == size or (last is not None and last >= 2**31 - 1)
     if goes_on and first >= 0:
@@ -191,7 +191,7 @@ def _cut(symbols: DimSymbols, size: DimExpr, first: int, end: Element) -> DimExp
 
 @sizes_of("Pad", "PadV11", "PadV13", "PadV18", "PadV19")
 def pad(ctx: DimContext) -> Sequence[Partly | None]:
-    """Every axis grows by what is before and after."""
+    """Each dimension plus its pads."""
     data, pads, axes = ctx.sizes(0), ctx.elements(1), ctx.shape_ctx.numbers(3)
     if data is None or pads is None or (ctx.shape_ctx.has(3) and axes is None):
         return []
@@ -207,7 +207,7 @@ def pad(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("Expand")
 def expand(ctx: DimContext) -> Sequence[Partly | None]:
-    """BroadcastDim to a shape."""
+    """The broadcast of shape and target."""
     data, wanted = ctx.sizes(0), ctx.elements(1)
     if data is None or wanted is None or not all(is_size for _, is_size in wanted):
         return []
@@ -216,7 +216,7 @@ def expand(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("Tile")
 def tile(ctx: DimContext) -> Sequence[Partly | None]:
-    """Every size times its repeats."""
+    """Each dimension times its repeats."""
     data, repeats = ctx.sizes(0), ctx.elements(1)
     if data is None or repeats is None or len(repeats) != len(data):
         return []
@@ -226,13 +226,13 @@ def tile(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("ConstantOfShape")
 def constant_of_shape(ctx: DimContext) -> Sequence[Partly | None]:
-    """The shape is the operand."""
+    """The value of the operand."""
     return [_as_sizes(ctx.elements(0))]
 
 
 @sizes_of("MaxUnpool")
 def max_unpool(ctx: DimContext) -> Sequence[Partly | None]:
-    """The shape is the last operand, if it is there."""
+    """The last operand, if present."""
     return [_as_sizes(ctx.elements(2)) if len(ctx.op.operands) > 2 else None]
 
 
@@ -242,7 +242,7 @@ def _as_sizes(wanted: Elements | None) -> DimExprs | None:
 
 @sizes_of("CenterCropPad")
 def center_crop_pad(ctx: DimContext) -> Sequence[Partly | None]:
-    """Some axes get the sizes of the shape operand."""
+    """Some axes have the dimensions of the shape operand."""
     data, wanted = ctx.sizes(0), ctx.elements(1)
     if data is None or wanted is None:
         return []
@@ -267,13 +267,13 @@ def gather(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("GatherElements")
 def gather_elements(ctx: DimContext) -> Sequence[Partly | None]:
-    """The sizes of the indices."""
+    """The dimensions of the indices."""
     return [ctx.sizes(1)]
 
 
 @sizes_of("GatherND")
 def gather_nd(ctx: DimContext) -> Sequence[Partly | None]:
-    """The axes of the indices but the last, then what the indices leave of the data."""
+    """The leading axes of the indices, then the remaining axes of the data."""
     data, indices = ctx.sizes(0), ctx.sizes(1)
     depth = indices[-1].number if indices else None
     if data is None or indices is None or depth is None:
@@ -283,7 +283,7 @@ def gather_nd(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("OneHot")
 def one_hot(ctx: DimContext) -> Sequence[Partly | None]:
-    """The sizes of the indices, and the depth as a new axis."""
+    """The dimensions of the indices, with the depth as a new axis."""
     indices, depth = ctx.sizes(0), ctx.elements(1)
     if indices is None:
         return []
@@ -294,7 +294,7 @@ def one_hot(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("Range")
 def range_(ctx: DimContext) -> Sequence[Partly | None]:
-    """ceil((limit - start) / delta) elements, at least none."""
+    """max(0, ceil((limit - start) / delta)) elements."""
     start, limit, delta = (ctx.elements(place) for place in range(3))
     step = delta[0].expr.number if delta else None
     if not start or not limit or step is None or step <= 0:
@@ -307,7 +307,7 @@ def range_(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("DepthToSpace")
 def depth_to_space(ctx: DimContext) -> Sequence[Partly | None]:
-    """N, C / b², H b, W b."""
+    """[N, C / b², H b, W b]."""
     data, block = ctx.sizes(0), DimExpr(ctx.shape_ctx.integer("blocksize", 1))
     if data is None or len(data) != 4:
         return []
@@ -317,7 +317,7 @@ def depth_to_space(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("SpaceToDepth")
 def space_to_depth(ctx: DimContext) -> Sequence[Partly | None]:
-    """N, C b², H / b, W / b."""
+    """[N, C b², H / b, W / b]."""
     data, block = ctx.sizes(0), ctx.shape_ctx.integer("blocksize", 1)
     if data is None or len(data) != 4:
         return []

@@ -1,8 +1,9 @@
 """
-Names for sizes: `batch`, `seq + 1`, `2*batch*seq`, `floor((h + 1)/2)`, `max(seq - 2, 0)`,
+Names of symbolic dimensions: `batch`, `seq + 1`, `2*batch*seq`, `floor((h + 1)/2)`, `max(seq - 2, 0)`,
 `broadcast(a, b)`.
 
-onnxruntime takes equal names for equal sizes; its own symbolic inference spells derived ones in this way.
+onnxruntime takes equal names for equal dimensions; its symbolic shape inference spells derived ones in this
+way.
 """
 
 from __future__ import annotations
@@ -14,25 +15,25 @@ from xdsl.ir import Operation
 
 from xonnc.transforms.dims.expressions import BroadcastDim, DimExpr, DimSymbols, FloorDiv, MinMax
 
-LONGEST = 200
-"""A longer name helps nobody."""
+MAX_NAME_LENGTH = 200
+"""Length limit of names."""
 
-DEEPEST = 6
-"""Roundings within roundings."""
+MAX_DEPTH = 6
+"""Depth limit of nested floor divisions, minima and maxima."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a symbol stands for: the size that a function gives this name."""
+    """Meaning of a symbol: the named dimension of a function."""
 
     function: Operation
     name: str
 
 
 def named(expr: DimExpr, symbols: DimSymbols) -> str | None:
-    """The name of a expr, `None` if a symbol in it has none or the name becomes very long."""
-    text = _sum(expr, symbols, DEEPEST)
-    return text if text is not None and len(text) <= LONGEST else None
+    """Return the name of an expression, or `None` if a symbol has none or the name is too long."""
+    text = _sum(expr, symbols, MAX_DEPTH)
+    return text if text is not None and len(text) <= MAX_NAME_LENGTH else None
 
 
 def _sum(expr: DimExpr, symbols: DimSymbols, depth: int) -> str | None:
@@ -75,12 +76,12 @@ def _symbol(symbol: int, symbols: DimSymbols, depth: int) -> str | None:
 
 
 def _call(name: str, operands: Iterable[DimExpr], symbols: DimSymbols, depth: int) -> str | None:
-    """A function that does not care for the order of its operands, numbers last."""
+    """Format a commutative function, constants last."""
     texts = [_sum(symbols.resolve(operand), symbols, depth - 1) for operand in operands]
     known = sorted((text for text in texts if text is not None), key=lambda text: (text.isdigit(), text))
     return f"{name}({', '.join(known)})" if len(known) == len(texts) else None
 
 
 def _is_factor(text: str) -> bool:
-    """Whether a text is one factor without parentheses around it."""
+    """Return whether a text needs no parentheses as a factor."""
     return " " not in text and "/" not in text

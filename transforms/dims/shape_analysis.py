@@ -1,4 +1,4 @@
-"""What is known of sizes, and of the integers in small tensors, as exprs over symbols."""
+"""Symbolic shapes of values, and symbolic elements of small integer tensors."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ from xonnc.transforms.dims.expressions import DimExpr, DimSymbols, number
 from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape
 
 THEMES = (arithmetic, element_values, contraction, control_flow, elementwise, movement, windows)
-"""The modules whose rules are in `SIZES` and `ELEMENTS`."""
+"""Modules whose rules are registered in `SIZES` and `ELEMENTS`."""
 
 INTEGERS = (i1, i32, i64)
-"""Elements that sizes fit into, and what is said of sizes."""
+"""Element types of shape tensors and of conditions on them."""
 
 DEPTH = 8
-"""How many ops back an integer is sought that no walk has come by."""
+"""Ops to follow backwards for elements of a value whose op was not analysed."""
 
 
 class ShapeAnalysis:
     """
-    Sizes and integers of the values of one module.
+    Symbolic shapes and shape-tensor elements of one module.
 
-    Ops are learned in the order in which they stand. Of a value whose op was not learned, sizes are what its
-    type says, and integers are sought a few ops back.
+    Ops are analysed in textual order (`learn`). For other values, dimensions come from the type and elements
+    from a few defining ops.
     """
 
     def __init__(self, is_thorough: bool = False) -> None:
         """
-        If it `is_thorough`, ops whose results have known sizes are learned too, for what they ask of others.
+        With `is_thorough`, ops of static result shapes are analysed too, for the equalities that they
+        require.
 
-        What a type says of a size, and a rule does not, is noted as equal then: the type may follow from what
-        is done to the value, which a run can break.
+        A static dimension that no rule derives is then recorded as an equality: the type may rest on an
+        assumption that a run can violate.
         """
         self._is_thorough = is_thorough
         self.symbols = DimSymbols()
@@ -53,7 +54,7 @@ class ShapeAnalysis:
         self._depth = DEPTH
 
     def sizes(self, value: SSAValue) -> DimExprs | None:
-        """The sizes of a value, `None` if its rank is unknown."""
+        """Return the dimensions of a value, or `None` if its rank is unknown."""
         known = self._sizes.get(value)
         if known is None:
             if not is_ranked(value.type):
@@ -62,11 +63,14 @@ class ShapeAnalysis:
         return tuple(self.symbols.resolve(size) for size in known)
 
     def noted(self, value: SSAValue) -> DimExprs:
-        """The sizes of a value as they were before anything was found to be equal; none of unknown rank."""
+        """Return the dimensions of a value before equalities; empty for unknown rank."""
         return self._sizes.get(value, ())
 
     def elements(self, value: SSAValue) -> Elements | None:
-        """The integers in a value of rank 0 or 1, `None` if their number is unknown or large."""
+        """
+        Return the elements of an integer tensor of rank 0 or 1, or `None` if their number is unknown or
+        large.
+        """
         if value in self._elements:
             known = self._elements[value]
         elif not holds_integers(value):
@@ -83,7 +87,10 @@ class ShapeAnalysis:
         )
 
     def integers(self, value: SSAValue) -> Shape | None:
-        """The integers in a value as numbers, `UNKNOWN` for what is none; `None`: how many?"""
+        """
+        Return the constant elements of an integer tensor, `UNKNOWN` for others; `None` if their number is
+        unknown.
+        """
         found = self.elements(value)
         if found is None:
             return None
@@ -91,9 +98,9 @@ class ShapeAnalysis:
 
     def note(self, value: SSAValue, found: Partly | None = None) -> DimExprs:
         """
-        Sets the sizes of a value: what its type says, then what was found.
+        Set the dimensions of a ranked value: static ones from its type, then `found`.
 
-        Every other dimension gets a symbol of its own. The value must be of known rank.
+        Each remaining dimension gets a new symbol.
         """
         assert is_ranked(value.type)
         shape = value.type.get_shape()
@@ -116,9 +123,9 @@ class ShapeAnalysis:
 
     def learn(self, op: Operation) -> tuple[Sequence[Partly | None], Sequence[tuple[DimExpr, DimExpr]]]:
         """
-        Finds the sizes and integers of an op's results.
+        Analyse the results of an op.
 
-        Gives the sizes as far as a rule found them, and which sizes must be equal or the model fails.
+        Return the dimensions that its rule derived, and the pairs that must be equal for the op to be valid.
         """
         name = op.name.removeprefix("onnx.")
         ctx = DimContext(op, self, [])
@@ -135,7 +142,7 @@ class ShapeAnalysis:
         return found, ctx.equal
 
     def _sought(self, value: SSAValue) -> Elements | None:
-        """The integers that the op of a value makes; they are kept."""
+        """Compute and cache the elements of a value from its defining op."""
         op = value.owner
         rule = ELEMENTS.get(op.name.removeprefix("onnx.")) if isinstance(op, Operation) else None
         if rule is None or not isinstance(op, Operation) or not self._depth:
@@ -154,7 +161,7 @@ class ShapeAnalysis:
         return self._elements.setdefault(value, None)
 
     def _count(self, value: SSAValue) -> int | None:
-        """The number of elements of a scalar or vector."""
+        """Return the number of elements of a scalar or vector."""
         if not is_ranked(value.type):
             return None
         shape = value.type.get_shape()
@@ -165,7 +172,7 @@ class ShapeAnalysis:
 
 
 def _fitting(elements: Elements, ctx: DimContext, of: int) -> Elements:
-    """The integers of a result; nothing is said of those that its element type wraps around."""
+    """Replace elements that would wrap in the result's element type by unknown ones."""
     bits = 32 if element_type(ctx.op.results[of].type) == i32 else 64
     return tuple(
         found
@@ -176,12 +183,12 @@ def _fitting(elements: Elements, ctx: DimContext, of: int) -> Elements:
 
 
 def holds_integers(value: SSAValue) -> bool:
-    """Whether a value may hold sizes: integers or truths, of rank 0 or 1 or unknown."""
+    """Return whether a value may be a shape tensor: integer or boolean, rank 0, 1 or unknown."""
     if element_type(value.type) not in INTEGERS:
         return False
     return not is_ranked(value.type) or len(value.type.get_shape()) <= 1
 
 
 def is_static(value: SSAValue) -> bool:
-    """Whether the type says all of the shape."""
+    """Return whether the shape is static."""
     return is_ranked(value.type) and UNKNOWN not in value.type.get_shape()

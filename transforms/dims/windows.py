@@ -1,4 +1,4 @@
-"""Sizes of convolutions, pools and regions."""
+"""Symbolic dimensions of convolution, pooling and RoiAlign."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape
 
 @sizes_of("Conv", "ConvInteger", "QLinearConv")
 def conv(ctx: DimContext) -> Sequence[Partly | None]:
-    """N, the number of filters, and one size for every place of the window."""
+    """[N, filters, one dimension per spatial axis]."""
     weight = 3 if ctx.shape_ctx.name == "QLinearConv" else 1
     data, filters = ctx.sizes(0), ctx.sizes(weight)
     if data is None or filters is None or len(data) != len(filters):
@@ -25,7 +25,7 @@ def conv(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("AveragePool", "LpPool", "MaxPool", "MaxPoolSingleOut")
 def pool(ctx: DimContext) -> Sequence[Partly | None]:
-    """N, C, and one size for every place of the window."""
+    """[N, C, one dimension per spatial axis]."""
     data, kernel = ctx.sizes(0), ctx.shape_ctx.integers("kernel_shape") or ()
     if data is None or len(kernel) != len(data) - 2:
         return []
@@ -34,14 +34,14 @@ def pool(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool")
 def global_pool(ctx: DimContext) -> Sequence[Partly | None]:
-    """N, C, and 1 for every other axis."""
+    """[N, C, 1, …]."""
     data = ctx.sizes(0)
     return [] if data is None else [(*data[:2], *(ONE for _ in data[2:]))]
 
 
 @sizes_of("ConvTranspose")
 def conv_transpose(ctx: DimContext) -> Sequence[Partly | None]:
-    """N, the number of filters times groups, and stride (size - 1) + window for every axis."""
+    """[N, filters × groups, stride (size - 1) + window - pads per axis]."""
     data, filters, shape_ctx = ctx.sizes(0), ctx.sizes(1), ctx.shape_ctx
     if data is None or filters is None or len(data) != len(filters):
         return []
@@ -65,7 +65,7 @@ def conv_transpose(ctx: DimContext) -> Sequence[Partly | None]:
 
 @sizes_of("RoiAlign", "RoiAlignV10")
 def roi_align(ctx: DimContext) -> Sequence[Partly | None]:
-    """An image of every region, all channels, of the size that is said; every region has an image."""
+    """[regions, C, output_height, output_width]."""
     data, regions, images = (ctx.sizes(place) for place in range(3))
     if data is None or regions is None or images is None:
         return []
@@ -75,18 +75,18 @@ def roi_align(ctx: DimContext) -> Sequence[Partly | None]:
 
 
 def _windows(ctx: DimContext, sizes: DimExprs, kernel: Shape) -> list[DimExpr | None]:
-    """How often the window fits along each axis, where windows that do not fit whole do not count."""
+    """Return the number of windows per axis: floor((size + pads - span) / stride) + 1 without ceil_mode."""
     shape_ctx, axes = ctx.shape_ctx, len(sizes)
     strides, dilations = steps(shape_ctx, "strides", axes), steps(shape_ctx, "dilations", axes)
     auto_pad = shape_ctx.text("auto_pad", "NOTSET")
     pads = (shape_ctx.integers("pads") if auto_pad in ("NOTSET", "") else None) or (0,) * (2 * axes)
     found: list[DimExpr | None] = []
     for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
-        room = size + DimExpr(pads[axis] + pads[axis + axes] - (kernel[axis] - 1) * dilations[axis] - 1)
+        free = size + DimExpr(pads[axis] + pads[axis + axes] - (kernel[axis] - 1) * dilations[axis] - 1)
         if auto_pad.startswith("SAME"):
             found.append(ctx.symbols.floor(size + DimExpr(stride - 1), stride))
         elif kernel[axis] == UNKNOWN or (shape_ctx.integer("ceil_mode") and stride > 1):
             found.append(None)
         else:
-            found.append(ctx.symbols.floor(room, stride) + ONE)
+            found.append(ctx.symbols.floor(free, stride) + ONE)
     return found

@@ -1,1 +1,1 @@
-"""Transforms of whole models that need the ONNX format: signatures, and bodies of functions."""
+"""Transforms of whole models that need the ONNX format: signatures and function bodies."""

@@ -1,4 +1,4 @@
-"""The model's own functions, made simpler for the types that they are called with."""
+"""Simplification of model-local functions, specialised to the types of their calls."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from xonnc.formats.onnx.tensors import TensorReader
 from xonnc.formats.onnx.value_types import value_info
 
 FUNCTIONS = "onnx.functions"
-"""The attribute of a module that holds the model's own functions, as they are in the file."""
+"""Module attribute with the model-local functions, as in the file."""
 
 Types = Sequence[Attribute]
 
 
 def simplify_functions(module: ModuleOp, simplify: Callable[[ModuleOp, Context], None], ctx: Context) -> None:
     """
-    Simplifies the bodies of functions, each for the types that all its calls agree on.
+    Simplify function bodies for the operand types common to all calls.
 
-    A function stays as it is if it takes attributes, if another function calls it, or if a call leaves out
-    an input.
+    A function is kept unchanged if it takes attributes, if another function calls it, or if a call omits an
+    input.
     """
     held = module.attributes.get(FUNCTIONS)
     if not isa(held, ArrayAttr[DictionaryAttr]):
@@ -56,7 +56,7 @@ def simplify_functions(module: ModuleOp, simplify: Callable[[ModuleOp, Context],
         try:
             made = export_proto(body)
         except XonncError:
-            # What the types did not suffice for has no form in the function's opset: it stays.
+            # The simplified body is not expressible in the function's opset: keep the original.
             continue
         if made.opset_import == model.opset_import:
             _replace_body(function, made.graph)
@@ -67,9 +67,9 @@ def simplify_functions(module: ModuleOp, simplify: Callable[[ModuleOp, Context],
 
 def function_models(loaded: LoadedModel, module: ModuleOp | None) -> Iterator[tuple[LoadedModel, bool]]:
     """
-    Each of a model's own functions as a model, for the types that its calls in `module` agree on, if any.
+    Yield each model-local function as a model, with the operand types common to its calls in `module`.
 
-    The flag says whether the function takes attributes, whose values its model lacks.
+    The flag says whether the function takes attributes, whose values the model lacks.
     """
     proto = loaded.proto
     for function in proto.functions:
@@ -94,7 +94,7 @@ def _takes_attributes(function: onnx.FunctionProto) -> bool:
 
 
 def _nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
-    """The nodes, and those of the graphs in them."""
+    """Yield the nodes, and those of nested graphs."""
     for node in nodes:
         yield node
         for attribute in node.attribute:
@@ -103,7 +103,7 @@ def _nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
 
 
 def _called_with(module: ModuleOp, function: onnx.FunctionProto) -> Types | None:
-    """The types of the operands at every call, without shapes where they differ; `None` if none fit all."""
+    """Return the common operand types of all calls, unranked where shapes differ, or `None`."""
     calls = [op for op in module.walk() if isinstance(op, CustomOp) and _is_call(op, function)]
     if not calls or any(len(call.operands) != len(function.input) for call in calls):
         return None
@@ -130,10 +130,10 @@ def _ir_version(module: ModuleOp) -> int:
 def _as_model(
     ir_version: int, function: onnx.FunctionProto, functions: Iterable[onnx.FunctionProto], types: Types
 ) -> onnx.ModelProto:
-    """A model whose graph is the body of the function."""
+    """Return a model whose graph is the function body."""
     made = onnx.ModelProto(ir_version=ir_version)
     made.opset_import.extend(function.opset_import)
-    # Their names tell calls from operators.
+    # The importer needs the names to tell calls from unknown operators.
     made.functions.extend(onnx.FunctionProto(domain=each.domain, name=each.name) for each in functions)
     made.graph.name = function.name
     made.graph.node.extend(function.node)
@@ -145,7 +145,7 @@ def _as_model(
 
 
 def _replace_body(function: onnx.FunctionProto, graph: onnx.GraphProto) -> None:
-    """Gives the function the nodes of a graph; initializers, which functions have not, become nodes."""
+    """Replace the function body by a graph; initializers become Constant nodes, since functions have none."""
     del function.node[:], function.value_info[:]
     for tensor in graph.initializer:
         function.node.add(op_type="Constant", output=[tensor.name]).attribute.add(

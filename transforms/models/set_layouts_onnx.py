@@ -1,5 +1,5 @@
 """
-`set-layouts-onnx`: inputs and outputs of the model in another layout.
+`set-layouts-onnx`: change the layout of model inputs and outputs.
 
 ```mlir
 func.func @main(%x: tensor<1x3x8x8xf32> {onnx.name = "x"}) …
@@ -10,7 +10,7 @@ func.func @main(%0: tensor<1x8x8x3xf32> {onnx.name = "x"}) {
   %x = "onnx.Transpose"(%0) <{perm = [0, 3, 1, 2]}> …
 ```
 
-`move-transposes-onnx` then moves the transposes, and cancels what the model has already.
+`move-transposes-onnx` then sinks the transposes and cancels pairs with those of the model.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from xonnc.transforms.rules.move_transposes import permutation_of
 
 CHANNELS_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 CHANNELS_LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
-"""Layouts by their number of axes."""
+"""Layout by rank."""
 
 Layouts: TypeAlias = Mapping[str, str]
-"""Layouts by the name of the input or output, `NHWC` or `NCHW:NHWC`."""
+"""Layout by input or output name, `NHWC` or `NCHW:NHWC`."""
 
 LAYOUT = re.compile(r"[A-Z]+")
 
@@ -52,10 +52,11 @@ LAYOUT = re.compile(r"[A-Z]+")
 @dataclass(frozen=True)
 class SetLayouts(ModulePass):
     """
-    Gives inputs and outputs of the model another layout, by a transpose each.
+    Changes the layout of model inputs and outputs, by one Transpose each.
 
-    Option: `layouts` names them, `x:NHWC`. The model's own layout is taken to be channels first, or last if
-    all that reads the input is a transpose from that to channels first; `x:NHWC:NCHW` says both.
+    Option: `layouts` holds `name:layout`, such as `x:NHWC`. The model's own layout is assumed to be
+    channels-first, or channels-last if every use of the input is a Transpose to channels-first; `x:NHWC:NCHW`
+    states both.
     """
 
     name = "set-layouts-onnx"
@@ -67,10 +68,10 @@ class SetLayouts(ModulePass):
 
 
 def parse_layout(text: str) -> tuple[str, str]:
-    """The name and the layout, or both layouts with a colon between, in `x:NHWC` or `x:NCHW:NHWC`."""
+    """Split `x:NHWC` or `x:NCHW:NHWC` into the name and the layouts."""
     name, colon, wanted = text.rpartition(":")
     if not name or not colon or LAYOUT.fullmatch(wanted) is None:
-        raise XonncError(f"layout '{text}' is no name, colon and layout, as x:NHWC is")
+        raise XonncError(f"layout '{text}' must be NAME:LAYOUT, such as x:NHWC")
     before, colon, own = name.rpartition(":")
     if before and colon and sorted(own) == sorted(wanted):
         return before, f"{own}:{wanted}"
@@ -78,12 +79,12 @@ def parse_layout(text: str) -> tuple[str, str]:
 
 
 def with_moving(enable: Collection[str], layouts: Layouts) -> Collection[str]:
-    """The passes to enable where inputs or outputs have other layouts."""
+    """Return the passes to enable if layouts are changed."""
     return (*enable, MoveTransposes.name) if layouts else enable
 
 
 def set_layouts(module: ModuleOp, layouts: Layouts) -> None:
-    """Gives inputs and outputs the layouts by their names; `XonncError` for what does not fit."""
+    """Change the layouts of inputs and outputs by name; raise `XonncError` for an invalid one."""
     function = next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
     end = None if function is None else function.body.block.last_op
     if not layouts or function is None or end is None:
@@ -149,7 +150,7 @@ def _axes(value: SSAValue, title: str) -> int:
 
 
 def _both(name: str, layout: str, axes: int, is_last: bool) -> tuple[str, str]:
-    """The layout that the model has, and the one that is wanted."""
+    """Return the model's layout and the requested one."""
     own, colon, wanted = layout.rpartition(":")
     if not colon:
         own = (CHANNELS_LAST if is_last else CHANNELS_FIRST).get(axes, "")
@@ -166,7 +167,7 @@ def _both(name: str, layout: str, axes: int, is_last: bool) -> tuple[str, str]:
 
 
 def _permutation(before: str, after: str) -> list[int]:
-    """The axes that a transpose from one layout to another reads."""
+    """Return the `perm` of a Transpose between two layouts."""
     return [before.index(letter) for letter in after]
 
 
@@ -188,7 +189,7 @@ def _transpose(value: SSAValue, perm: Sequence[int], made: Attribute, name: str)
 def _with_names(
     attributes: Attribute | None, place: int, perm: Sequence[int]
 ) -> ArrayAttr[DictionaryAttr] | None:
-    """The attributes of arguments or results, the names of dimensions of the one at a place permuted."""
+    """Return the attributes of arguments or results with permuted dimension names."""
     if not isa(attributes, ArrayAttr[DictionaryAttr]):
         return None
     entries = [dict(entry.data) for entry in attributes]

@@ -1,4 +1,4 @@
-"""Shapes of a model's inputs, and the names of their dimensions, set anew."""
+"""Change the shapes and dimension names of model inputs."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from xonnc.rewriting.patterns import Array
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 Shapes: TypeAlias = "Mapping[str, Sequence[int]]"
-"""Shapes by the name of the input."""
+"""Shapes by input name."""
 
 DIM_PARAMS = "onnx.dim_params"
 
 EVERY_INPUT = -1
-"""Stands for all inputs that have no entry of their own."""
+"""Index that stands for all inputs without an entry."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """What onnx-mlir's `--shapeInformation` and `--dimParams` say, by the place of the input (-1: all)."""
+    """onnx-mlir's `--shapeInformation` and `--dimParams`, by input index (-1: all)."""
 
     shapes: Mapping[int, Sequence[int]] = field(default_factory=dict[int, "Sequence[int]"])
-    """Sizes of leading dimensions, -1 for a dynamic one; the others stay."""
+    """Leading dimensions, -1 for a dynamic one; the others are kept."""
     names: Mapping[int, Mapping[int, str]] = field(default_factory=dict[int, "Mapping[int, str]"])
-    """Names of dynamic dimensions by axis; an input's own names are replaced by them."""
+    """Names of dynamic dimensions by axis; they replace the input's own names."""
 
 
 @dataclass
 class _Input:
-    """An argument of the model, and the names of its dimensions."""
+    """A model input and its dimension names."""
 
     title: str
     value: BlockArgument
@@ -58,16 +58,16 @@ class _Input:
 
     @property
     def known(self) -> Sequence[int] | None:
-        """Its sizes, `None` without a rank."""
+        """Return its shape, or `None` if unranked."""
         return self.value.type.get_shape() if is_ranked(self.value.type) else None
 
 
 def set_input_shapes(module: ModuleOp, shapes: Shapes) -> None:
     """
-    Gives inputs of the model other shapes (-1: dynamic), by their names.
+    Change the shapes of inputs by name (-1: dynamic).
 
-    A dimension that has a name gets its size wherever the name stands among the inputs. Types inside the
-    model that followed from a size that is changed are forgotten.
+    A named dimension gets its value wherever the name occurs among the inputs. Inner types that depend on a
+    changed dimension are dropped.
     """
     function = _function(module)
     inputs = _named_inputs(function)
@@ -90,7 +90,7 @@ def set_input_shapes(module: ModuleOp, shapes: Shapes) -> None:
 
 
 def set_input_values(module: ModuleOp, values: Mapping[str, Array], pool: DisposablePool) -> None:
-    """Has ops read constants where they read inputs, by the names of those; the inputs stay, unread."""
+    """Replace the uses of inputs by constants, by name; the inputs remain, without uses."""
     function = _function(module)
     inputs = _named_inputs(function)
     for name, array in values.items():
@@ -106,11 +106,10 @@ def set_input_values(module: ModuleOp, values: Mapping[str, Array], pool: Dispos
 
 def set_signature(module: ModuleOp, signature: Signature) -> None:
     """
-    Gives inputs other shapes and dimension names, by their places (docs/internals/onnx-rules.md §8.4).
+    Change the shapes and dimension names of inputs by index (docs/internals/onnx-rules.md §8.2).
 
-    As `set_input_shapes`; what a changed size makes of the types inside is inferred at once. More sizes than
-    an input has dimensions are left out, and inputs without a rank stay. `XonncError` for a place at which
-    there is no input.
+    As `set_input_shapes`, followed by shape inference if a static dimension changed. Dimensions beyond an
+    input's rank are ignored, and unranked inputs stay. `XonncError` if there is no input of an index.
     """
     function = _function(module)
     if function is None:
@@ -141,7 +140,7 @@ def set_signature(module: ModuleOp, signature: Signature) -> None:
 
 
 def _rename(each: _Input, place: int, signature: Signature) -> None:
-    """Gives an input the names that its own entry, or the one for all, has for it."""
+    """Set the dimension names of an input from its entry, or from the one for all inputs."""
     known, own = each.known, signature.names.get(place)
     if own is not None:
         beyond = next((axis for axis in own if known is not None and axis >= len(known)), None)
@@ -154,7 +153,7 @@ def _rename(each: _Input, place: int, signature: Signature) -> None:
 
 
 def _function(module: ModuleOp) -> FuncOp | None:
-    """The model: the first function."""
+    """Return the main function: the first one."""
     return next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
 
 
@@ -173,7 +172,7 @@ def _inputs(function: FuncOp) -> list[_Input]:
 
 
 def _named_inputs(function: FuncOp | None) -> dict[str, _Input]:
-    """The inputs that have names, by them."""
+    """Return the named inputs, by name."""
     if function is None or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
         return {}
     found: dict[str, _Input] = {}
@@ -185,7 +184,7 @@ def _named_inputs(function: FuncOp | None) -> dict[str, _Input]:
 
 
 def _reshape(inputs: Sequence[_Input], wanted: Sequence[tuple[_Input, Sequence[int]]]) -> bool:
-    """Gives inputs their shapes; whether that contradicts what was known of one."""
+    """Set input shapes; return whether one contradicts a previous static dimension."""
     sizes: dict[str, int] = {}
     contradicts = False
     for each, shape in wanted:
@@ -207,7 +206,7 @@ def _reshape(inputs: Sequence[_Input], wanted: Sequence[tuple[_Input, Sequence[i
 
 
 def _set_shape(argument: BlockArgument, shape: Sequence[int]) -> bool:
-    """Gives an argument its shape; whether that contradicts what was known of it."""
+    """Set the shape of an argument; return whether that contradicts a previous static dimension."""
     element = element_type(argument.type)
     if element is None:
         return False
@@ -220,7 +219,7 @@ def _set_shape(argument: BlockArgument, shape: Sequence[int]) -> bool:
 
 
 def _write_names(function: FuncOp, inputs: Sequence[_Input]) -> None:
-    """Writes the names of dimensions that are dynamic."""
+    """Write the names of dynamic dimensions."""
     names = {each.value: each for each in inputs}
     held = function.arg_attrs
     if isa(held, ArrayAttr[DictionaryAttr]):
@@ -246,7 +245,7 @@ def _write_names(function: FuncOp, inputs: Sequence[_Input]) -> None:
 
 
 def _forget_types(module: ModuleOp) -> None:
-    """Leaves of every node's results the element types alone: the rest is inferred anew."""
+    """Reset the types of all results to unranked, to be inferred again."""
     for op in module.walk():
         if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp):
             for result in op.results:

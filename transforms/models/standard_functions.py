@@ -1,8 +1,8 @@
 """
-Operators without a kernel written out by the functions that ONNX defines them by.
+Inline ONNX function bodies of operators without a kernel.
 
-The standard gives many operators a body of simpler ones (`CenterCropPad` is `Slice` and `Pad`), for the types
-of the operands of each node. Kernels of the simpler ones are kernels of these.
+The ONNX standard defines many operators by a function body of simpler ones (`CenterCropPad` is Slice and
+Pad), specialised to the operand types of each node.
 """
 
 from __future__ import annotations
@@ -34,45 +34,47 @@ from xonnc.transforms.recompose_onnx import Recompose
 from xonnc.transforms.simplify_onnx import Simplification
 
 MAX_ROUNDS = 4
-"""Bodies are of operators that have bodies themselves, but no deeper than this."""
+"""Nesting depth of function bodies: operators in a body may be functions themselves."""
 
 
 OWN: Mapping[str, str] = {
-    "FlexAttention": "Written out as products and a softmax around its bodies, of shapes that are known."
+    "FlexAttention": "Decomposed to matrix products and a softmax around its bodies, for static shapes."
 }
-"""What is written out otherwise than ONNX says, by operator: how."""
+"""Operators decomposed otherwise than by their ONNX body, and how."""
 
 LEFT = (RangeOp,)
-"""What is left alone: the body of Range is a Loop, of which the reference evaluator makes columns."""
+"""
+Operators not inlined: the body of Range is a Loop, whose scan output the reference evaluator makes a column.
+"""
 
 
 def inline_standard_functions(
     module: ModuleOp, ctx: Context, wanted: Callable[[Operation], bool], passes: Passes = DEFAULT_PASSES
 ) -> None:
     """
-    Puts their bodies in place of the ops that are `wanted` and have one.
+    Inline the function bodies of ops for which `wanted` is true.
 
-    What they become is simplified by these `passes`, which must not find the operator in it again.
+    The result is simplified by `passes`, which must not recompose the operator.
     """
     for _ in range(MAX_ROUNDS):
         found = [
             op for op in module.walk() if isinstance(op, OnnxOp) and not isinstance(op, LEFT) and wanted(op)
         ]
-        # All are tried: each has its own types.
+        # A list, not a generator: try every op, since each has its own types.
         if not sum([_replace(op, module, ctx) for op in found]):
             return
         Simplification(module, ctx, passes - {Recompose.name}).run()
 
 
 def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
-    """Puts the body of one op in its place, if ONNX has one for it."""
+    """Inline the body of one op, if ONNX defines one; return whether it did."""
     if isinstance(op, FlexAttentionOp):
         return decompose_flex_attention(op, DisposablePool.of(ctx))
     identity = identity_of(op)
     opset = dict(opsets_of(module) or ()).get(identity.domain if identity else "")
     if identity is None or opset is None or op.regions:
         return False
-    # What onnxruntime contributes in older opsets has the body of the operator that it became.
+    # A contrib operator of onnxruntime in an older opset has the body of the ONNX operator that it became.
     opset = max(opset, type(op).SINCE)
     if not has_function_body(identity.domain, identity.op_type, opset):
         return False
@@ -84,14 +86,14 @@ def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
         body = import_proto(expand_to_body(model, identity.domain, identity.op_type), ctx)
         body.verify()
     except (XonncError, VerifyException):
-        # What has no form in the model's opset, or no body for these types, stays as it is.
+        # Not exportable in the opset of the model, or no body for these types: keep the op.
         return False
     _inline(op, read, body)
     return True
 
 
 def _alone(op: Operation, read: list[SSAValue], opset: int, module: ModuleOp) -> ModuleOp:
-    """A module with a copy of one op, whose inputs and outputs are those of the module."""
+    """Return a module with a copy of one op, whose operands and results are the module's."""
     block = Block(arg_types=[value.type for value in read])
     values = dict[SSAValue, SSAValue](zip(read, block.args, strict=True))
     absent = NoValueOp()
@@ -113,7 +115,7 @@ def _alone(op: Operation, read: list[SSAValue], opset: int, module: ModuleOp) ->
 
 
 def _inline(op: Operation, read: list[SSAValue], body: ModuleOp) -> None:
-    """Moves the ops of a model before `op`, whose results become its outputs."""
+    """Move the ops of a body before `op`, and replace the results of `op`."""
     function = next(each for each in body.ops if isinstance(each, FuncOp))
     block = function.body.block
     assert op.parent is not None

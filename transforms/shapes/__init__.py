@@ -1,1 +1,1 @@
-"""Shape inference, one small function per op, by theme."""
+"""Shape functions of ONNX operators, by theme."""

@@ -1,4 +1,4 @@
-"""Shapes of attention."""
+"""Shapes of attention operators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xonnc.transforms.shapes.inference_context import InferenceContext, Types, i
 
 @infers("FlexAttention")
 def flex_attention(ctx: InferenceContext) -> Types:
-    """Batch, heads and rows of the queries; columns of the values."""
+    """[batch, heads, query length, value width]."""
     queries, values = ctx.shape(0), ctx.shape(2)
     if queries is None or values is None or len(queries) != 4 or len(values) != 4:
         return [None]

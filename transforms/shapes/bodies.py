@@ -1,4 +1,4 @@
-"""Bodies of control flow: what their arguments are, until a turn changes nothing."""
+"""Fixed-point shape inference of the bodies of Loop, Scan and SequenceMap."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from xonnc.transforms.shapes.control_flow import argument_types, carried_count, 
 from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext
 
 MAX_ITERATIONS = 4
-"""How often a body is inferred: what still changes then has no known rank, after which nothing can change."""
+"""Limit of inferences of a body: a type that still changes becomes unranked, which is final."""
 
 
 @dataclass(frozen=True)
 class Saved:
-    """The types and properties inside of a body, so that an assumption can be taken back."""
+    """The types and properties in a body, to be restored before the next inference."""
 
     types: list[tuple[SSAValue, Attribute]]
     properties: list[tuple[Operation, dict[str, Attribute]]]
 
     @classmethod
     def of(cls, block: Block) -> Saved:
-        """What is there now."""
+        """Save the current types and properties."""
         inner = [op for outer in block.ops for op in outer.walk()]
         values: list[SSAValue] = [result for op in inner for result in op.results]
         values += [
@@ -38,7 +38,7 @@ class Saved:
         return cls([(value, value.type) for value in values], [(op, dict(op.properties)) for op in inner])
 
     def restore(self) -> None:
-        """Puts it back."""
+        """Restore the saved types and properties."""
         for value, type_ in self.types:
             retype(value, type_)
         for op, properties in self.properties:
@@ -46,16 +46,16 @@ class Saved:
             op.properties.update(properties)
 
     def differs(self) -> bool:
-        """Whether a type is another now."""
+        """Return whether a type has changed."""
         return any(value.type != type_ for value, type_ in self.types)
 
 
 def infer_body(ctx: InferenceContext, infer_block: Callable[[Block], bool]) -> bool:
     """
-    Infers the one body of a Loop, Scan or SequenceMap; whether a type in it has changed.
+    Infer the body of a Loop, Scan or SequenceMap; return whether a type in it changed.
 
-    Carried values begin with the types from outside. Sizes that a turn changes become unknown, and the body
-    is inferred anew from how it was.
+    Carried values start with the types of the initial values. Dimensions that an iteration changes become
+    dynamic, and the body is inferred again from its saved state.
     """
     block = ctx.op.regions[0].block
     wanted = argument_types(ctx)
@@ -85,7 +85,7 @@ def infer_body(ctx: InferenceContext, infer_block: Callable[[Block], bool]) -> b
 
 
 def _narrowed(known: Attribute, outside: Attribute | None) -> Attribute:
-    """The type from outside, with the sizes that only the body's own declaration has."""
+    """Refine the outer type by dimensions that only the body declares."""
     if outside is None or (element_type(outside) is None and element_type(known) is not None):
         return known
     if not is_ranked(outside):
@@ -98,7 +98,7 @@ def _narrowed(known: Attribute, outside: Attribute | None) -> Attribute:
 
 
 def _widened(known: Attribute, end: Attribute, is_last: bool) -> Attribute:
-    """The type of a value that is `known` in one turn and `end` in the next."""
+    """Return the common type of a carried value before and after an iteration."""
     both = union(known, end)
     if both is None:
         return known

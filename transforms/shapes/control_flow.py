@@ -1,4 +1,4 @@
-"""Shapes of control flow: of the arguments of bodies, and of results once the bodies are inferred."""
+"""Shapes of control flow: body arguments, and results once the bodies are inferred."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext,
 
 
 def yielded(op: Operation, region: int) -> list[Attribute]:
-    """The types that the end of a body gives."""
+    """Return the types that a body yields."""
     end = op.regions[region].block.last_op
     return [] if end is None else [operand.type for operand in end.operands]
 
 
 def union(left: Attribute, right: Attribute) -> Attribute | None:
-    """The most exact type of a value that has one of two types, `None` if no type is both."""
+    """Return the most refined common type of two types, or `None`."""
     if left == right:
         return left
     if isinstance(left, SeqType) and isinstance(right, SeqType):
@@ -49,7 +49,7 @@ def union(left: Attribute, right: Attribute) -> Attribute | None:
 
 
 def without_axis(type_: Attribute, axis: int) -> Attribute | None:
-    """The type of a slice; `None` if the rank is unknown or there is no such axis."""
+    """Return the type of a slice along `axis`, or `None` if it is unknown or out of range."""
     shape = type_.get_shape() if is_ranked(type_) else ()
     element = element_type(type_)
     if element is None or not -len(shape) <= axis < len(shape):
@@ -59,7 +59,7 @@ def without_axis(type_: Attribute, axis: int) -> Attribute | None:
 
 
 def with_axis(type_: Attribute, axis: int, size: int) -> Attribute | None:
-    """The type of slices put together; `None` if their rank is unknown or there is no such axis."""
+    """Return the type of slices stacked along `axis`, or `None` if it is unknown or out of range."""
     element = element_type(type_)
     if element is None or not is_ranked(type_):
         return None
@@ -73,16 +73,16 @@ def with_axis(type_: Attribute, axis: int, size: int) -> Attribute | None:
 
 @dataclass(frozen=True)
 class Bodies:
-    """How the operands and results of a Scan belong to its body."""
+    """The mapping of operands and results of a Scan to its body."""
 
     states: int
-    """How many values are carried; the rest are scanned."""
+    """Number of carried values; the others are scanned."""
     input_axes: Sequence[int]
     output_axes: Sequence[int]
 
 
 def scan_bodies(ctx: InferenceContext) -> Bodies | None:
-    """The parts of a Scan, `None` if they do not fit together."""
+    """Return the mapping of a Scan, or `None` if operands and body do not match."""
     inputs = ctx.integer("num_scan_inputs")
     states = len(ctx.op.operands) - inputs
     outputs = len(ctx.op.results) - states
@@ -92,13 +92,13 @@ def scan_bodies(ctx: InferenceContext) -> Bodies | None:
     output_axes = ctx.integers("scan_output_axes") or (0,) * outputs
     if len(input_axes) != inputs or len(output_axes) != outputs:
         raise ctx.fail(
-            f"{len(input_axes)} and {len(output_axes)} axes for {inputs} inputs, {outputs} outputs"
+            f"{len(input_axes)} and {len(output_axes)} scan axes for {inputs} inputs, {outputs} outputs"
         )
     return Bodies(states, input_axes, output_axes)
 
 
 def carried_count(ctx: InferenceContext) -> int:
-    """How many values a body hands from turn to turn."""
+    """Return the number of loop-carried values of a body."""
     match ctx.name:
         case "Loop":
             return len(ctx.op.operands) - 2
@@ -110,7 +110,7 @@ def carried_count(ctx: InferenceContext) -> int:
 
 
 def argument_types(ctx: InferenceContext) -> list[Attribute | None]:
-    """The types that the arguments of a body have when it is first entered; `None` where nothing follows."""
+    """Return the types of body arguments at the first iteration; `None` where unknown."""
     types = [operand.type for operand in ctx.op.operands]
     match ctx.name:
         case "Loop":
@@ -132,9 +132,10 @@ def argument_types(ctx: InferenceContext) -> list[Attribute | None]:
 
 def _counters(ctx: InferenceContext) -> list[Attribute]:
     """
-    Number and condition of a turn: scalars, or vectors of one element where the body says so.
+    Return the types of iteration number and condition: scalars, or one-element vectors if the body declares
+    so.
 
-    A condition that the body says nothing of is as the one from outside.
+    An undeclared condition has the type of the outer one.
     """
     declared = [argument.type for argument in ctx.op.regions[0].block.args[:2]]
     number, condition = declared if len(declared) == 2 else (None, None)
@@ -144,7 +145,7 @@ def _counters(ctx: InferenceContext) -> list[Attribute]:
 
 
 def _batched(ctx: InferenceContext, types: Sequence[Attribute]) -> list[Attribute | None]:
-    """Without the batch, and what is scanned without its axis, the second unless named otherwise."""
+    """Drop the batch axis, and the scan axis (the second by default) of scanned values."""
     states = len(types) - ctx.integer("num_scan_inputs")
     inner = [without_axis(type_, 0) for type_ in types]
     return [*inner[:states], *(None if each is None else without_axis(each, 0) for each in inner[states:])]
@@ -152,31 +153,33 @@ def _batched(ctx: InferenceContext, types: Sequence[Attribute]) -> list[Attribut
 
 @infers("If")
 def if_(ctx: InferenceContext) -> Types:
-    """What both branches give."""
+    """Common types of both branches."""
     branches = yielded(ctx.op, 0), yielded(ctx.op, 1)
     if len(branches[0]) != len(branches[1]) or len(branches[0]) != len(ctx.op.results):
         raise ctx.fail(f"the branches give {len(branches[0])} and {len(branches[1])} values")
     taken = ctx.numbers(0)
     if taken is not None and len(taken) == 1 and all(starmap(are_compatible, zip(*branches, strict=True))):
         return branches[0 if taken[0] else 1]
-    # A branch that is not taken is still there, and both give what the op gives.
+    # ONNX requires both branches to return all results, even if one is never taken.
     return [union(left, right) for left, right in zip(*branches, strict=True)]
 
 
 @infers("Loop")
 def loop(ctx: InferenceContext) -> Types:
-    """What the body carries, or what it was given if it never runs; scanned values get a leading axis."""
+    """
+    Types of carried values, initial ones included if the loop may not run; scan outputs get a leading axis.
+    """
     given = [operand.type for operand in ctx.op.operands[2:]]
     carried = yielded(ctx.op, 0)[1:]
     if len(carried) != len(ctx.op.results):
         raise ctx.fail(f"the body gives {len(carried)} values for {len(ctx.op.results)} results")
     finals = [union(start, end) for start, end in zip(given, carried, strict=False)]
-    turns = _turns(ctx)
-    return [*finals, *(with_axis(type_, 0, turns) for type_ in carried[len(given) :])]
+    trip_count = _trip_count(ctx)
+    return [*finals, *(with_axis(type_, 0, trip_count) for type_ in carried[len(given) :])]
 
 
-def _turns(ctx: InferenceContext) -> int:
-    """How often the body of a Loop runs, if a known count alone ends it; else `UNKNOWN`."""
+def _trip_count(ctx: InferenceContext) -> int:
+    """Return the trip count of a Loop if a constant count alone ends it, else `UNKNOWN`."""
     body = ctx.op.regions[0].block
     end, count = body.last_op, ctx.numbers(0)
     if end is None or count is None or len(count) != 1:
@@ -188,14 +191,14 @@ def _turns(ctx: InferenceContext) -> int:
 
 
 def _holds(value: SSAValue) -> bool:
-    """Whether a condition is a constant that holds."""
+    """Return whether a condition is constant true."""
     array = constant_array(value)
     return array is not None and bool(array.all())
 
 
 @infers("Scan")
 def scan(ctx: InferenceContext) -> Types:
-    """What the body carries; scanned values get an axis as long as those of the inputs."""
+    """Types of carried values; scan outputs get an axis as long as the scan inputs."""
     bodies, ends = scan_bodies(ctx), yielded(ctx.op, 0)
     if bodies is None or len(ends) != len(ctx.op.results):
         raise ctx.fail(f"the body gives {len(ends)} values for {len(ctx.op.results)} results")
@@ -217,7 +220,7 @@ def scan(ctx: InferenceContext) -> Types:
 
 @infers("ScanV8")
 def batched_scan(ctx: InferenceContext) -> Types:
-    """As Scan, for each element of a batch; what is scanned has the batch and the length before it."""
+    """Scan-8: as Scan, with a batch axis; scanned values have axes [batch, length, …]."""
     ends = yielded(ctx.op, 0)
     states = len(ctx.op.operands) - 1 - ctx.integer("num_scan_inputs")
     shapes = [ctx.shape(place) for place in range(1, len(ctx.op.operands))]
@@ -233,7 +236,7 @@ def batched_scan(ctx: InferenceContext) -> Types:
 
 @infers("SequenceMap")
 def sequence_map(ctx: InferenceContext) -> Types:
-    """Sequences of what the body gives."""
+    """Sequences of the body's results."""
     ends = yielded(ctx.op, 0)
     if len(ends) != len(ctx.op.results):
         raise ctx.fail(f"the body gives {len(ends)} values for {len(ctx.op.results)} results")

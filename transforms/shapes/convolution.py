@@ -1,4 +1,4 @@
-"""Shapes of convolutions and pools."""
+"""Shapes of convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xonnc.transforms.shapes.inference_context import (
 
 @infers("Conv", "ConvInteger", "QLinearConv")
 def conv(ctx: InferenceContext) -> Types:
-    """N, the number of filters, and one size for every place of the window."""
+    """[N, filters, one dimension per spatial axis]."""
     weight = 3 if ctx.name == "QLinearConv" else 1
     data, filters = ctx.shape(0), ctx.shape(weight)
     if data is None or filters is None:
@@ -41,7 +41,7 @@ def conv(ctx: InferenceContext) -> Types:
 
 @infers("AveragePool", "LpPool", "MaxPool", "MaxPoolSingleOut")
 def pool(ctx: InferenceContext) -> Types:
-    """N, C, and one size for every place of the window."""
+    """[N, C, one dimension per spatial axis]."""
     data, kernel = ctx.shape(0), ctx.integers("kernel_shape") or ()
     places = len(ctx.op.results)
     if data is None:
@@ -54,7 +54,7 @@ def pool(ctx: InferenceContext) -> Types:
 
 @infers("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool")
 def global_pool(ctx: InferenceContext) -> Types:
-    """N, C, and 1 for every other axis."""
+    """[N, C, 1, …]."""
     data = ctx.shape(0)
     if data is None:
         return [None]
@@ -65,7 +65,7 @@ def global_pool(ctx: InferenceContext) -> Types:
 
 @infers("ConvTranspose")
 def conv_transpose(ctx: InferenceContext) -> Types:
-    """N, the number of filters times groups, and stride (size - 1) + window for every axis."""
+    """[N, filters × groups, stride (size - 1) + window - pads per axis]."""
     data, filters = ctx.shape(0), ctx.shape(1)
     if data is None or filters is None or len(data) != len(filters):
         return [None]
@@ -92,7 +92,7 @@ def conv_transpose(ctx: InferenceContext) -> Types:
 
 
 def steps(ctx: InferenceContext, name: str, axes: int) -> Shape:
-    """Strides or dilations, one for every axis."""
+    """Return strides or dilations, one per axis."""
     found = ctx.integers(name) or (1,) * axes
     if len(found) != axes or min(found) < 1:
         raise ctx.fail(f"{name} {shown(found)} are not {axes} positive numbers")
@@ -101,10 +101,10 @@ def steps(ctx: InferenceContext, name: str, axes: int) -> Shape:
 
 def windows(ctx: InferenceContext, sizes: Shape, kernel: Shape, ceil: bool = False) -> list[int]:
     """
-    How often the window fits along each axis; writes what it has resolved into the properties.
+    Return the number of windows per axis; write resolved properties to the op.
 
-    Absent strides and dilations become ones, an absent kernel is the weights', `auto_pad` becomes pads where
-    sizes are known (docs/internals/onnx-rules.md §1.5).
+    Absent strides and dilations become ones, an absent kernel becomes that of the weights, `auto_pad` becomes
+    pads where dimensions are static (docs/internals/onnx-rules.md §1.5).
     """
     axes = len(sizes)
     if len(kernel) != axes:
@@ -119,7 +119,8 @@ def windows(ctx: InferenceContext, sizes: Shape, kernel: Shape, ceil: bool = Fal
         ctx.set("kernel_shape", kernel)
     ctx.set("strides", strides)
     if not ctx.name.endswith("Pool") and ctx.name != "MaxPoolSingleOut":
-        # Pools have dilations only since opset 10 and 19: written ones could not be exported to older models.
+        # Pools have dilations only since opset 10 (MaxPool) and 19 (AveragePool): do not write what older
+        # models cannot have.
         ctx.set("dilations", dilations)
     found: list[int] = []
     for axis, (size, span, stride) in enumerate(zip(sizes, spans, strides, strict=True)):
@@ -128,7 +129,7 @@ def windows(ctx: InferenceContext, sizes: Shape, kernel: Shape, ceil: bool = Fal
 
 
 def resolved_pads(ctx: InferenceContext, sizes: Shape, spans: Sequence[int], strides: Shape) -> Shape | None:
-    """The pads, `None` while `auto_pad` waits for a size."""
+    """Return the pads, or `None` if `auto_pad` depends on a dynamic dimension."""
     axes, auto_pad = len(sizes), ctx.text("auto_pad", "NOTSET")
     if auto_pad in ("NOTSET", ""):
         pads = ctx.integers("pads") or (0,) * (2 * axes)
@@ -148,7 +149,7 @@ def resolved_pads(ctx: InferenceContext, sizes: Shape, spans: Sequence[int], str
 
 
 def same_pads(sizes: Shape, spans: Sequence[int], strides: Shape, upper: bool) -> Shape:
-    """Pads that make ceil(size / stride) windows fit; an odd one goes to the end if `upper`."""
+    """Return pads for ceil(size / stride) windows; the odd one is at the end if `upper`."""
     totals = [
         max(0, (-(-size // stride) - 1) * stride + span - size)
         for size, span, stride in zip(sizes, spans, strides, strict=True)
@@ -159,11 +160,11 @@ def same_pads(sizes: Shape, spans: Sequence[int], strides: Shape, upper: bool) -
 
 def transposed_pads(total: int, upper: bool) -> tuple[int, int]:
     """
-    What a transposed convolution of a given output shape cuts off before and after an axis.
+    Return the pads that a transposed convolution of a given output shape crops before and after an axis.
 
-    An odd number goes to the end if `upper`. Nothing is cut off (`total` is negative) where the output shape
-    is larger than what the windows reach: the rest are zeros after the last, as `output_padding` adds them
-    and as node test `test_convtranspose_output_shape` and onnxruntime have it.
+    An odd one is at the end if `upper`. With a negative `total` (the output shape is larger than the windows
+    reach) nothing is cropped and zeros follow, as for `output_padding`; node test
+    `test_convtranspose_output_shape` and onnxruntime agree.
     """
     if total <= 0:
         return 0, total
@@ -181,11 +182,11 @@ def _places(
     if span == UNKNOWN:
         return UNKNOWN
     before, after = pads[axis], pads[axis + len(pads) // 2]
-    room = size + before + after - span
-    if room < 0:
+    free = size + before + after - span
+    if free < 0:
         raise ctx.fail(
             f"a window of {span} does not fit into axis {axis + 2} of {size} with pads {before}, {after}"
         )
-    places = (-(-room // stride) if ceil else room // stride) + 1
-    # A window that would begin in the padding after the data is none (ONNX opset 19 clarified ceil_mode).
+    places = (-(-free // stride) if ceil else free // stride) + 1
+    # With ceil_mode, a window that starts in the end padding is dropped (clarified by ONNX opset 19).
     return places - 1 if ceil and (places - 1) * stride >= size + before else places

@@ -1,4 +1,4 @@
-"""Shapes of ops that go element by element."""
+"""Shapes of elementwise operators."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def same_type(ctx: InferenceContext) -> Types:
 
 @infers("IsInf", "IsNaN")
 def tested(ctx: InferenceContext) -> Types:
-    """The shape of the operand, true or false."""
+    """A boolean tensor of the operand's shape."""
     shape = ctx.shape(0)
     return [None] if shape is None else typed(shape, i1)
 
 
 @infers(*BROADCASTING.split())
 def broadcasting(ctx: InferenceContext) -> Types:
-    """All operands broadcast together."""
+    """The broadcast of all operands."""
     return _together(ctx, ctx.element())
 
 
 @infers(*COMPARING.split())
 def comparing(ctx: InferenceContext) -> Types:
-    """Both operands broadcast together, true or false."""
+    """A boolean tensor, the broadcast of both operands."""
     return _together(ctx, i1)
 
 
@@ -62,41 +62,41 @@ def _together(ctx: InferenceContext, element: Attribute | None) -> Types:
 
 @infers("Where")
 def where(ctx: InferenceContext) -> Types:
-    """All three broadcast together, with the elements of the second."""
+    """The broadcast of all three operands, with the element type of the second."""
     return _together(ctx, ctx.element(1))
 
 
 @infers("Cast")
 def cast(ctx: InferenceContext) -> Types:
-    """The shape of the operand, with elements `to`."""
+    """The operand's shape with element type `to`."""
     shape, to = ctx.shape(0), ctx.op.properties["to"]
     return any_shape(to) if shape is None else typed(shape, to)
 
 
 @infers("CastLike")
 def cast_like(ctx: InferenceContext) -> Types:
-    """The shape of the first operand, the elements of the second."""
+    """The first operand's shape with the second operand's element type."""
     shape = ctx.shape(0)
     return any_shape(ctx.element(1)) if shape is None else typed(shape, ctx.element(1))
 
 
 @infers("DropoutV7")
 def old_dropout(ctx: InferenceContext) -> Types:
-    """The type of the operand, for the mask too."""
+    """The operand's type, for the mask too."""
     shape = ctx.shape(0)
     return [None] * len(ctx.op.results) if shape is None else ctx.ranked(shape) * len(ctx.op.results)
 
 
 @infers("Dropout")
 def dropout(ctx: InferenceContext) -> Types:
-    """The data's type, and a mask of its shape."""
+    """The data's type, and a boolean mask."""
     shape = ctx.shape(0)
     return [None, None] if shape is None else [*ctx.ranked(shape), *typed(shape, i1)]
 
 
 @infers("LayerNormalization", "RMSLayerNormalization")
 def layer_normalization(ctx: InferenceContext) -> Types:
-    """The data's type, and statistics with 1 from the axis on."""
+    """The data's type, and statistics with 1 from `axis` on."""
     shape = ctx.shape(0)
     count = len(ctx.op.results) - 1
     if shape is None:

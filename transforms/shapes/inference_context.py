@@ -1,4 +1,4 @@
-"""What a shape function sees of its op, and the table of all shape functions."""
+"""The context of shape functions, and their registry."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ from xonnc.rewriting.literals import Decoded, decode, encode
 from xonnc.rewriting.patterns import Array
 
 UNKNOWN = DYNAMIC_INDEX
-"""A dynamic dimension, as in MLIR's own tensor types."""
+"""A dynamic dimension, as in MLIR's tensor types."""
 
 Shape: TypeAlias = tuple[int, ...]
 Types: TypeAlias = "Sequence[Attribute | None]"
-"""One type for each result; `None` leaves a result as it is."""
+"""One type per result; `None` leaves a result unchanged."""
 
 Integers: TypeAlias = "Callable[[SSAValue], Shape | None]"
-"""The integers in a tensor of rank 0 or 1 as far as they follow, else `UNKNOWN`; `None`: how many?"""
+"""
+Elements of an integer tensor of rank 0 or 1, `UNKNOWN` where not constant; `None` if their number is unknown.
+"""
 
 
 _VALUES = (
@@ -39,38 +41,38 @@ _VALUES = (
     ("value_floats", np.float32),
     ("value_float", np.float32),
 )
-"""The other properties by which a Constant may say what it is, that hold numbers."""
+"""Properties by which a Constant may hold numbers besides `value`."""
 
 
 class ShapeError(XonncError):
-    """A model whose shapes contradict each other."""
+    """Contradicting shapes in a model."""
 
 
 @dataclass(frozen=True)
 class InferenceContext:
-    """One op under inference; operands are addressed by place."""
+    """An op under shape inference (ONNX: `InferenceContext`); operands are addressed by index."""
 
     op: Operation
     known: Integers | None = None
-    """What is known of integers that no constant holds."""
+    """Elements of integer tensors known from the shape analysis."""
 
     def fail(self, problem: str) -> ShapeError:
-        """The error that names the node."""
+        """Return an error that names the node."""
         return ShapeError(f"{describe(self.op)}: {self.name}: {problem}", self.op)
 
     @cached_property
     def name(self) -> str:
-        """The name of the op without its dialect."""
+        """Return the op name without the dialect."""
         return self.op.name.removeprefix("onnx.")
 
     @property
     def definition(self) -> OpDef:
-        """The definition of the op."""
+        """Return the op definition."""
         assert isinstance(self.op, IRDLOperation)
         return self.op.get_irdl_definition()
 
     def operand(self, place: int) -> str:
-        """How messages call an operand: by its place in the operator, its name in the model, its shape."""
+        """Describe an operand for messages: its ONNX name, its name in the model, its shape."""
         value, shape = self.op.operands[place], self.shape(place)
         names = [name for name, _ in self.definition.operands]
         name = names[place] if place < len(names) - 1 or len(self.op.operands) == len(names) else None
@@ -79,38 +81,38 @@ class InferenceContext:
         return f"{title}{called} {'of unknown rank' if shape is None else shown(shape)}"
 
     def operands(self) -> list[str]:
-        """How messages call the operands that are there."""
+        """Describe the present operands for messages."""
         return [self.operand(place) for place in range(len(self.op.operands)) if self.has(place)]
 
     def has(self, place: int) -> bool:
-        """Whether there is an operand, and it is not absent."""
+        """Return whether the operand is present."""
         return place < len(self.op.operands) and not isinstance(self.op.operands[place].type, NoneType)
 
     def shape(self, place: int) -> Shape | None:
-        """The shape of an operand, `None` if its rank is unknown."""
+        """Return the shape of an operand, or `None` if its rank is unknown."""
         type_ = self.op.operands[place].type
         return type_.get_shape() if is_ranked(type_) else None
 
     def shapes(self) -> list[Shape] | None:
-        """The shapes of all operands that are there, `None` if a rank is unknown."""
+        """Return the shapes of all present operands, or `None` if a rank is unknown."""
         found = [self.shape(place) for place in range(len(self.op.operands)) if self.has(place)]
         known = [shape for shape in found if shape is not None]
         return known if len(known) == len(found) else None
 
     def element(self, place: int = 0) -> Attribute | None:
-        """The element type of an operand."""
+        """Return the element type of an operand."""
         return element_type(self.op.operands[place].type)
 
     def result_element(self, place: int = 0) -> Attribute | None:
-        """The element type that a result has already."""
+        """Return the current element type of a result."""
         return element_type(self.op.results[place].type)
 
     def constant(self, place: int) -> Array | None:
-        """The elements of an operand made by a constant."""
+        """Return the elements of a constant operand, else `None`."""
         return constant_array(self.op.operands[place]) if self.has(place) else None
 
     def numbers(self, place: int) -> Shape | None:
-        """The integers of an operand, if all of them follow from constants and shapes."""
+        """Return the elements of an integer operand if all are known, else `None`."""
         array = self.constant(place)
         if array is not None:
             return tuple(array.reshape(-1).astype(np.int64).tolist())
@@ -118,7 +120,7 @@ class InferenceContext:
         return None if found is None or UNKNOWN in found else found
 
     def partly(self, place: int) -> Shape | None:
-        """The integers of an operand as far as they follow from constants and shapes, else `UNKNOWN`."""
+        """Return the known elements of an integer operand, `UNKNOWN` for others."""
         if not self.has(place):
             return None
         array = self.constant(place)
@@ -127,62 +129,62 @@ class InferenceContext:
         return None if self.known is None else self.known(self.op.operands[place])
 
     def property(self, name: str) -> Decoded:
-        """A property as a Python value."""
+        """Return a property as a Python value."""
         return decode(self.op.properties.get(name))
 
     def integer(self, name: str, default: int = 0) -> int:
-        """An INT property."""
+        """Return an INT property."""
         found = self.property(name)
         return found if isinstance(found, int) else default
 
     def integers(self, name: str) -> Shape | None:
-        """An INTS property, `None` if absent."""
+        """Return an INTS property, or `None` if absent."""
         found = self.property(name)
         return (
             tuple(number for number in found if isinstance(number, int)) if isinstance(found, tuple) else None
         )
 
     def text(self, name: str, default: str = "") -> str:
-        """A STRING property."""
+        """Return a STRING property."""
         found = self.property(name)
         return found if isinstance(found, str) else default
 
     def set(self, name: str, given: int | str | Sequence[int]) -> None:
-        """Writes a property that inference has made certain (docs/internals/onnx-rules.md §1.5)."""
+        """Write a property that inference has resolved (docs/internals/onnx-rules.md §1.5)."""
         wanted = encode(given)
         if self.op.properties.get(name) != wanted and name in self.definition.properties:
             self.op.properties[name] = wanted
 
     def axis(self, axis: int, rank: int) -> int:
-        """An axis counted from the front; an error if there is no such axis."""
+        """Normalise an axis to be non-negative; raise if it is out of range."""
         if not -rank <= axis < rank:
             raise self.fail(f"axis {axis} is not in [{-rank}, {rank - 1}]")
         return axis % rank
 
     def ranked(self, shape: Shape, like: int = 0) -> list[Attribute | None]:
-        """One result of `shape` with the element type of an operand."""
+        """Return one result type of `shape` with the element type of operand `like`."""
         return typed(shape, self.element(like))
 
 
 def typed(shape: Shape, element: Attribute | None) -> list[Attribute | None]:
-    """One result of a shape and an element type."""
+    """Return one result of a shape and an element type."""
     return [None if element is None else tensor_type(shape, element)]
 
 
 def any_shape(element: Attribute | None) -> list[Attribute | None]:
-    """One result of which only the element type is known."""
+    """Return one unranked result."""
     return [None if element is None else unranked(element)]
 
 
 ShapeFunction: TypeAlias = Callable[[InferenceContext], Types]
 SHAPE_FUNCTIONS: dict[str, ShapeFunction] = {}
-"""The shape function of each op, by its name without the dialect."""
+"""Shape function of each op, by name without the dialect."""
 
 _FunctionT = TypeVar("_FunctionT", bound=ShapeFunction)
 
 
 def infers(*names: str) -> Callable[[_FunctionT], _FunctionT]:
-    """Registers the shape function of some ops."""
+    """Register the shape function of some ops."""
 
     def register(function: _FunctionT) -> _FunctionT:
         for name in names:
@@ -195,7 +197,7 @@ def infers(*names: str) -> Callable[[_FunctionT], _FunctionT]:
 
 
 def constant_array(value: SSAValue) -> Array | None:
-    """The elements of a value made by a constant."""
+    """Return the elements of a constant value, else `None`."""
     owner = value.owner
     if not isinstance(owner, ConstantOp):
         return None
@@ -210,7 +212,7 @@ def constant_array(value: SSAValue) -> Array | None:
 
 
 def shape_slice(ctx: InferenceContext, shape: Shape) -> Shape:
-    """The axes that Shape's `start` and `end` leave."""
+    """Apply `start` and `end` of Shape to `shape`."""
     rank = len(shape)
     start, end = ctx.integer("start"), ctx.integer("end", rank)
     begin = min(max(start + rank if start < 0 else start, 0), rank)
@@ -219,7 +221,7 @@ def shape_slice(ctx: InferenceContext, shape: Shape) -> Shape:
 
 
 def axis_slice(start: int, end: int, step: int, size: int) -> slice:
-    """One axis of an ONNX Slice as a Python slice (docs/internals/onnx-rules.md §2.7)."""
+    """Return an ONNX Slice of one axis as a Python slice (docs/internals/onnx-rules.md §2.7)."""
     begin = start + size if start < 0 else start
     stop = end + size if end < 0 else end
     if end < -(2**31) + 1:
@@ -234,10 +236,10 @@ def axis_slice(start: int, end: int, step: int, size: int) -> slice:
 
 def broadcast(ctx: InferenceContext, shapes: Sequence[Shape], titles: Callable[[], Sequence[str]]) -> Shape:
     """
-    The shape of operands that broadcast together; a known size beats an unknown one
+    Return the broadcast shape of operands; a static dimension wins over a dynamic one
     (docs/internals/onnx-rules.md §7.2).
 
-    `titles` gives what messages call the operands, with their shapes.
+    `titles` describes the operands for messages.
     """
     rank = max((len(shape) for shape in shapes), default=0)
     sizes: list[int] = []
@@ -257,7 +259,7 @@ def broadcast(ctx: InferenceContext, shapes: Sequence[Shape], titles: Callable[[
 
 
 def _name(value: SSAValue) -> str:
-    """The name of a value in the model, empty if it has none."""
+    """Return the name of a value in the model, or an empty string."""
     if isinstance(value, OpResult):
         return dict(enumerate(output_names(value.op))).get(value.index, "")
     function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
@@ -269,12 +271,12 @@ def _name(value: SSAValue) -> str:
 
 
 def shown(sizes: Sequence[int]) -> str:
-    """Sizes as messages write them: `[?, 3]`."""
+    """Format dimensions for messages: `[?, 3]`."""
     return f"[{', '.join('?' if size == UNKNOWN else str(size) for size in sizes)}]"
 
 
 def product(sizes: Sequence[int]) -> int:
-    """The product of sizes, `UNKNOWN` if one is (and none is zero)."""
+    """Return the product of dimensions; `UNKNOWN` if one is and none is 0."""
     if 0 in sizes:
         return 0
     return UNKNOWN if UNKNOWN in sizes else int(np.prod(sizes, dtype=np.int64))

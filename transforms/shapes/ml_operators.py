@@ -1,4 +1,4 @@
-"""Shapes of ops of ai.onnx.ml: a row for each observation."""
+"""Shapes of ai.onnx.ml operators; rows are observations."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from xonnc.transforms.shapes.inference_context import (
 
 @infers("Imputer", "Normalizer", "Scaler")
 def each_feature(ctx: InferenceContext) -> Types:
-    """As many rows and columns as go in."""
+    """The shape of the operand."""
     data = ctx.shape(0)
     return [None] if data is None else typed(data, ctx.result_element())
 
 
 @infers("ArrayFeatureExtractor")
 def array_feature_extractor(ctx: InferenceContext) -> Types:
-    """As many of each row as there are indices; a vector is a row."""
+    """[rows, indices]; a vector is one row."""
     data, places = ctx.shape(0), ctx.shape(1)
     if data is None or not data or places is None:
         return [None]
@@ -37,7 +37,7 @@ def array_feature_extractor(ctx: InferenceContext) -> Types:
 
 @infers("FeatureVectorizer")
 def feature_vectorizer(ctx: InferenceContext) -> Types:
-    """The columns of all inputs, as many of each as `inputdimensions` says."""
+    """[rows, sum of `inputdimensions`]."""
     shapes = ctx.shapes()
     if shapes is None or any(len(shape) not in (1, 2) for shape in shapes):
         return [None]
@@ -49,7 +49,7 @@ def feature_vectorizer(ctx: InferenceContext) -> Types:
 
 @infers("LinearRegressor", "SVMRegressor", "TreeEnsemble", "TreeEnsembleRegressor")
 def regressor(ctx: InferenceContext) -> Types:
-    """A column for each target."""
+    """[rows, targets]."""
     name = "targets" if ctx.name == "LinearRegressor" else "n_targets"
     rows = _rows(ctx)
     return [None] if rows is None else typed((rows, ctx.integer(name, 1)), ctx.result_element())
@@ -57,7 +57,7 @@ def regressor(ctx: InferenceContext) -> Types:
 
 @infers("LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier")
 def classifier(ctx: InferenceContext) -> Types:
-    """A label for each row, and a score for each class."""
+    """[rows] labels and [rows, classes] scores."""
     rows = _rows(ctx)
     if rows is None:
         return [None, None]
@@ -65,7 +65,7 @@ def classifier(ctx: InferenceContext) -> Types:
     counts = [len(labels) for name in names if isinstance(labels := ctx.property(name), tuple)]
     scores = max(counts, default=UNKNOWN)
     if scores == 1:
-        # Trees have two scores even of one class.
+        # Tree ensembles return two scores even for one class.
         scores = 2 if ctx.name == "TreeEnsembleClassifier" else UNKNOWN
     if ctx.name == "SVMClassifier" and scores > 2 and _votes(ctx):
         scores = scores * (scores - 1) // 2
@@ -74,26 +74,26 @@ def classifier(ctx: InferenceContext) -> Types:
 
 
 def _votes(ctx: InferenceContext) -> bool:
-    """Whether support vectors give a score for each pair of classes, and not one for each class."""
+    """Return whether an SVM returns one score per pair of classes instead of one per class."""
     probabilities, vectors = ctx.property("prob_a"), ctx.integers("vectors_per_class")
     return not probabilities and sum(vectors or ()) > 0
 
 
 @infers("DictVectorizer")
 def dict_vectorizer(ctx: InferenceContext) -> Types:
-    """A row with a column for each key, as onnxruntime has it."""
+    """[1, keys], as in onnxruntime."""
     keys = ctx.property("int64_vocabulary") or ctx.property("string_vocabulary")
     return typed((1, len(keys)), ctx.result_element()) if isinstance(keys, tuple) else [None]
 
 
 @infers("StringNormalizer")
 def string_normalizer(ctx: InferenceContext) -> Types:
-    """As many strings as go in, but for stop words."""
+    """The number of strings, unless stop words may remove some."""
     shape = ctx.shape(0)
     if shape is None:
         return [None]
     if len(shape) not in (1, 2) or (len(shape) == 2 and shape[0] not in (1, UNKNOWN)):
-        raise ctx.fail(f"X of shape {shown(shape)} is no row of strings, [C] or [1, C]")
+        raise ctx.fail(f"X of shape {shown(shape)} must be [C] or [1, C]")
     if ctx.property("stopwords"):
         shape = (*shape[:-1], UNKNOWN)
     return typed(shape, ctx.result_element())
@@ -101,7 +101,7 @@ def string_normalizer(ctx: InferenceContext) -> Types:
 
 @infers("TfIdfVectorizer")
 def tf_idf_vectorizer(ctx: InferenceContext) -> Types:
-    """A place for each n-gram, of each row."""
+    """[rows, n-grams]."""
     shape, places = ctx.shape(0), ctx.integers("ngram_indexes")
     if shape is None or places is None or len(shape) > 2:
         return [None]
@@ -109,12 +109,12 @@ def tf_idf_vectorizer(ctx: InferenceContext) -> Types:
 
 
 TOKENIZER = ("com.microsoft", "Tokenizer")
-"""What text pipelines of scikit-learn are exported with: domain and name."""
+"""Operator of text pipelines exported from scikit-learn: domain and name."""
 
 
 @infers("Custom")
 def custom(ctx: InferenceContext) -> Types:
-    """A tokenizer adds an axis for the tokens; of other operators nothing is known."""
+    """A tokenizer appends an axis of tokens; other custom operators are unknown."""
     types: list[Attribute | None] = [None] * len(ctx.op.results)
     domain = ctx.op.attributes.get("domain_name")
     strings = ctx.shape(0) if len(ctx.op.operands) == 1 else None
@@ -125,7 +125,7 @@ def custom(ctx: InferenceContext) -> Types:
 
 
 def _rows(ctx: InferenceContext) -> int | None:
-    """How many observations there are; one if there is no axis for them."""
+    """Return the number of rows; 1 without a row axis."""
     data: Shape | None = ctx.shape(0)
     if data is None or len(data) > 2:
         return None

@@ -1,4 +1,4 @@
-"""Shapes of ops that move elements about, make them up, or talk about shapes."""
+"""Shapes of data-movement operators, generators and shape operators."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def constant(ctx: InferenceContext) -> Types:
 
 @infers("ConstantOfShape")
 def constant_of_shape(ctx: InferenceContext) -> Types:
-    """The shape is the operand; an absent value becomes one 0.0 : f32."""
+    """The value of the operand; an absent `value` becomes 0.0 : f32."""
     sizes = ctx.partly(0)
     value = ctx.op.properties.get("value")
     if value is None and ctx.shape(0) is not None:
@@ -50,7 +50,7 @@ def constant_of_shape(ctx: InferenceContext) -> Types:
 
 @infers("Shape")
 def shape(ctx: InferenceContext) -> Types:
-    """One number for every axis from start to end."""
+    """[end - start], int64."""
     data = ctx.shape(0)
     return [None] if data is None else typed((len(shape_slice(ctx, data)),), i64)
 
@@ -63,13 +63,13 @@ def size(ctx: InferenceContext) -> Types:
 
 @infers("Dim")
 def dim(ctx: InferenceContext) -> Types:
-    """One number."""
+    """[1]."""
     return typed((1,), i64)
 
 
 @infers("Reshape")
 def reshape(ctx: InferenceContext) -> Types:
-    """0 copies a size unless allowzero, -1 takes what is left."""
+    """The target: 0 copies a dimension unless `allowzero`, -1 is inferred."""
     wanted, data = ctx.partly(1), ctx.shape(0)
     if wanted is None:
         return any_shape(ctx.element())
@@ -103,7 +103,7 @@ def _rest(ctx: InferenceContext, data: Sequence[int], others: Sequence[int], wan
 
 @infers("Flatten")
 def flatten(ctx: InferenceContext) -> Types:
-    """Two axes: all before the axis, all from it on."""
+    """[product before `axis`, product from `axis` on]."""
     data = ctx.shape(0)
     if data is None:
         return [None]
@@ -114,7 +114,7 @@ def flatten(ctx: InferenceContext) -> Types:
 
 @infers("Transpose")
 def transpose(ctx: InferenceContext) -> Types:
-    """Axis i of the result is axis perm[i]; an absent perm becomes the reversed order."""
+    """Axis i of the result is axis perm[i]; an absent perm reverses the axes."""
     data = ctx.shape(0)
     if data is None:
         return [None]
@@ -128,7 +128,7 @@ def transpose(ctx: InferenceContext) -> Types:
 
 @infers("Concat")
 def concat(ctx: InferenceContext) -> Types:
-    """The sizes along the axis add up; a negative axis is written as a positive one."""
+    """The dimensions along `axis` add up; a negative axis is normalised."""
     shapes = ctx.shapes()
     if shapes is None:
         return [None]
@@ -152,7 +152,7 @@ def concat(ctx: InferenceContext) -> Types:
 
 
 def _differing(ctx: InferenceContext, kind: Callable[[Shape], int]) -> str:
-    """The first two operands of Concat of which it is known that they differ; empty ones do not count."""
+    """Describe the first two operands of Concat known to differ; empty ones do not count."""
     chosen: dict[int, str] = {}
     for place in range(len(ctx.op.operands)):
         shape = ctx.shape(place)
@@ -163,7 +163,7 @@ def _differing(ctx: InferenceContext, kind: Callable[[Shape], int]) -> str:
 
 @infers("Split", "SplitV11", "SplitV13")
 def split(ctx: InferenceContext) -> Types:
-    """Parts as given, else equal ones; a negative axis is written as a positive one."""
+    """Parts of the given or of equal sizes; a negative axis is normalised."""
     data, parts = ctx.shape(0), len(ctx.op.results)
     if data is None:
         return [None] * parts
@@ -180,7 +180,7 @@ def split(ctx: InferenceContext) -> Types:
 
 
 def equal_parts(size: int, parts: int) -> Shape:
-    """The sizes of equal parts; the last ones are smaller if they must."""
+    """Return the sizes of equal parts; the last is smaller if `size` is not divisible."""
     chunk = ceil(size / parts)
     return tuple(max(0, min(chunk, size - chunk * part)) for part in range(parts))
 
@@ -204,7 +204,7 @@ def gather_elements(ctx: InferenceContext) -> Types:
 
 @infers("Squeeze", "SqueezeV11")
 def squeeze(ctx: InferenceContext) -> Types:
-    """Without the axes given, or all of length one."""
+    """Without the given axes, or all of length 1."""
     data = ctx.shape(0)
     if data is None:
         return [None]
@@ -222,7 +222,7 @@ def squeeze(ctx: InferenceContext) -> Types:
 
 @infers("Unsqueeze", "UnsqueezeV11")
 def unsqueeze(ctx: InferenceContext) -> Types:
-    """With axes of length one at the places given."""
+    """With axes of length 1 at the given positions."""
     data = ctx.shape(0)
     axes = ctx.numbers(1) if ctx.name == "Unsqueeze" else ctx.integers("axes")
     if data is None or axes is None:
@@ -236,7 +236,7 @@ def unsqueeze(ctx: InferenceContext) -> Types:
 
 @infers("Slice")
 def slice_(ctx: InferenceContext) -> Types:
-    """Every step-th element from start to end, along some axes."""
+    """Dimensions of start, end and step along some axes."""
     data, starts, ends = ctx.shape(0), ctx.partly(1), ctx.partly(2)
     axes, steps = ctx.numbers(3), ctx.numbers(4)
     if data is None:
@@ -249,7 +249,7 @@ def slice_(ctx: InferenceContext) -> Types:
         bounds = [known[number] if known else None for known in (ctx.numbers(1), ctx.numbers(2))]
         step = steps[number] if steps else (None if ctx.has(4) else 1)
         if step == 0:
-            raise ctx.fail("a step of 0 leads nowhere")
+            raise ctx.fail("steps must not be 0")
         start, end = bounds
         if start is None or end is None or step is None or data[place] == UNKNOWN or ends is None:
             sizes[place] = UNKNOWN
@@ -260,7 +260,7 @@ def slice_(ctx: InferenceContext) -> Types:
 
 @infers("Pad")
 def pad(ctx: InferenceContext) -> Types:
-    """Every axis grows by what is before and after."""
+    """Each dimension plus its pads."""
     data, pads = ctx.shape(0), ctx.numbers(1)
     axes = ctx.numbers(3)
     if data is None:
@@ -279,7 +279,7 @@ def pad(ctx: InferenceContext) -> Types:
 
 @infers("Expand")
 def expand(ctx: InferenceContext) -> Types:
-    """Broadcast to a shape."""
+    """The broadcast of shape and target."""
     data, wanted = ctx.shape(0), ctx.partly(1)
     if data is None or wanted is None:
         return any_shape(ctx.element())
@@ -288,7 +288,7 @@ def expand(ctx: InferenceContext) -> Types:
 
 @infers("Tile")
 def tile(ctx: InferenceContext) -> Types:
-    """Every size times its repeats."""
+    """Each dimension times its repeats."""
     data, repeats = ctx.shape(0), ctx.numbers(1)
     if data is None:
         return [None]
@@ -302,20 +302,20 @@ def tile(ctx: InferenceContext) -> Types:
 
 @infers("Range")
 def range_(ctx: InferenceContext) -> Types:
-    """ceil((limit - start) / delta) elements, at least none."""
+    """max(0, ceil((limit - start) / delta)) elements."""
     bounds = [ctx.constant(place) for place in range(3)]
     known = [float(bound.reshape(())) for bound in bounds if bound is not None]
     if len(known) < 3:
         return ctx.ranked((UNKNOWN,))
     start, limit, delta = known
     if delta == 0:
-        raise ctx.fail("a delta of 0 leads nowhere")
+        raise ctx.fail("delta must not be 0")
     return ctx.ranked((max(0, ceil((limit - start) / delta)),))
 
 
 @infers("DepthToSpace")
 def depth_to_space(ctx: InferenceContext) -> Types:
-    """N, C / b², H b, W b."""
+    """[N, C / b², H b, W b]."""
     data, block = ctx.shape(0), ctx.integer("blocksize", 1)
     if data is None:
         return [None]
@@ -326,7 +326,7 @@ def depth_to_space(ctx: InferenceContext) -> Types:
 
 @infers("SpaceToDepth")
 def space_to_depth(ctx: InferenceContext) -> Types:
-    """N, C b², H / b, W / b."""
+    """[N, C b², H / b, W / b]."""
     data, block = ctx.shape(0), ctx.integer("blocksize", 1)
     if data is None:
         return [None]
@@ -337,6 +337,6 @@ def space_to_depth(ctx: InferenceContext) -> Types:
 
 @infers("NonZero")
 def non_zero(ctx: InferenceContext) -> Types:
-    """One row for every axis, as many columns as there are hits."""
+    """[rank, number of non-zero elements]."""
     data = ctx.shape(0)
     return [None] if data is None else typed((len(data), UNKNOWN), i64)

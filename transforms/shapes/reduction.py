@@ -1,4 +1,4 @@
-"""Shapes of ops that sum over axes: reductions and matrix products."""
+"""Shapes of reductions and matrix products."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OLD_REDUCTIONS = (
 
 @infers(*(f"Reduce{name}" for name in REDUCTIONS.split()), *OLD_REDUCTIONS.split())
 def reduced(ctx: InferenceContext) -> Types:
-    """Some axes become 1 or go; all of them if none is given."""
+    """Reduced axes become 1 or are dropped; without axes all are reduced."""
     data = ctx.shape(0)
     if data is None:
         return [None]
@@ -46,7 +46,7 @@ def reduced(ctx: InferenceContext) -> Types:
 
 
 def without(shape: Shape, gone: set[int], keep: bool) -> Shape:
-    """The shape after reducing some axes."""
+    """Return the shape after reducing some axes."""
     if keep:
         return tuple(1 if axis in gone else size for axis, size in enumerate(shape))
     return tuple(size for axis, size in enumerate(shape) if axis not in gone)
@@ -54,7 +54,7 @@ def without(shape: Shape, gone: set[int], keep: bool) -> Shape:
 
 @infers("ArgMax", "ArgMin")
 def arg(ctx: InferenceContext) -> Types:
-    """One axis becomes 1 or goes; a negative axis is written as a positive one."""
+    """One axis becomes 1 or is dropped; a negative axis is normalised."""
     data = ctx.shape(0)
     if data is None:
         return [None]
@@ -65,7 +65,7 @@ def arg(ctx: InferenceContext) -> Types:
 
 @infers("TopK")
 def top_k(ctx: InferenceContext) -> Types:
-    """K values and their indices along one axis."""
+    """K values and K indices along one axis."""
     data, count = ctx.shape(0), ctx.numbers(1)
     if data is None:
         return [None, None]
@@ -79,19 +79,19 @@ def top_k(ctx: InferenceContext) -> Types:
 
 @infers("MatMul")
 def matmul(ctx: InferenceContext) -> Types:
-    """Rows of the left by columns of the right, the leading axes broadcast."""
+    """[..., rows of A, columns of B]; leading axes broadcast."""
     return _matmul(ctx, 0, 1, ctx.element())
 
 
 @infers("MatMulInteger")
 def matmul_integer(ctx: InferenceContext) -> Types:
-    """As MatMul, in 32 bits."""
+    """As MatMul, int32."""
     return _matmul(ctx, 0, 1, i32)
 
 
 @infers("QLinearMatMul")
 def qlinear_matmul(ctx: InferenceContext) -> Types:
-    """As MatMul, with the elements of the zero point."""
+    """As MatMul, with the element type of the zero point."""
     return _matmul(ctx, 0, 3, ctx.element(7))
 
 
@@ -100,7 +100,7 @@ def _matmul(ctx: InferenceContext, left: int, right: int, element: Attribute | N
     if a is None or b is None:
         return [None]
     if not a or not b:
-        raise ctx.fail("a scalar is no matrix")
+        raise ctx.fail("operands must not be scalars")
     rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
     inner = (a[-1], b[max(-2, -len(b))])
     if UNKNOWN not in inner and inner[0] != inner[1]:
@@ -113,7 +113,7 @@ def _matmul(ctx: InferenceContext, left: int, right: int, element: Attribute | N
 
 @infers("Gemm")
 def gemm(ctx: InferenceContext) -> Types:
-    """Rows of the left by columns of the right, either transposed if asked."""
+    """[rows of A', columns of B'] after `transA` and `transB`."""
     a, b = ctx.shape(0), ctx.shape(1)
     if a is None or b is None:
         return [None]

@@ -1,4 +1,4 @@
-"""Shapes of ops that sample anew."""
+"""Shapes of resampling operators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext,
 
 @infers("Upsample", "UpsampleV7")
 def upsample(ctx: InferenceContext) -> Types:
-    """floor(size scale) for every axis."""
+    """floor(size × scale) per axis."""
     data = ctx.shape(0)
     if data is None:
         return [None]

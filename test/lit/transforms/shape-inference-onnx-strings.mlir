@@ -46,7 +46,7 @@ func.func @dictionary(%x: !onnx.Map<!onnx.String, tensor<f32>>) -> (tensor<*xi64
 // -----
 
 func.func @no_row(%x: tensor<2x2x!onnx.String>) -> tensor<*x!onnx.String> {
-  // expected-error @+1 {{is no row of strings, [C] or [1, C]}}
+  // expected-error @+1 {{must be [C] or [1, C]}}
   %0 = "onnx.StringNormalizer"(%x) : (tensor<2x2x!onnx.String>) -> tensor<*x!onnx.String>
   onnx.Return %0 : tensor<*x!onnx.String>
 }
