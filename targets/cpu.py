@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent / "processors"
 
 @dataclass(frozen=True, kw_only=True)
 class CpuTarget:
-    """One kind of processor (docs/internals/cpu-kernels.md §4)."""
+    """One kind of processor (docs/internals/cpu-kernels.md §4.1)."""
 
     name: str
     description: str

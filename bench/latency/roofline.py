@@ -1,7 +1,7 @@
 """
 What this processor can do at most: products and sums, and bytes moved, by loops of a few instructions.
 
-Times of kernels are held against these (docs/internals/cpu-kernels.md §4), at the size of what they read and
+Times of kernels are held against these (docs/internals/cpu-kernels.md §4.1), at the size of what they read and
 write.
 """
 

@@ -160,7 +160,7 @@ def machine_code(text: str, level: int = 2) -> bytes:
     """
     LLVM IR as machine code for `Code`, made at `level` 0 to 3.
 
-    LLVM's middle end is left out below 3 (docs/internals/cpu-kernels.md §4).
+    LLVM's middle end is left out below 3 (docs/internals/cpu-kernels.md §4.4).
     """
     binding = _binding()
     return _emitted(binding, _host_machine(binding, level), text, level)
