@@ -1,8 +1,8 @@
 """
 What this processor can do at most: products and sums, and bytes moved, by loops of a few instructions.
 
-Times of kernels are held against these (docs/internals/cpu-kernels.md §4.1), at the size of what they read and
-write.
+Times of kernels are compared with these (docs/internals/cpu-kernels.md §4.1), for as many bytes as they
+read and write.
 """
 
 from __future__ import annotations
