@@ -1,4 +1,4 @@
-"""`xonnc`: the driver for people. Each subcommand is a file of `tools/commands`."""
+"""The `xonnc` command; each of its subcommands is a module of `tools/commands`."""
 
 from __future__ import annotations
 
@@ -11,43 +11,44 @@ from importlib.metadata import version
 from typing import NamedTuple, NoReturn
 
 from xonnc.errors import suggest
+from xonnc.tools.command_examples import examples_of
 from xonnc.tools.peer_flags import Tool
 from xonnc.tools.plugin_options import add_plugin_options, take_plugin_options
 from xonnc.tools.process import Exit, run
 from xonnc.tools.usage import UsageError
 
 COMMANDS = {
-    "compile": "compiles an ONNX model for NVDLA, or to native code",
-    "run": "runs a model as native code, or a package, the DLA's parts on the simulator",
-    "simulate": "runs a loadable or a package on the NVDLA simulator",
-    "emit": "writes an ONNX model as IR or code, as onnx-mlir does",
-    "tune": "measures tiles for the kernels of a model on this processor",
-    "simplify": "makes an ONNX model simpler, its outputs the same",
-    "fuzz": "simplifies random models and compares their outputs",
-    "reduce": "makes a model that fails smaller while it still fails",
-    "check": "checks a model, or compares what was compiled with its model in onnxruntime",
-    "inspect": "checks a loadable, or those of a package, without running it",
-    "explain": "tells what a target does with each node of a model",
-    "report": "tells what a loadable, a package or a model costs to run",
-    "demo": "compiles, simulates and checks a real model",
-    "targets": "lists the targets and what they can do",
-    "passes": "lists the passes",
-    "plugins": "lists, checks and begins plug-ins",
-    "ops": "lists the ONNX operators, and those a target takes",
+    "compile": "compile an ONNX model to an NVDLA loadable, a package or native code",
+    "run": "run a model as native code, or a package with its loadables on the simulator",
+    "simulate": "run a loadable or a package on the functional NVDLA simulator",
+    "emit": "write an ONNX model as IR or code, with the options of onnx-mlir",
+    "tune": "measure tile sizes for the kernels of a model on this processor",
+    "simplify": "simplify an ONNX model without changing its outputs",
+    "fuzz": "simplify or compile random models and compare their outputs",
+    "reduce": "reduce a model that fails to a smaller one that still fails",
+    "check": "validate a model, or compare a compiled model with onnxruntime",
+    "inspect": "check a loadable, or those of a package, statically",
+    "explain": "explain where each node of a model runs, or why it is refused",
+    "report": "estimate the cycles, memory traffic and memory of a compiled model",
+    "demo": "compile, simulate and check a well-known network",
+    "targets": "list the targets and their properties",
+    "passes": "list the passes and their options",
+    "plugins": "list, check or create plug-ins",
+    "ops": "list the ONNX operators, or those that a target supports",
 }
 
 
 class Command(NamedTuple):
-    """What a file of `tools/commands` offers."""
+    """The interface of a module of `tools/commands`."""
 
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
     value_after_equals: Collection[str]
-    """Options that take a value only after `=`, so that they do not take the next argument for it."""
+    """Options with an optional value, which is only accepted after `=`."""
     peer_tool: Tool | None
-    """How the table of onnx-mlir's options calls the command, if it takes any."""
+    """The name of the command in the table of onnx-mlir's options, if it accepts any."""
     own_flags: Collection[str]
-    """Options that onnx-mlir has too, without dashes, and that the command takes itself."""
+    """Options, without dashes, that onnx-mlir has as well but that the command parses itself."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -83,18 +84,28 @@ def _run_with_plugins(name: str, argv: Sequence[str]) -> int:
     return _run_command(name, argv)
 
 
-def _run_command(name: str, argv: Sequence[str]) -> int:
-    command = _command(name)
-    parser = Parser(prog=f"xonnc {name}", description=_sentence(COMMANDS[name]))
-    command.add_arguments(parser)
+def command_parser(name: str) -> Parser:
+    """Return the argument parser of a command; its help ends with examples."""
+    parser = Parser(
+        prog=f"xonnc {name}",
+        description=_sentence(COMMANDS[name]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _command(name).add_arguments(parser)
     add_plugin_options(parser)
+    parser.epilog = "\n\n".join(filter(None, (parser.epilog, examples_of(name)))) or None
+    return parser
+
+
+def _run_command(name: str, argv: Sequence[str]) -> int:
+    command, parser = _command(name), command_parser(name)
     if command.peer_tool is not None:
         return _run_like_peer(command, parser, argv, command.peer_tool)
     return command.run(_parsed(command, parser, argv))
 
 
 def _run_like_peer(command: Command, parser: Parser, argv: Sequence[str], tool: Tool) -> int:
-    """Runs a command that takes options of onnx-mlir, which it finds as `args.peer`."""
+    """Run a command that accepts options of onnx-mlir; it finds them in `args.peer`."""
     from xonnc.tools.peer_settings import take_peer_flags
 
     try:
@@ -116,7 +127,7 @@ def _parsed(command: Command, parser: Parser, argv: Sequence[str]) -> argparse.N
 
 
 def _sentence(text: str) -> str:
-    """With a capital and a full stop; the rest, `ONNX` say, stays as it is."""
+    """Return the text as a sentence, with a capital letter and a full stop."""
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -138,11 +149,11 @@ def _overview() -> str:
         [
             "usage: xonnc COMMAND [options]",
             "",
-            "Compiles ONNX models: to native code, and to NVDLA loadables, checked on a bit-exact simulator.",
+            "Compile ONNX models to native code and to NVDLA loadables, with a bit-exact NVDLA simulator.",
             "",
             *rows,
             "",
-            "'xonnc COMMAND --help' tells each command's options.",
-            "onnx-opt runs passes on IR; onnx-translate goes between file formats.",
+            "'xonnc COMMAND --help' lists the options of a command, with examples.",
+            "onnx-opt runs passes on IR; onnx-translate converts between file formats.",
         ]
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,9 +18,11 @@ import pytest
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.native import resolve_processor
+from xonnc.tools.command_examples import EXAMPLES
 from xonnc.tools.commands.targets import described
-from xonnc.tools.driver import COMMANDS, main
+from xonnc.tools.driver import COMMANDS, command_parser, main
 from xonnc.tools.opt import run_opt
+from xonnc.tools.peer_settings import take_peer_flags
 
 SmallModel = Callable[..., Path]
 
@@ -379,3 +382,15 @@ def test_the_module_runs_as_the_command():
     wrong = subprocess.run([sys.executable, "-m", "xonnc", "nothing"], capture_output=True, text=True)
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("xonnc: no command 'nothing'")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_ends_with_examples_that_parse(name: str, capsys: pytest.CaptureFixture[str]):
+    parser = command_parser(name)
+    assert EXAMPLES[name]
+    assert parser.format_help().endswith(f"  {EXAMPLES[name][-1]}\n")
+    for line in EXAMPLES[name]:
+        words = shlex.split(line)
+        assert words[:2] == ["xonnc", name]
+        rest = take_peer_flags(words[2:], "xonnc emit")[1] if name == "emit" else words[2:]
+        parser.parse_args(rest)

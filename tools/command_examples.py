@@ -1,0 +1,67 @@
+"""Examples that the help text of each command of `xonnc` ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "compile": (
+        "xonnc compile model.onnx -o model.nvdla --target nv_full",
+        "xonnc compile model.onnx --target nv_small --calibrate images.npz -o model.nvdla",
+        "xonnc compile model.onnx --package -o model.xpkg",
+        "xonnc compile model.onnx -o model.so --input-shape x:1,3,224,224",
+        "xonnc compile model.onnx --stop-after simplified -o model.mlir",
+    ),
+    "run": (
+        "xonnc run model.onnx --input x=x.npy --output y=y.npy",
+        "xonnc run model.onnx --input x.npy --profile",
+        "xonnc run model.xpkg --input x.npy --output y.npy",
+    ),
+    "simulate": (
+        "xonnc simulate model.nvdla --input x.npy --output y.npy",
+        "xonnc simulate model.nvdla --target nv_small --input image.ppm --dump tensors",
+    ),
+    "emit": (
+        "xonnc emit model.onnx --EmitONNXIR -o model",
+        "xonnc emit model.onnx --EmitLib --shapeInformation=0:1x3x224x224",
+    ),
+    "tune": ("xonnc tune model.onnx --seconds 30 --input-shape x:1,3,224,224",),
+    "simplify": (
+        "xonnc simplify model.onnx simple.onnx --check 3",
+        "xonnc simplify model.onnx simple.onnx --overwrite-input-shape x:1,3,224,224",
+        "xonnc simplify model.onnx simple.onnx --external-data=weights.bin",
+    ),
+    "fuzz": (
+        "xonnc fuzz -n 1000 --save failures",
+        "xonnc fuzz --seed 42 --level native --level simplify",
+    ),
+    "reduce": ("xonnc reduce model.onnx --check 'xonnc compile {} --dry-run' --says refused -o small.onnx",),
+    "check": (
+        "xonnc check model.onnx",
+        "xonnc check model.onnx model.nvdla --target nv_full -n 10",
+    ),
+    "inspect": (
+        "xonnc inspect model.nvdla --target nv_small",
+        "xonnc inspect model.xpkg --json",
+    ),
+    "explain": (
+        "xonnc explain model.onnx --target nv_small",
+        "xonnc explain model.onnx --target nv_small --package --refused",
+    ),
+    "report": (
+        "xonnc report model.nvdla",
+        "xonnc report model.onnx --target nv_small --calibrate images.npz",
+        "xonnc report model.onnx --memory --target cpu --input-shape x:1,3,224,224",
+    ),
+    "demo": ("xonnc demo squeezenet --target nv_full",),
+    "targets": ("xonnc targets", "xonnc targets nv_small --json"),
+    "passes": ("xonnc passes", "xonnc passes --levels"),
+    "plugins": ("xonnc plugins list", "xonnc plugins new addn.py", "xonnc plugins check addn.py"),
+    "ops": ("xonnc ops --target nv_small", "xonnc ops Conv Resize --target nv_full"),
+}
+"""Command lines by command."""
+
+
+def examples_of(name: str) -> str:
+    """Return the examples of a command as the end of its help text; empty if it has none."""
+    return "\n".join(["examples:", *(f"  {line}" for line in EXAMPLES[name])]) if name in EXAMPLES else ""
