@@ -1,4 +1,4 @@
-"""`xonnc check`: a model against the rules of ONNX, or what was compiled against its model in onnxruntime."""
+"""`xonnc check`: validate a model, or compare a compiled model with onnxruntime."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 COMPILED = (".nvdla", ".xpkg")
-"""What files are called that are made of models."""
+"""File extensions of compiled models."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,21 +36,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "loadable",
         type=Path,
         nargs="?",
-        help="the loadable or package compiled from it; without one, the model itself is checked",
+        help="the loadable or package compiled from it; without one, the model itself is validated",
     )
     parser.add_argument(
-        "-n", "--inputs", type=int, default=3, help="random inputs to try (default: %(default)s)"
+        "-n", "--inputs", type=int, default=3, help="number of random inputs (default: %(default)s)"
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of the random inputs (default: %(default)s)"
     )
     add_machine(parser)
     parser.add_argument("--json", action="store_true", help="print the agreement as JSON")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing; the exit code tells")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing, only set the exit code")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks or compares; the exit code is 1 if anything is wrong, or any output disagrees."""
+    """Validate or compare; exit code 1 if the model is invalid or an output disagrees."""
     if args.loadable is None:
         return _check_model(args)
     if args.inputs < 1:
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_model(args: argparse.Namespace) -> int:
-    """Tells everything that is wrong with a model."""
+    """Print all problems of a model."""
     if args.model.suffix in COMPILED:
         raise XonncError(
             f"{args.model}: compiled already; 'xonnc inspect' checks it, 'xonnc check MODEL {args.model}' "
@@ -87,11 +87,11 @@ def _check_model(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Compiled:
-    """A compiled model, ready to run: the outputs in order for the inputs by name."""
+    """A compiled model: output names, and a function from feeds to outputs."""
 
     outputs: Sequence[str]
     bound: Sequence[BoundTensor]
-    """What the DLA takes."""
+    """Inputs bound to the DLA."""
     run: Callable[[Mapping[str, Array]], Sequence[Array]]
 
 
@@ -125,7 +125,7 @@ def agree(
 
 
 def _loadable(path: Path, target: str | None, mode: str) -> _Compiled:
-    """A loadable on the simulator."""
+    """Prepare a loadable for the simulator."""
     from xonnc.formats.nvdla.checks.check import read_fitting
     from xonnc.runtime.nvdla.simulator import Simulator
 
@@ -140,7 +140,7 @@ def _loadable(path: Path, target: str | None, mode: str) -> _Compiled:
 
 
 def _package(path: Path, target: str | None, mode: str) -> _Compiled:
-    """A package, its parts for the DLA on the simulator."""
+    """Prepare a package, its loadables for the simulator."""
     from xonnc.runtime.package import load_package
 
     package = load_package(path, target, "exact" if mode == "exact" else "fast")
@@ -150,7 +150,7 @@ def _package(path: Path, target: str | None, mode: str) -> _Compiled:
 def _of_pixels(
     feeds: Mapping[str, Array], inputs: Sequence[BoundTensor], seed: tuple[int, int]
 ) -> dict[str, Array]:
-    """What random pixels stand for, for inputs that are images of bytes."""
+    """Return normalised random pixels for image inputs of bytes."""
     found: dict[str, Array] = {}
     for tensor in inputs:
         if tensor.pixels is not None and tensor.dtype == np.int8 and tensor.name in feeds:
@@ -161,7 +161,7 @@ def _of_pixels(
 
 
 def described(agreement: Agreement, inputs: int) -> str:
-    """One line on how well an output agrees."""
+    """Return a line on the agreement of one output."""
     verdict = "agrees" if agreement.passed else "DISAGREES"
     text = (
         f"{verdict} with onnxruntime on {plural(inputs, 'input')}: cosine {agreement.cosine:.6f}, "

@@ -1,4 +1,4 @@
-"""`xonnc compile`: an ONNX model becomes a loadable, a package where the CPU has a part, or native code."""
+"""`xonnc compile`: compile an ONNX model to a loadable, a package or native code."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         type=Path,
-        help="the loadable, the package if it ends in .xpkg, or native code if it ends in .so, .o, .ll or .c "
-        "(default: beside the model: .nvdla, .xpkg where the CPU has a part in it, .so for the CPU)",
+        help="output: a loadable (.nvdla), a package (.xpkg) or native code (.so, .o, .ll, .c) "
+        "(default: beside the model; .nvdla, .xpkg if the CPU runs a part, .so for CPU targets)",
     )
     placing = parser.add_mutually_exclusive_group()
     placing.add_argument(
-        "--package", action="store_true", help="write a package, whatever --output is called"
+        "--package", action="store_true", help="write a package, whatever the suffix of --output"
     )
     placing.add_argument(
-        "--require-dla", action="store_true", help="nothing on the CPU: list all that the DLA does not take"
+        "--require-dla", action="store_true", help="run nothing on the CPU; list what the DLA refuses"
     )
     parser.add_argument(
         "--target", help="a target's name or .toml file (default: nv_full, or cpu for native code)"
@@ -52,21 +52,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--iface",
         choices=("0.11", "0.12"),
         default="0.12",
-        help="the firmware's interface: 0.11 for drivers from before April 2019 (default: %(default)s)",
+        help="firmware interface version; 0.11 for drivers older than April 2019 (default: %(default)s)",
     )
     ranges = parser.add_mutually_exclusive_group()
     ranges.add_argument(
         "--calibrate",
         type=Path,
         metavar="DATA",
-        help="round a model of floats to 8 bits by the ranges that samples show: .npz, .npy or a folder",
+        help="quantise a float model to INT8 with ranges measured on samples (.npz, .npy, a folder)",
     )
-    ranges.add_argument("--calib", type=Path, metavar="FILE", help="the same, by a calibration table")
+    ranges.add_argument("--calib", type=Path, metavar="FILE", help="the same, with a calibration table")
     parser.add_argument(
         "--calibration-method",
         choices=METHODS,
         default=METHODS[0],
-        help="how samples become ranges (default: %(default)s)",
+        help="calibration method (default: %(default)s)",
     )
     parser.add_argument("--save-calib", type=Path, metavar="FILE", help="write the calibration table")
     image_options.add_arguments(parser)
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="refuse declared shapes that contradict the operators"
     )
-    parser.add_argument("--dry-run", action="store_true", help="report only, write nothing")
+    parser.add_argument("--dry-run", action="store_true", help="compile and report, write nothing")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-v", "--verbose", action="store_true", help="report every layer")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compiles, writes and reports."""
+    """Compile, write the output and print a report."""
     from xonnc.compiler import STAGES
     from xonnc.packages import SUFFIX
 
@@ -110,13 +110,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _of_others(lines: Sequence[str], refused: RefusalError) -> list[str]:
-    """The lines that are about other nodes than those refused already."""
+    """Return the lines about nodes that are not refused already."""
     known = tuple(f"{line.partition('): ')[0]}): " for line in refused.reasons)
     return [line for line in lines if line not in refused.reasons and not line.startswith(known)]
 
 
 def _require_outputs(args: argparse.Namespace, output: Path | None, is_text: bool) -> None:
-    """Refuses outputs that cannot be, or are inputs, before any work is done."""
+    """Refuse outputs that cannot be written or are inputs, before compiling."""
     inputs = [file for file in (args.model, args.calib, args.calibrate) if file is not None]
     if args.save_calib is not None:
         require_output(args.save_calib, (".json",), *inputs, takes_others=True)
@@ -129,7 +129,7 @@ def _require_outputs(args: argparse.Namespace, output: Path | None, is_text: boo
 
 
 def _run_loadable(args: argparse.Namespace, output: Path) -> int:
-    """All of the model on the DLA, or an error with everything that cannot be there."""
+    """Compile the whole model for the DLA, or raise an error with everything that it refuses."""
     from xonnc.compiler import compile_model
     from xonnc.packages import SUFFIX, compile_package
 
@@ -152,7 +152,7 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
 
 
 def _for_firmware(args: argparse.Namespace, compilation: Compilation) -> Compilation:
-    """The loadable as the firmware asked for reads it."""
+    """Convert the loadable to the interface version of `--iface`."""
     if args.iface == "0.12":
         return compilation
     from xonnc.formats.nvdla.interface_011 import to_interface_011
@@ -161,7 +161,7 @@ def _for_firmware(args: argparse.Namespace, compilation: Compilation) -> Compila
 
 
 def _run_package(args: argparse.Namespace, output: Path | None) -> int:
-    """A package; a loadable if no name was given and all of the model is on the DLA."""
+    """Compile a package; write a loadable if no name was given and the DLA runs the whole model."""
     from xonnc.compiler import STAGES, Compilation
     from xonnc.packages import SUFFIX, compile_package
 
@@ -341,7 +341,7 @@ def _as_json(model: Path, compilation: Compilation, output: Path | None) -> dict
 
 
 def package_as_json(model: Path, package: CompiledPackage, output: Path | None) -> dict[str, object]:
-    """The same for programs."""
+    """Return the report on a package for `--json`."""
     return {
         "model": str(model),
         "output": None if output is None else str(output),

@@ -1,4 +1,4 @@
-"""`xonnc compile --stats` and `--print-fusion-groups`: what is shared, precomputed and fused."""
+"""`xonnc compile --stats` and `--print-fusion-groups`: shared kernels, constant folding, fusion."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ if TYPE_CHECKING:
     from xonnc.contexts import StageCallback
 
 MAX_SHOWN = 8
-"""Nodes that a row lists; JSON has all."""
+"""The most nodes that a row lists; JSON has all."""
 
 RANDOM = ("Bernoulli", "Dropout", "Multinomial", "Random")
-"""How operators are called that give other results each time."""
+"""Prefixes of the names of random operators."""
 
 
 def add_arguments(add: Callable[..., argparse.Action]) -> None:
-    """Add the options by `add`, the method of a parser or a group."""
+    """Add the options with `add`, a method of a parser or group."""
     add(
         "--stats",
         action="store_true",
-        help="print how often each kind of kernel is called, which nodes are computed at compile time, and "
-        "which constants are stored in another order",
+        help="print the kernel calls by kind, the nodes folded at compile time and the prepacked constants",
     )
-    add("--print-fusion-groups", action="store_true", help="list the nodes that run together in one kernel")
+    add("--print-fusion-groups", action="store_true", help="list the nodes of each fused kernel")
 
 
 @dataclass(frozen=True)
@@ -42,14 +41,14 @@ class FusionGroup:
     """Operators that one kernel computes."""
 
     name: str
-    """As the operators are called: `conv_add_relu`."""
+    """The operators: `conv_add_relu`."""
     kind: str
     nodes: Sequence[str]
 
 
 @dataclass(frozen=True)
 class PrepackedConstant:
-    """A constant that its kernel reads in another order than the model has it, or combined with others."""
+    """A prepacked constant: stored in the order in which its kernel reads it, or combined with others."""
 
     node: str
     bytes: int
@@ -57,7 +56,7 @@ class PrepackedConstant:
 
 @dataclass
 class Statistics:
-    """What the stages of a compilation show."""
+    """Statistics collected from the stages of a compilation."""
 
     model: Path
     groups: list[FusionGroup] = field(default_factory=list[FusionGroup])
@@ -71,7 +70,7 @@ class Statistics:
     _constants: set[Attribute] = field(default_factory=set["Attribute"])
 
     def observing(self, on_stage: StageCallback) -> StageCallback:
-        """`on_stage`, after the statistics have seen a stage."""
+        """Return a callback that collects statistics and then calls `on_stage`."""
 
         def seen(stage: str, module: ModuleOp) -> None:
             if stage == "simplified":

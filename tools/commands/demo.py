@@ -1,4 +1,4 @@
-"""`xonnc demo`: the main job on a real model, from the file to the checked answer."""
+"""`xonnc demo`: compile, simulate and check a well-known network."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ from xonnc.tools.files import write_array
 Image = npt.NDArray[np.float32]
 
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""How networks trained on ImageNet expect the colours of their input."""
+"""Mean and standard deviation of the ImageNet colour channels, for normalised inputs."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("model", nargs="?", default="resnet50", help="a light model (default: %(default)s)")
     parser.add_argument(
-        "--folder", type=Path, default=Path("demo-out"), help="where files go (default: %(default)s)"
+        "model", nargs="?", default="resnet50", help="a network of the onnx package (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=Path("demo-out"), help="output folder (default: %(default)s)"
     )
     parser.add_argument("--target", default="nv_full", help="default: %(default)s")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compiles, simulates one image, compares with onnxruntime."""
+    """Compile, simulate one image and compare with onnxruntime."""
     from xonnc.compiler import compile_model
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.runtime.nvdla.simulator import Simulator
@@ -55,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     (port,) = reference.inputs()
     if len(port.shape) != 4 or port.shape[1] != 3:
         raise XonncError(f"{model}: input {port.name} is no colour image; the demo shows image classifiers")
-    picture = image(port.shape[2] or 224, port.shape[3] or 224)
+    pixels = image(port.shape[2] or 224, port.shape[3] or 224)
     begun_simulation = time.perf_counter()
     with progress(f"simulating {loadable.name}", args.quiet) as step:
         simulator = Simulator(
@@ -63,12 +65,12 @@ def run(args: argparse.Namespace) -> int:
             load_target(args.target),
             observer=lambda result: step(result.done, result.total, result.engine),
         )
-        (output,) = simulator.run([picture])
+        (output,) = simulator.run([pixels])
     simulated = time.perf_counter()
-    (expected,) = reference.run({port.name: picture})
+    (expected,) = reference.run({port.name: pixels})
     agreement = compare(output.name, [expected], [output.tensor.reshape(expected.shape)])
     with atomic_writes() as files:
-        write_array(files, folder / f"{args.model}-image.npy", picture)
+        write_array(files, folder / f"{args.model}-image.npy", pixels)
         write_array(files, folder / f"{args.model}-scores.npy", output.tensor)
     row("time", f"compiled in {compiled - begun:.1f} s, simulated in {simulated - begun_simulation:.1f} s")
     row("answer", f"class {_top(output.tensor)}; {described(agreement, 1)}")
@@ -77,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def image(height: int, width: int) -> Image:
-    """A made-up picture, a disc and a bar on a gradient, as `[1, 3, height, width]` scaled for ImageNet."""
+    """Return a synthetic image, a disc and a bar on a gradient, `[1, 3, height, width]`, normalised."""
     y, x = np.mgrid[0 : 1 : complex(height), 0 : 1 : complex(width)]
     colours = np.stack([x, y, 1 - x], axis=0)
     colours[:, (x - 0.35) ** 2 + (y - 0.4) ** 2 < 0.06] = np.array([[0.9], [0.8], [0.1]])
@@ -91,7 +93,7 @@ def _top(scores: npt.NDArray[Any]) -> int:
 
 
 def _write_model(name: str, path: Path) -> None:
-    """The model with seeded weights of the real size, written once."""
+    """Write the model with random weights, unless it exists."""
     if path.exists():
         return
     from xonnc.formats.onnx.light_models import light_model

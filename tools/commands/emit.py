@@ -1,4 +1,4 @@
-"""`xonnc emit`: what onnx-mlir writes for its options `--Emit…`, with the others that it has."""
+"""`xonnc emit`: write IR or code as onnx-mlir does for its `--Emit…` options."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from xonnc.tools.peer_settings import PeerSettings
 
 PEER_TOOL: Tool = "xonnc emit"
-"""The options of onnx-mlir that it takes are those of the table."""
+"""The command in the table of onnx-mlir's options."""
 
 ELIDED_ABOVE = 10
-"""Elements of a constant that the file without constants still shows."""
+"""Constants up to this many elements are printed in the file without constants."""
 
 HYBRID = "onnx-hybrid-transform"
 
 CODE = {"EmitObj": ".o", "EmitLib": ".so"}
-"""What is written as code for the CPU, and how its file ends."""
+"""File extensions of code for the CPU."""
 
 TEXTS = {"EmitMLIR": "krnl", "EmitLLVMIR": "llvm"}
-"""What is written as IR on the way to such code, and the stage it is taken from."""
+"""Stages from which IR on the way to code for the CPU is written."""
 
 KINDS = {".o": "Object file", ".so": "Shared library", ".h": "Header", ".weight": "Constants"}
 
@@ -47,12 +47,12 @@ OF_CODE = (
     *("mcpu", "maccel", "j", "modelSize", "shapeInformation", "dimParams", "preserveLocations", "printIR"),
     *("do-not-emit-full-mlir-code", "customEnvFlags", "config-file", "save-config-file"),
 )
-"""Options that code for the CPU is made by, or that mean nothing to it."""
+"""Options that apply to code for the CPU, or have no effect on it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.epilog = "All options of onnx-mlir that docs/peer-flags.md names for it are taken too."
+    parser.epilog = "It also accepts the options of onnx-mlir that docs/peer-flags.md lists for it."
     parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
     parser.add_argument(
         "-o",
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Imports, runs the passes, writes and tells what was written."""
+    """Import, run the passes, write the files and print their names."""
     peer: PeerSettings = args.peer
     emitted = peer.chosen(peer_flags()["EmitONNXIR"].spellings) or "EmitONNXIR"
     if emitted == "EmitJNI":
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _compile(model: Path, base: Path, emitted: str, peer: PeerSettings) -> int:
-    """Compiles for the CPU, writes code or the IR of the stage asked for, and tells what was written."""
+    """Compile for the CPU and write code, or the IR of a stage."""
     from xonnc.artifacts import compile_artifact
 
     chosen = (*peer_flags()["EmitONNXIR"].spellings, *peer_flags()["O3"].spellings, *OF_CODE)
@@ -166,7 +166,7 @@ def _hybrid(peer: PeerSettings) -> Iterator[str]:
 
 
 def _one_by_one(peer: PeerSettings) -> Iterator[str]:
-    """What stands for the hybrid pass when that is switched off."""
+    """Yield the passes that replace the hybrid pass when it is disabled."""
     yield "shape-inference-onnx"
     yield "canonicalize"
     yield "shape-inference-onnx"
@@ -184,7 +184,7 @@ def _one_by_one(peer: PeerSettings) -> Iterator[str]:
 
 
 def _specs(peer: PeerSettings) -> Iterator[ArgSpec]:
-    """The passes with the options that follow from the flags."""
+    """Yield the passes with the options that the flags set."""
     from xdsl.utils.arg_spec import ArgSpec
 
     for name in stages(peer):

@@ -1,4 +1,4 @@
-"""`xonnc explain`: which engine does each node of a model, in which layer, or why not."""
+"""`xonnc explain`: the engine and hardware layer of each node of a model, or why it is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from xonnc.formats.nvdla.calibration import Ranges
 
 QDQ_OPERATORS = ("DequantizeLinear", "QuantizeLinear")
-"""Operators that are in every layer of a quantised network: the table does not name them as company."""
+"""Operators in every layer of a quantised network, which the table does not list as sharing it."""
 
 MAX_SHOWN = 4
 """Nodes and layers that a row of the table lists; JSON has all."""
@@ -33,20 +33,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--target", default="nv_full", help="a target's name or .toml file (default: %(default)s)"
     )
     parser.add_argument(
-        "--calib", type=Path, metavar="FILE", help="round a model of floats to 8 bits by this"
+        "--calib", type=Path, metavar="FILE", help="quantise a float model with this calibration table"
     )
     image_options.add_arguments(parser)
     parser.add_argument(
         "--package",
         action="store_true",
-        help="where each node runs in a package: what the DLA does not take is on the CPU, and no error",
+        help="explain a package: nodes that the DLA refuses run on the CPU, which is no error",
     )
-    parser.add_argument("--refused", action="store_true", help="only what is refused")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--refused", action="store_true", help="list refused nodes only")
+    parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explains; the exit code is 1 if the target refuses anything that no package is to take."""
+    """Print the explanation; exit code 1 if nodes are refused and no package is asked for."""
     from xonnc.explanation import explain_model, explain_package
     from xonnc.formats.nvdla.calibration import read_calibration
     from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values

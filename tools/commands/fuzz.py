@@ -21,31 +21,34 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument(
-        "-n", "--count", type=int, default=100, help="how many models to make (default: %(default)s)"
+        "-n", "--count", type=int, default=100, help="number of random models (default: %(default)s)"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the first; the others follow (default: %(default)s)"
+        "--seed",
+        type=int,
+        default=0,
+        help="seed of the first model, counted up for the others (default: %(default)s)",
     )
     parser.add_argument(
         "--level",
         action="append",
         default=[],
         metavar="NAME",
-        help="how to simplify: a pass, `simplify`, or `round-trip` for not at all; `native` runs code "
-        "for this processor; repeat for more (default: all but `native`)",
+        help="what to test: a pass, `simplify`, `round-trip` (import and export), or `native` (code "
+        "for this processor); may be repeated (default: all but `native`)",
     )
     parser.add_argument(
         "--save",
         type=Path,
         metavar="DIR",
-        help="write failing models to DIR, reduced, with a text about each",
+        help="write failing models to DIR, reduced, each with a description",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing; the exit code tells")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing, only set the exit code")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Searches, reduces and reports; the exit code is 1 if anything failed."""
+    """Test, reduce failures and report; exit code 1 if anything failed."""
     from xonnc.fuzzing.campaign import run_seeds, save
     from xonnc.fuzzing.failures import ALL_LEVELS
     from xonnc.fuzzing.levels import LEVELS

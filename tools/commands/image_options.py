@@ -19,23 +19,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[NAME=]FORMAT",
-        help="an input lies as pixels, which the first convolution reads: R8, A8B8G8R8 (bytes R, G, B, A) "
-        "and others for INT8, R16_F and A16B16G16R16_F for FP16; NAME where there are several inputs",
+        help="pixel format of an image input of the first convolution: R8, A8B8G8R8 (bytes R, G, B, A) "
+        "and others for INT8, R16_F and A16B16G16R16_F for FP16; NAME is needed with several inputs",
     )
     parser.add_argument(
         "--input-mean",
         action="append",
         default=[],
         metavar="[NAME=]M[,M,M]",
-        help="the model's numbers are (pixel - mean) / std of pixels from 0 to 255; one for each channel, or "
-        "one (default: 0)",
+        help="mean of normalised pixels: the model's values are (pixel - mean) / std, pixels 0 to 255; "
+        "one for each channel, or one for all (default: 0)",
     )
     parser.add_argument(
         "--input-std",
         action="append",
         default=[],
         metavar="[NAME=]S[,S,S]",
-        help="see --input-mean (default: 1)",
+        help="standard deviation of normalised pixels, see --input-mean (default: 1)",
     )
 
 

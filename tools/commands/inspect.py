@@ -1,4 +1,4 @@
-"""`xonnc inspect`: a loadable against every rule of the runtime, the firmware and the hardware."""
+"""`xonnc inspect`: check a loadable against the rules of runtime, firmware and hardware."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("loadable", type=Path, help="the .nvdla file, or a package (.xpkg): its loadables")
+    parser.add_argument("loadable", type=Path, help="a loadable (.nvdla), or a package (.xpkg)")
     parser.add_argument(
         "--target",
-        help="the configuration the loadable is for (default: nv_full; of a package the one it names)",
+        help="configuration of the loadable (default: nv_full, or the one that the package names)",
     )
     parser.add_argument("--json", action="store_true", help="print the problems as JSON")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing; the exit code tells")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing, only set the exit code")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks; the exit code is 1 if a rule is broken, and 0 if there are warnings at most."""
+    """Check; exit code 1 if a rule is broken, 0 with warnings alone."""
     from xonnc.formats.nvdla.checks.check import findings
     from xonnc.formats.nvdla.checks.problem import Severity
     from xonnc.formats.nvdla.reader import read_loadable
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read_parts(path: Path) -> tuple[dict[str, Loadable], str]:
-    """The loadables in a package by what to call them, and the target that it names."""
+    """Return the loadables of a package by name, and its target."""
     from xonnc.formats.nvdla.reader import parse_loadable
     from xonnc.formats.package.archive import read_package
 
@@ -73,7 +73,7 @@ def read_parts(path: Path) -> tuple[dict[str, Loadable], str]:
 
 
 def _tell(name: str, loadable: Loadable, found: Sequence[Problem], target: NvdlaTarget) -> None:
-    """What is wrong with a loadable, or what it is."""
+    """Print the problems of a loadable, or a summary of it."""
     from xonnc.formats.nvdla.checks.check import other_targets, way_out
     from xonnc.formats.nvdla.checks.problem import Severity
 
@@ -120,7 +120,7 @@ def _summary(name: str, loadable: Loadable) -> None:
 
 
 def _lies(tensor: TensorDesc, pixels: Normalization | None) -> str:
-    """How a bound tensor lies in memory, and what its pixels stand for."""
+    """Describe the memory layout of a bound tensor, and the normalisation of its pixels."""
     from xonnc.formats.nvdla.constants import PixelFormat
     from xonnc.formats.nvdla.pixels import PIXEL_LAYOUTS
 

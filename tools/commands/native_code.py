@@ -1,4 +1,4 @@
-"""`xonnc compile` for the CPU: a model becomes a shared library, an object file, LLVM IR or C source."""
+"""`xonnc compile` for the CPU: a shared library, an object file, LLVM IR or C source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
 CPU_ONLY_STAGES = ("legalized", "outlined", "fused", "layout", "krnl", "planned", "llvm")
-"""Stages that there are on the way to native code alone."""
+"""Stages of native code generation alone."""
 
 NVDLA_ONLY_OPTIONS = {
     "package": "--package",
@@ -30,30 +30,30 @@ NVDLA_ONLY_OPTIONS = {
     "save_calib": "--save-calib",
     "input_format": "--input-format",
 }
-"""Options that are of the NVDLA."""
+"""Options for NVDLA targets alone."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     group = parser.add_argument_group(f"native code (--output ends in {', '.join(SUFFIXES)})")
     group.add_argument(
-        "--prefix", metavar="NAME", help="what names in C begin with (default: the name of the output)"
+        "--prefix", metavar="NAME", help="prefix of exported C symbols (default: the name of the output)"
     )
     group.add_argument(
         "--no-malloc",
         action="store_true",
-        help="C source whose memory is in static arrays; the caller has the weights",
+        help="C source with memory in static arrays; the caller supplies the weights",
     )
     group.add_argument(
-        "--unsafe", action="store_true", help="no checks of indices and counts that only a run knows"
+        "--unsafe", action="store_true", help="leave out run-time checks of indices and counts"
     )
     group.add_argument(
         "--no-tuning",
         action="store_true",
-        help="computed tiles, whatever 'xonnc tune' has measured",
+        help="use the cost model's tile sizes, not those measured by 'xonnc tune'",
     )
     pass_options.add_arguments(
-        group.add_argument, "; LLVM makes code at the same level (3 takes twice the time and seldom gains)"
+        group.add_argument, "; LLVM uses the same level (3 doubles compile time and seldom gains)"
     )
     compile_stats.add_arguments(group.add_argument)
     group.add_argument(
@@ -62,12 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME:1,3,224,224",
-        help="the sizes of an input that the model leaves open; repeat for more",
+        help="static shape for a dynamic input; may be repeated",
     )
 
 
 def is_for_cpu(args: argparse.Namespace) -> bool:
-    """Whether the arguments ask for native code; `XonncError` if they ask for something else too."""
+    """Return whether the arguments ask for native code; `XonncError` if they contradict each other."""
     from xonnc.targets.cpu import cpu_names
 
     targets = ("cpu", *cpu_names())
@@ -98,7 +98,7 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compiles, writes and reports."""
+    """Compile, write the output and print a report."""
     from xonnc.artifacts import STAGES, compile_artifact
 
     if args.dry_run:

@@ -1,4 +1,4 @@
-"""`xonnc ops`: the ONNX operators there are, and how a target runs them."""
+"""`xonnc ops`: list the ONNX operators, and how a target runs them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from xonnc.tools.reference import dla_operators, limit_rows, native_operators, o
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("operator", nargs="*", help="only these operators, as ONNX calls them")
-    parser.add_argument("--target", help="only those that this target takes, and how it runs them")
+    parser.add_argument("operator", nargs="*", help="operators to list, by their ONNX names")
+    parser.add_argument("--target", help="list the operators that this target supports, and how")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Lists operators."""
+    """List operators."""
     known = operators()
     for name in args.operator:
         if name not in known:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _as_json(target: NvdlaTarget, wanted: Collection[str]) -> dict[str, object]:
-    """How a target runs operators, by precision, and all of its limits."""
+    """Return how a target runs operators, by precision, and its limits."""
     tables = {
         precision: dla_operators(precision)
         for precision in target.precisions
@@ -83,7 +83,7 @@ def _as_json(target: NvdlaTarget, wanted: Collection[str]) -> dict[str, object]:
 
 
 def _limits(target: NvdlaTarget) -> None:
-    """What else decides whether a node is taken."""
+    """Print the limits of a target."""
     rows = limit_rows(target)
     width = max(len(name) for name, _ in rows)
     print(f"\nlimits of {target.name}")
@@ -92,12 +92,12 @@ def _limits(target: NvdlaTarget) -> None:
 
 
 def _natively() -> dict[str, str]:
-    """How native code runs each operator that it takes."""
+    """Return how native code runs each supported operator."""
     return {name: row.how for name, row in native_operators().items()}
 
 
 def _on(target: NvdlaTarget) -> dict[str, str]:
-    """How a target runs each operator, by the precisions in which it does."""
+    """Return how a target runs each operator, by precision."""
     tables = {
         precision: dla_operators(precision)
         for precision in target.precisions

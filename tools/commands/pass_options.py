@@ -10,11 +10,11 @@ from xonnc.errors import XonncError
 from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, LEVELS, require_optional, require_pass
 
 OWN_FLAGS = tuple(f"O{level}" for level in LEVELS)
-"""Options that onnx-mlir has too, spelled in the same way."""
+"""Options that onnx-mlir has as well, with the same spelling."""
 
 
 class PassChoice(TypedDict):
-    """The arguments of the compiler that the options are."""
+    """The options as arguments of the compiler."""
 
     level: int
     enable_pass: list[str]
@@ -23,7 +23,7 @@ class PassChoice(TypedDict):
 
 
 def add_arguments(add: Callable[..., argparse.Action], llvm: str = "") -> None:
-    """Add the options by `add`, the method of a parser or a group; `llvm` is what else a level does."""
+    """Add the options with `add`, a method of a parser or group; `llvm` is appended to the help of `-O`."""
     add(
         "-O",
         type=int,
@@ -34,8 +34,8 @@ def add_arguments(add: Callable[..., argparse.Action], llvm: str = "") -> None:
         f"passes of each{llvm}",
     )
     for option, does, check in (
-        ("--enable-pass", "run a pass of the levels that this level does not", require_pass),
-        ("--disable-pass", "leave out a pass of this level", require_optional),
+        ("--enable-pass", "enable a pass of a higher level", require_pass),
+        ("--disable-pass", "disable a pass of this level", require_optional),
     ):
         add(
             option,
@@ -43,7 +43,7 @@ def add_arguments(add: Callable[..., argparse.Action], llvm: str = "") -> None:
             action="append",
             default=[],
             metavar="NAME",
-            help=f"{does}; repeat for more",
+            help=f"{does}; may be repeated",
         )
 
     add(
@@ -52,7 +52,7 @@ def add_arguments(add: Callable[..., argparse.Action], llvm: str = "") -> None:
         action="append",
         default=[],
         metavar="NAME:NHWC",
-        help="give an input or output another layout (NAME:NCHW:NHWC: from the one it has); repeat for more",
+        help="convert an input or output to another layout (NAME:FROM:TO; FROM is NCHW); may be repeated",
     )
 
 
@@ -66,7 +66,7 @@ def _layout(text: str) -> tuple[str, str]:
 
 
 def _checked(check: Callable[[str], str]) -> Callable[[str], str]:
-    """A name that `check` accepts; argparse tells why it does not."""
+    """Return an argparse type that accepts the names `check` accepts."""
 
     def name(text: str) -> str:
         try:
@@ -78,7 +78,7 @@ def _checked(check: Callable[[str], str]) -> Callable[[str], str]:
 
 
 def given(args: argparse.Namespace) -> dict[str, bool]:
-    """Which of the options were given, by how they were spelled."""
+    """Return which of the options were given, by spelling."""
     return {
         f"-O{args.level}": args.level is not None,
         "--enable-pass": bool(args.enable_pass),
@@ -88,7 +88,7 @@ def given(args: argparse.Namespace) -> dict[str, bool]:
 
 
 def choice(args: argparse.Namespace) -> PassChoice:
-    """The options as arguments of `simplify` and the compiler."""
+    """Return the options as arguments of `simplify` and the compiler."""
     return PassChoice(
         level=DEFAULT_LEVEL if args.level is None else args.level,
         enable_pass=args.enable_pass,

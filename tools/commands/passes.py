@@ -1,4 +1,4 @@
-"""`xonnc passes`: the passes with their options."""
+"""`xonnc passes`: list the passes with their options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Lists the passes."""
+    """List the passes."""
     if args.levels:
         return _tell_levels(args.json)
     found = passes()
@@ -60,5 +60,5 @@ def _tell_levels(as_json: bool) -> int:
         cells = "  ".join("x " if level >= row.level else "- " for level in LEVELS)
         print(f"{row.name:<{width}}  {cells}  {does}")
     print(f"{'LLVM':<{width}}  {'   '.join(map(str, LEVELS))}   Machine code, at -O of the same number.")
-    print("\nThose of O0 are needed for a correct result; --disable-pass takes the others.")
+    print("\nPasses of O0 are required; --disable-pass accepts the others.")
     return 0

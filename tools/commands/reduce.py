@@ -1,4 +1,4 @@
-"""`xonnc reduce`: a model that fails made as small as it can be while it still fails."""
+"""`xonnc reduce`: reduce a failing model (delta debugging)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xonnc.tools.console import ProgressCallback
 
 MODEL_PLACEHOLDER = "{}"
-"""What stands for the model in a command."""
+"""Placeholder of the model's path in `--check`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,31 +29,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--check",
         required=True,
         metavar="CMD",
-        help="a command that fails, with the exit code that it has for MODEL, while what is looked for is "
-        "there; the model goes where {} is, or to the end",
+        help="command that exits with the same code for MODEL and for every smaller model that still "
+        "fails; the path replaces {}, or is appended",
     )
-    parser.add_argument("--says", default="", metavar="TEXT", help="what it must print to count as failing")
+    parser.add_argument("--says", default="", metavar="TEXT", help="text that a failing run must print")
     parser.add_argument(
         "--timeout",
         type=float,
         default=60,
         metavar="SECONDS",
-        help="longer is no failure (default: %(default)s)",
+        help="a run that takes longer does not count as failing (default: %(default)s)",
     )
-    parser.add_argument("-o", "--output", type=Path, help="the smaller model (default: MODEL-reduced.onnx)")
+    parser.add_argument("-o", "--output", type=Path, help="the reduced model (default: MODEL-reduced.onnx)")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
 
 @dataclass(frozen=True)
 class FailureCheck:
-    """A command that is run on models, and what it says of those that fail."""
+    """The command of `--check`, and what it prints for failing models."""
 
     command: tuple[str, ...]
     says: str
     timeout: float
 
     def outcome(self, path: Path) -> int | None:
-        """The exit code for a model; `None` if it is not what counts as an answer."""
+        """Run the command; return its exit code, or None after a timeout or without the text of `--says`."""
         filled = [word.replace(MODEL_PLACEHOLDER, str(path)) for word in self.command]
         argv = filled if filled != list(self.command) else [*filled, str(path)]
         try:
@@ -68,7 +68,7 @@ class FailureCheck:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reduces and writes."""
+    """Reduce and write the model."""
     from xonnc.formats.atomic_write import atomic_write
     from xonnc.formats.onnx.load_model import load
     from xonnc.fuzzing.edits import ReductionCase

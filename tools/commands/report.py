@@ -1,4 +1,4 @@
-"""`xonnc report`: what a loadable, or a model once compiled, costs to run."""
+"""`xonnc report`: estimated cycles, memory traffic and memory of a loadable, package or model."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--target",
-        help="a target's name or .toml file (default: nv_full; of a package the one it names)",
+        help="a target's name or .toml file (default: nv_full, or the one that the package names)",
     )
     parser.add_argument(
-        "--calib", type=Path, metavar="FILE", help="round a model of floats to 8 bits by this"
+        "--calib", type=Path, metavar="FILE", help="quantise a float model with this calibration table"
     )
     parser.add_argument(
         "--calibrate",
         type=Path,
         metavar="DATA",
-        help="samples of the inputs (.npz, .npy, a folder): what rounding to 8 bits does to each value",
+        help="quantise with samples (.npz, .npy, a folder) and report each tensor's quantisation error",
     )
     parser.add_argument(
         "--memory",
         action="store_true",
-        help="where a model's tensors lie in memory and when: offsets, a map, the peak and the lower bound; "
-        "--target may name a processor too (cpu, avx2)",
+        help="memory plan of a model: offsets and lifetimes of tensors, peak and lower bound; "
+        "--target may also be a processor (cpu, avx2)",
     )
     parser.add_argument(
         "--input-shape",
@@ -60,14 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME:SIZES",
-        help="with --memory of native code, the sizes of an input: x:1,3,224,224",
+        help="with --memory of native code, static shape of an input: x:1,3,224,224",
     )
-    parser.add_argument("--total", action="store_true", help="leave the table of layers out")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--total", action="store_true", help="leave out the table of layers")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Estimates and prints."""
+    """Estimate and print."""
     if args.memory:
         return report_memory(args, calibration_of(args))
     if args.input_shape:
@@ -75,25 +75,25 @@ def run(args: argparse.Namespace) -> int:
     if is_package(args.model):
         return _report_package(args)
     target = load_target(args.target or DEFAULT_TARGET)
-    cost, roundings = _cost(args, target)
+    cost, errors = _cost(args, target)
     if args.json:
         measured = (
             {}
-            if roundings is None
-            else {"quantization_errors": [quantization_error_json(one) for one in roundings]}
+            if errors is None
+            else {"quantization_errors": [quantization_error_json(one) for one in errors]}
         )
         print(json.dumps(as_json(cost) | measured, indent=2))
         return 0
     _tell(args.model.name, cost, target, args.total)
-    if roundings is not None:
+    if errors is not None:
         print()
-        for line in quantization_error_table(roundings):
+        for line in quantization_error_table(errors):
             print(line)
     return 0
 
 
 def _report_package(args: argparse.Namespace) -> int:
-    """What each loadable in a package costs."""
+    """Report on each loadable of a package."""
     from xonnc.formats.nvdla.checks.check import require_sound
     from xonnc.formats.nvdla.performance import performance
     from xonnc.tools.commands.inspect import read_parts
@@ -127,7 +127,7 @@ def _tell(name: str, cost: Performance, target: NvdlaTarget, only_total: bool) -
 
 
 def _require_floats(args: argparse.Namespace) -> None:
-    """Refuses to measure roundings of what is rounded already."""
+    """Refuse `--calibrate` for compiled files, which have no float tensors to compare with."""
     if args.calibrate:
         what = "package" if is_package(args.model) else "loadable"
         raise XonncError(f"{args.model}: a {what} has no values of floats; give --calibrate the model")
@@ -153,12 +153,12 @@ def _cost(
 
 
 def calibration_of(args: argparse.Namespace) -> Calibrate | None:
-    """What finds the ranges of a model that the options ask to be rounded."""
+    """Return the calibration function for `--calib` and `--calibrate`, or None."""
     return _QuantizationSamples(args).calibrate if args.calibrate or args.calib else None
 
 
 class _QuantizationSamples:
-    """The model before and after it is rounded, and the samples."""
+    """The model before and after quantisation, and the samples."""
 
     def __init__(self, args: argparse.Namespace):
         self._args = args
@@ -167,7 +167,7 @@ class _QuantizationSamples:
         self._samples: list[Sample] = []
 
     def calibrate(self, module: ModuleOp) -> Ranges:
-        """The ranges of the table, else of the samples."""
+        """Return the ranges of the calibration table, or measure them on the samples."""
         from xonnc.calibration import calibrate_module
         from xonnc.formats.nvdla.calibration import read_calibration
         from xonnc.formats.onnx.exporter import export_proto
@@ -183,7 +183,7 @@ class _QuantizationSamples:
         return found
 
     def on_stage(self, stage: str, module: ModuleOp) -> None:
-        """Keeps the rounded model."""
+        """Keep the quantised model."""
         from xonnc.formats.onnx.exporter import export_proto
 
         if stage == "simplified" and self._args.calibrate:
@@ -191,7 +191,7 @@ class _QuantizationSamples:
             self._quantized = export_proto(module)
 
     def measured(self) -> list[QuantizationError]:
-        """What the samples show."""
+        """Measure the quantisation errors on the samples."""
         from xonnc.lowering.quantization_statistics.quantization_error import measure_quantization_error
 
         assert self._quantized is not None, "compiling passes all stages"
@@ -205,8 +205,8 @@ class _QuantizationSamples:
         return self._samples
 
 
-def quantization_error_table(roundings: Sequence[QuantizationError]) -> list[str]:
-    """A line for each rounded value."""
+def quantization_error_table(errors: Sequence[QuantizationError]) -> list[str]:
+    """Return a line for each quantised tensor."""
     rows: list[tuple[str, ...]] = [("value", "made by", "type", "scale", "zero", "saturated", "SNR dB")]
     rows += [
         (
@@ -218,19 +218,19 @@ def quantization_error_table(roundings: Sequence[QuantizationError]) -> list[str
             f"{one.saturated:.3%}" if one.saturated else "–",
             f"{one.signal_to_noise:.1f}" if isfinite(one.signal_to_noise) else "–",
         )
-        for one in roundings
+        for one in errors
     ]
     return columns(rows)
 
 
 def quantization_error_json(one: QuantizationError) -> dict[str, object]:
-    """A rounded value; no decibels where nothing changes."""
+    """Return a quantised tensor for `--json`; an infinite signal-to-noise ratio is null."""
     noise = one.signal_to_noise if isfinite(one.signal_to_noise) else None
     return {**asdict(one), "signal_to_noise": noise}
 
 
 def totals(cost: Performance) -> list[tuple[str, str]]:
-    """The network as a whole, in rows."""
+    """Return rows on the whole network."""
     cycles: Counter[str] = Counter()
     for layer in cost.layers:
         cycles[layer.bound] += layer.cycles
@@ -243,17 +243,17 @@ def totals(cost: Performance) -> list[tuple[str, str]]:
             f"{size(cost.traffic_bytes)} moved; {size(cost.compulsory_bytes)} if each layer read every byte "
             f"once, {size(cost.boundary_bytes)} of weights, inputs and outputs",
         ),
-        ("waits for", shares),
+        ("bound by", shares),
     ]
 
 
 def rate(cost: Performance) -> str:
-    """Inferences in a second."""
+    """Return the throughput in inferences per second."""
     return f"{1000 / cost.milliseconds:.1f} inferences a second" if cost.milliseconds else "nothing to do"
 
 
 def table(layers: tuple[HardwareLayer, ...]) -> list[str]:
-    """A line for each hardware layer: cycles of compute and memory, what it waits for, utilisation."""
+    """Return a line for each hardware layer: compute and memory cycles, its bottleneck, utilisation."""
     head = ("layer", "engines", "node", "cycles", "compute", "DRAM", "bound", "MACs used", "moved")
     rows: list[tuple[str, ...]] = [head]
     for index, layer in enumerate(layers):
@@ -274,7 +274,7 @@ def table(layers: tuple[HardwareLayer, ...]) -> list[str]:
 
 
 def as_json(cost: Performance) -> dict[str, object]:
-    """Everything there is, figures derived from others too."""
+    """Return all figures for `--json`, derived ones included."""
     layers = [
         asdict(layer)
         | {

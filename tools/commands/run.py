@@ -1,4 +1,4 @@
-"""`xonnc run`: a package, or a model as native code, runs on its inputs."""
+"""`xonnc run`: run a model as native code, or a package."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 MODELS = (".onnx", ".onnxtxt", ".json")
-"""What ONNX models are called."""
+"""File extensions of ONNX models."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,45 +41,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[NAME=]FILE",
-        help="an input, .npy; without a name they count in the model's order; repeat for more",
+        help="input (.npy); unnamed inputs are in the model's order; may be repeated",
     )
     parser.add_argument(
-        "--output", action="append", default=[], metavar="[NAME=]FILE", help="where an output goes, likewise"
+        "--output", action="append", default=[], metavar="[NAME=]FILE", help="output (.npy), likewise"
     )
     parser.add_argument(
         "--target",
-        help="of a package: the target to simulate, where it is a .toml file of your own (default: the "
-        "package's); of a model: cpu, or a kind of processor (default: cpu)",
+        help="for a package: a .toml file to simulate instead of its own target (default: the "
+        "package's); for a model: cpu, or a kind of processor (default: cpu)",
     )
     parser.add_argument(
         "--mode",
         choices=("fast", "exact"),
         default="fast",
-        help="FP16 convolutions with float32 sums, or by the hardware's own rule (default: %(default)s)",
+        help="fast: sum FP16 convolutions in float32; exact: as the hardware (default: %(default)s)",
     )
     parser.add_argument(
         "--cpu",
         choices=("native", "onnxruntime"),
         default="native",
-        help="of a package: what its parts for the CPU run by (default: %(default)s)",
+        help="for a package: the engine of its CPU parts (default: %(default)s)",
     )
-    parser.add_argument("--profile", action="store_true", help="of a model: tell how long each kernel takes")
+    parser.add_argument("--profile", action="store_true", help="for a model: print the time of each kernel")
     parser.add_argument(
         "--unsafe",
         action="store_true",
-        help="of a model: no checks of indices and counts that only a run knows",
+        help="for a model: leave out run-time checks of indices and counts",
     )
     parser.add_argument(
         "--no-tuning",
         action="store_true",
-        help="of a model: computed tiles, whatever 'xonnc tune' has measured",
+        help="for a model: use the cost model's tile sizes, not those measured by 'xonnc tune'",
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs and writes the outputs."""
+    """Run and write the outputs."""
     from xonnc.package_engine import load_package
 
     begun = time.perf_counter()
@@ -138,7 +138,7 @@ def run_files(
 
 
 def named_files(given: Sequence[str], names: Sequence[str], what: str) -> dict[str, Path]:
-    """Files by the name that is in front of them, others in the order of the names that are left."""
+    """Assign files to names: `NAME=FILE` by name, other files in the order of the remaining names."""
     found: dict[str, Path] = {}
     nameless: list[str] = []
     for text in given:

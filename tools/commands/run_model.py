@@ -1,4 +1,4 @@
-"""`xonnc run` on a model, as native code for this processor, or on a library of one."""
+"""`xonnc run` on a model, as native code for this processor, or on a compiled library."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from xonnc.runtime.native.session import ProfileLine, Session
 
 MAX_PROFILE_LINES = 20
-"""Lines of a profile that are printed."""
+"""The most lines of a profile that are printed."""
 
 
 class CompiledModel:
-    """A model as code, as packages are run."""
+    """A model as native code, with the interface of packages."""
 
     def __init__(self, path: Path, target: str, profile: bool, unsafe: bool, tuning: bool) -> None:
-        """Compiles the model; raises `XonncError` for a file that is none."""
+        """Compile the model; raises `XonncError` for a file that is not a model."""
         from xonnc.native import compile_native
 
         self.session: Session = compile_native(path, target, profile=profile, unsafe=unsafe, tuning=tuning)
@@ -29,15 +29,15 @@ class CompiledModel:
         self.outputs: Sequence[str] = [port.name for port in self.session.outputs]
 
     def run(self, feeds: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Mapping[str, Any]:
-        """The outputs by name."""
+        """Run the model; return the outputs by name."""
         return dict(zip(self.outputs, self.session.run(None, feeds), strict=True))
 
 
 class LibraryModel:
-    """A model in a shared library, as packages are run."""
+    """A model in a shared library, with the interface of packages."""
 
     def __init__(self, path: Path) -> None:
-        """Loads the library; raises `XonncError` for a file that is none."""
+        """Load the library; raises `XonncError` for a file that is not a compiled model."""
         from xonnc.runtime.native.library import Library
 
         self._library = Library(path)
@@ -45,12 +45,12 @@ class LibraryModel:
         self.outputs: Sequence[str] = [port.name for port in self._library.outputs]
 
     def run(self, feeds: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Mapping[str, Any]:
-        """The outputs by name."""
+        """Run the model; return the outputs by name."""
         return dict(zip(self.outputs, self._library.run(None, feeds), strict=True))
 
 
 def report_run(session: Session, profile: bool) -> None:
-    """What ran on the host, and the slowest steps."""
+    """Print the operators that ran in the reference evaluator, and the slowest kernels."""
     calls = [line for line in session.report() if line.where == "host"]
     if calls:
         row("host", f"{plural(len(calls), 'operator')} by the ONNX reference")

@@ -1,4 +1,4 @@
-"""`xonnc simplify`: an ONNX model with fewer nodes and the same outputs."""
+"""`xonnc simplify`: simplify an ONNX model without changing its outputs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from xonnc.tools.equivalence import Difference
 
 PEER_TOOL: Tool = "xonnc simplify"
-"""The options of onnx-mlir that it takes are those of the table."""
+"""The command in the table of onnx-mlir's options."""
 
 OWN_FLAGS = pass_options.OWN_FLAGS
-"""Options that onnx-mlir has too, and that are the command's own."""
+"""Options of this command that onnx-mlir has as well."""
 
 VALUE_AFTER_EQUALS = ("--external-data",)
-"""Options whose value may be left out, and so stands after `=` only."""
+"""Options with an optional value, which is only accepted after `=`."""
 
 MAX_SHOWN_INPUTS = 4
 
@@ -41,20 +41,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.epilog = "Of onnx-mlir's options, --shapeInformation and --dimParams are taken too."
     parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
-    parser.add_argument("output", type=Path, help="the simplified model, in the spelling its name says")
+    parser.add_argument("output", type=Path, help="the simplified model, in the format of its suffix")
     parser.add_argument(
         "--check",
         type=int,
         default=0,
         metavar="N",
-        help="compare with the original in onnxruntime on N inputs; write nothing if they differ",
+        help="compare with the original in onnxruntime on N inputs; write nothing if outputs differ",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of these inputs (default: %(default)s)")
     parser.add_argument(
         "--external-data",
         nargs="?",
         metavar="FILE",
-        help="write the weights to FILE beside the model (default: OUTPUT.data), as is done if they came so",
+        help="write weights to FILE beside the model (default: OUTPUT.data); default if the model has it",
     )
     parser.add_argument(
         "--overwrite-input-shape",
@@ -62,15 +62,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME:1,3,224,224",
-        help="give an input another shape, -1 for a dynamic size; repeat for more",
+        help="new shape of an input, -1 for a dynamic dimension; may be repeated",
     )
-    parser.add_argument(
-        "--inline-functions", action="store_true", help="put the bodies of local functions into the graph"
-    )
+    parser.add_argument("--inline-functions", action="store_true", help="inline the model's local functions")
     parser.add_argument(
         "--fold-overridable",
         action="store_true",
-        help="take inputs that have an initializer for constants; else they stay inputs with a default",
+        help="make constants of inputs that have an initializer; else they stay inputs with a default",
     )
     parser.add_argument(
         "--strict", action="store_true", help="refuse declared shapes that contradict the operators"
@@ -93,7 +91,7 @@ def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simplifies, checks, writes and reports; the exit code is 1 if the check finds a difference."""
+    """Simplify, compare, write and report; exit code 1 if outputs differ."""
     from xonnc.formats.onnx.save_model import ExternalData
     from xonnc.simplifier import simplify
 

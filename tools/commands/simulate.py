@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("loadable", type=Path, help="the .nvdla file, or a package (.xpkg)")
+    parser.add_argument("loadable", type=Path, help="a loadable (.nvdla), or a package (.xpkg)")
     add_machine(parser)
     parser.add_argument(
         "--input",
@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="an input in binding order: .npy (NCHW; an image also uint8 HWC), .pgm or .ppm (an image), or "
-        ".bin (the bytes of its surface); repeat for more",
+        help="input, in binding order: .npy (NCHW; uint8 HWC for images), .pgm or .ppm (images), or "
+        ".bin (raw bytes of the surface); may be repeated",
     )
     parser.add_argument(
         "--output",
@@ -42,30 +42,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="where an output goes, likewise",
+        help="output file, in binding order; may be repeated",
     )
-    parser.add_argument("--dump", type=Path, metavar="DIR", help="write what every operation delivers to DIR")
+    parser.add_argument("--dump", type=Path, metavar="DIR", help="write the result of every operation to DIR")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
-    """Options that say which hardware is simulated and how exactly."""
+    """Add the options of the simulator."""
     parser.add_argument(
         "--target",
-        help="the configuration the loadable is for, which the file does not say (default: nv_full; of a "
-        "package the one it names)",
+        help="configuration to simulate, which a loadable does not name (default: nv_full; "
+        "for a package the one it names)",
     )
     parser.add_argument(
         "--mode",
         choices=("fast", "exact"),
         default="fast",
-        help="FP16 convolutions with float32 sums, or by the hardware's own rule (default: %(default)s)",
+        help="fast: sum FP16 convolutions in float32; exact: as the hardware (default: %(default)s)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulates and writes the outputs."""
+    """Simulate and write the outputs."""
     return _run_package(args) if is_package(args.loadable) else _run_loadable(args)
 
 

@@ -1,4 +1,4 @@
-"""What `xonnc compile` shows of the stages of a compilation: IR that is dumped, and where it stops."""
+"""Options of `xonnc compile` on stages: dump the IR, stop early."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class StoppedAfterStage(Exception):
-    """The stage asked for is reached, and its IR written."""
+    """Raised when the stage of `--stop-after` is reached and its IR is written."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options about stages."""
+    """Add the options on stages."""
     parser.add_argument("--dump", type=Path, metavar="DIR", help="write the IR after each stage to DIR")
     parser.add_argument(
         "--stop-after", metavar="STAGE", help="stop after this stage and write its IR to --output"
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def prepare(args: argparse.Namespace, stages: Sequence[str]) -> bool:
-    """Makes the folder of dumps; whether compiling stops early. Unknown stages are refused."""
+    """Create the folder of dumps, and return whether compilation stops early; refuse unknown stages."""
     if args.stop_after and args.stop_after not in stages:
         hint = suggest(args.stop_after, stages)
         raise UnknownNameError(
@@ -64,13 +64,13 @@ def stage_callback(
 
 
 def print_stop(args: argparse.Namespace, output: Path | None) -> None:
-    """What became of a compilation that stopped."""
+    """Print where a compilation stopped."""
     if not args.quiet:
         print(f"stopped after {args.stop_after}" + (f", wrote {output}" if output else ""))
 
 
 def write_ir(module: ModuleOp, path: Path, elide_larger: int | None = None) -> None:
-    """Writes a module with its locations, through a temporary file."""
+    """Write a module with its locations, atomically."""
     from xonnc.dialects.onnx.assembly import OnnxPrinter
 
     with atomic_write(path) as file, TextIOWrapper(file, encoding="utf-8") as text:

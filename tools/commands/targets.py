@@ -1,4 +1,4 @@
-"""`xonnc targets`: the targets and what they can do."""
+"""`xonnc targets`: list the targets and their properties."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Lists the targets."""
+    """List the targets."""
     targets = [_load(name) for name in args.target or (*target_names(), *cpu_names())]
     if args.json:
         print(json.dumps([{"kind": _kind(target), **asdict(target)} for target in targets], indent=2))
@@ -56,7 +56,7 @@ def _described(target: NvdlaTarget | CpuTarget) -> str:
 
 
 def described(core: Core) -> str:
-    """A core in a line: what it computes in a cycle, and its caches."""
+    """Describe a core in a line: multiply-adds per cycle, and caches."""
     caches = [
         f"L{level} {size >> 10} KiB"
         for level, size in enumerate((core.l1_bytes, core.l2_bytes, core.l3_bytes), 1)

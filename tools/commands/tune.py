@@ -1,4 +1,4 @@
-"""`xonnc tune`: measures tiles for the kernels of a model on the processor at hand."""
+"""`xonnc tune`: measure tile sizes for the kernels of a model on this processor."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument("model", type=Path, help="the ONNX model")
-    parser.add_argument("--target", default="cpu", help="cpu, the processor at hand (default)")
+    parser.add_argument("--target", default="cpu", help="cpu, this processor (default)")
     parser.add_argument(
         "--seconds",
         type=float,
         default=60.0,
         metavar="N",
-        help="how long to measure, about (default: %(default)g)",
+        help="approximate time budget (default: %(default)g)",
     )
     parser.add_argument(
         "--input-shape",
@@ -32,14 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME:1,3,224,224",
-        help="the sizes of an input that the model leaves open; repeat for more",
+        help="static shape for a dynamic input; may be repeated",
     )
-    parser.add_argument("--json", action="store_true", help="print what was measured as JSON")
+    parser.add_argument("--json", action="store_true", help="print the measurements as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measures, keeps what is faster and reports."""
+    """Measure, store faster tiles and print a report."""
     from xonnc.tuning import tune
 
     with progress(f"tuning {args.model.name}", args.quiet) as step:
@@ -71,7 +71,7 @@ def _report(model: Path, tuning: Tuning) -> None:
 
 
 def _faster(tuning: Tuning) -> Sequence[TunedKernel]:
-    """Kernels for which another tile was faster, what saves most first."""
+    """Return the kernels with a faster tile, the largest saving first."""
     found = [kernel for kernel in tuning.kernels if kernel.fastest != kernel.computed]
     return sorted(found, key=lambda kernel: -kernel.saved)
 
