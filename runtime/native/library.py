@@ -20,12 +20,13 @@ import numpy.typing as npt
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.native.program import TensorSpec
 from xonnc.formats.native.shared_library import exported_prefix
+from xonnc.runtime.native.onnxruntime_api import OnnxruntimeApi
 from xonnc.runtime.native.session import check_feeds
 
 Array = npt.NDArray[np.generic]
 
 
-class Library:
+class Library(OnnxruntimeApi):
     """A model in a shared library, for a processor like this one; one run at a time."""
 
     def __init__(self, path: str | Path, weights: str | Path | None = None) -> None:

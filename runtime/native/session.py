@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from os import register_at_fork
 from pathlib import Path
 from threading import Lock
-from typing import TypeGuard
+from typing import Any, TypeGuard, cast
 from weakref import WeakSet
 
 import numpy as np
@@ -28,6 +28,7 @@ from xonnc.formats.native.saved_program import SavedProgram, write_saved
 from xonnc.runtime.native.dynamic_instance import DynamicInstance
 from xonnc.runtime.native.instance import CONTIGUOUS, Array, Executable, Instance, reloaded
 from xonnc.runtime.native.jit import host_identity
+from xonnc.runtime.native.onnxruntime_api import OnnxruntimeApi, write_output
 
 InputShapes = Mapping[str, tuple[int, ...]]
 InputValues = Mapping[str, Array]
@@ -113,9 +114,9 @@ class ProfileLine:
     microseconds: float
 
 
-class Session:
+class Session(OnnxruntimeApi):
     """
-    A model ready to run.
+    A model ready to run, with the methods of `onnxruntime.InferenceSession` that run it.
 
     A model with dynamic sizes is compiled once for all of them where every operator has code for that, else
     for each set of sizes that it is fed, once; one that is fed axes, pads and the like for those. Sessions
@@ -195,11 +196,17 @@ class Session:
         """How many programs there are: one, if that is for any sizes, and one for each set of sizes."""
         return 1 + len(self._instances)
 
-    def run(self, names: Sequence[str] | None, feeds: Mapping[str, object]) -> list[RuntimeValue]:
+    def run(
+        self,
+        names: Sequence[str] | None,
+        feeds: Mapping[str, object],
+        out: Mapping[str, Array] | None = None,
+    ) -> list[RuntimeValue]:
         """
         The outputs called `names` (`None`: all) for inputs by name.
 
-        Arrays are read where they lie if they are in rows and aligned. Inputs that have a default, which
+        Arrays are read where they lie if they are in rows and aligned; `out` has arrays that outputs
+        are written to. Inputs that have a default, which
         `inputs` does not list, may be given too. Raises `XonncError` for inputs that are missing, unknown, or
         of the wrong type or shape.
         """
@@ -210,10 +217,14 @@ class Session:
                 results = self._checked_results(feeds)
             except MemoryError as error:
                 raise _out_of_memory(error) from error
-        if names is None:
+        if names is None and out is None:
             return results
         by_name = {port.name: result for port, result in zip(self.outputs, results, strict=True)}
-        return [by_name[name] for name in names]
+        for name, array in (out or {}).items():
+            self._check_outputs([name])
+            write_output(name, by_name[name], array)
+            by_name[name] = array
+        return list(by_name.values()) if names is None else [by_name[name] for name in names]
 
     def _checked_results(self, feeds: Mapping[str, object]) -> list[RuntimeValue]:
         """The results, whatever the model declares of their shapes."""
@@ -475,10 +486,14 @@ def _array(given: object) -> Array | None:
     # What is one already first, since looking for the others takes as long as small layers.
     if type(given) is np.ndarray:
         return given
-    if not isinstance(given, np.ndarray | np.generic | int | float | bool | list):
-        return None
     try:
-        return np.asarray(given)
-    except (OverflowError, TypeError, ValueError):
+        if isinstance(given, np.ndarray | np.generic | int | float | bool | list):
+            return np.asarray(given)
+        # Tensors of other libraries, by the protocols that they share with numpy; without a copy where they
+        # lie in memory of the CPU.
+        if hasattr(given, "__dlpack__"):
+            return np.from_dlpack(cast("Any", given))
+        return np.asarray(given) if hasattr(given, "__array__") else None
+    except (AttributeError, BufferError, OverflowError, RuntimeError, TypeError, ValueError):
         # Rows of different lengths, or numbers beyond all types.
         return None

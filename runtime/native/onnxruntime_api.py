@@ -1,0 +1,200 @@
+"""
+The methods by which users of onnxruntime know a session: `get_inputs`, `io_binding`, `run_async` and others.
+
+Code written for `onnxruntime.InferenceSession` runs with a session of xonnc in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from os import register_at_fork
+from threading import Lock
+from typing import Any, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError, suggest
+from xonnc.formats.native.program import TensorSpec
+
+Array = npt.NDArray[Any]
+Callback = Callable[[list[Any], Any, str], None]
+"""Gets the outputs, the user's data, and an error's text, empty without one."""
+
+ONNX_NAMES = {
+    "bool": "bool",
+    "float32": "float",
+    "float64": "double",
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+    "object": "string",
+}
+"""ONNX's names of element types that are not numpy's."""
+
+
+@dataclass(frozen=True)
+class NodeArg:
+    """An input or output, as onnxruntime describes it."""
+
+    name: str
+    shape: list[int | str | None]
+    """Sizes; `None` for a dynamic dimension."""
+    type: str
+    """As `tensor(float)`."""
+
+
+class Runnable(Protocol):
+    """What the methods are made of."""
+
+    @property
+    def inputs(self) -> Sequence[TensorSpec]: ...
+    @property
+    def outputs(self) -> Sequence[TensorSpec]: ...
+    def run(self, names: Sequence[str] | None, feeds: Mapping[str, object]) -> Sequence[Any]: ...
+
+
+class OnnxruntimeApi:
+    """Methods of `onnxruntime.InferenceSession`, for a class with `inputs`, `outputs` and `run`."""
+
+    def get_inputs(self: Runnable) -> list[NodeArg]:
+        """What must be fed."""
+        return [_node_arg(spec) for spec in self.inputs]
+
+    def get_outputs(self: Runnable) -> list[NodeArg]:
+        """What is given."""
+        return [_node_arg(spec) for spec in self.outputs]
+
+    def get_providers(self) -> list[str]:
+        """Where the model runs."""
+        return ["CPUExecutionProvider"]
+
+    def io_binding(self: Runnable) -> IOBinding:
+        """Inputs and outputs bound to arrays, for `run_with_iobinding`."""
+        return IOBinding(self)
+
+    def run_with_iobinding(self: Runnable, binding: IOBinding) -> None:
+        """Run the model on the bound inputs; outputs bound to arrays are written to them."""
+        binding.run()
+
+    def run_async(
+        self: Runnable,
+        names: Sequence[str] | None,
+        feeds: Mapping[str, object],
+        callback: Callback,
+        user_data: Any = None,
+    ) -> None:
+        """
+        Run the model in another thread; `callback(outputs, user_data, error)` is called there at the end.
+
+        Runs of one session follow each other.
+        """
+
+        def work() -> None:
+            try:
+                outputs, error = list(self.run(names, feeds)), ""
+            except XonncError as failure:
+                outputs, error = cast("list[Any]", []), str(failure)
+            callback(outputs, user_data, error)
+
+        _threads().submit(work)
+
+    def __repr__(self) -> str:
+        own = cast("Runnable", self)
+        inputs = ", ".join(map(_shown, own.inputs))
+        outputs = ", ".join(map(_shown, own.outputs))
+        return f"<{type(self).__name__} ({inputs}) -> ({outputs})>"
+
+
+class IOBinding:
+    """Arrays bound to the inputs and outputs of a session."""
+
+    def __init__(self, session: Runnable) -> None:
+        self._session = session
+        self._inputs: dict[str, object] = {}
+        self._outputs: dict[str, Array | None] = {}
+        self._results: list[Any] = []
+
+    def bind_cpu_input(self, name: str, array: object) -> None:
+        """Bind an array, which the next runs read, to an input."""
+        _require(name, [spec.name for spec in self._session.inputs], "input")
+        self._inputs[name] = array
+
+    bind_ortvalue_input = bind_cpu_input
+
+    def bind_output(self, name: str, array: Array | None = None) -> None:
+        """Ask for an output; with an array of its type and shape, runs write it there."""
+        _require(name, [spec.name for spec in self._session.outputs], "output")
+        self._outputs[name] = array
+
+    def clear_binding_inputs(self) -> None:
+        """Forget the inputs."""
+        self._inputs.clear()
+
+    def clear_binding_outputs(self) -> None:
+        """Forget the outputs."""
+        self._outputs.clear()
+
+    def get_outputs(self) -> list[Any]:
+        """The outputs of the last run, in the order in which they were bound."""
+        return self._results
+
+    copy_outputs_to_cpu = get_outputs
+
+    def run(self) -> None:
+        """Run the model on the bound inputs."""
+        names = list(self._outputs) or None
+        self._results = list(self._session.run(names, self._inputs))
+        for index, (name, array) in enumerate(self._outputs.items()):
+            if array is not None:
+                write_output(name, self._results[index], array)
+                self._results[index] = array
+
+
+def write_output(name: str, result: Any, array: object) -> None:
+    """Copy an output into an array of the user's; raises `XonncError` where it does not fit."""
+    if not isinstance(array, np.ndarray) or not isinstance(result, np.ndarray):
+        raise XonncError(f"output '{name}': only tensors are written to arrays, and only to numpy's")
+    given, made = cast("Array", array), cast("Array", result)
+    if given.shape != made.shape or given.dtype != made.dtype:
+        raise XonncError(
+            f"output '{name}': an array of {given.dtype} {list(given.shape)}; "
+            f"the run gives {made.dtype} {list(made.shape)}"
+        )
+    if not given.flags.writeable:
+        raise XonncError(f"output '{name}': the array is read-only")
+    np.copyto(given, made)
+
+
+def _node_arg(spec: TensorSpec) -> NodeArg:
+    dtype = "?" if spec.dtype is None else spec.dtype.name
+    type_ = ONNX_NAMES.get(dtype, dtype)
+    return NodeArg(spec.name, list(spec.shape or ()), f"tensor({type_})" if spec.dtype is not None else "seq")
+
+
+def _shown(spec: TensorSpec) -> str:
+    sizes = (
+        "..." if spec.shape is None else ", ".join("?" if size is None else str(size) for size in spec.shape)
+    )
+    return f"{spec.name}: {'any' if spec.dtype is None else spec.dtype.name}[{sizes}]"
+
+
+def _require(name: str, known: Sequence[str], kind: str) -> None:
+    if name not in known:
+        raise XonncError(f"no {kind} '{name}'{suggest(name, known)}; there are {', '.join(known) or 'none'}")
+
+
+_pool: list[ThreadPoolExecutor] = []
+_pool_lock = Lock()
+
+# A forked child has none of its parent's threads.
+register_at_fork(after_in_child=_pool.clear)
+
+
+def _threads() -> ThreadPoolExecutor:
+    """The threads of `run_async`, made at its first call."""
+    with _pool_lock:
+        if not _pool:
+            _pool.append(ThreadPoolExecutor(4, "xonnc-run"))
+        return _pool[0]
