@@ -264,7 +264,7 @@ DRIVER = (
     PeerFlag(
         "parallelize-ops",
         "onnx-mlir",
-        "`xonnc.compile(…, threads=N)` shares out all loops that are worth it",
+        "`xonnc.compile(…, threads=N)` divides the iterations of kernels among threads",
         "OPS",
     ),
     PeerFlag(

@@ -222,7 +222,7 @@ def lower_module(
     module: ModuleOp,
     tiles: Tiles,
     pool: DisposablePool,
-    packings: PrepackedWeights,
+    weight_cache: PrepackedWeights,
     *,
     unsafe: bool = False,
     is_dynamic: bool = False,
@@ -231,13 +231,13 @@ def lower_module(
     """
     Lower the functions of a module and append their kernels; ops that stay get `krnl.no_kernel`.
 
-    `packings` shares prepacked weights with programs for other shapes of the same model. `unsafe` leaves out
-    the run-time checks of indices. With `is_dynamic`, kernels take dynamic dimensions as arguments, unless
+    `weight_cache` shares prepacked weights with programs for other shapes of the same model. `unsafe` leaves
+    out the run-time checks of indices. With `is_dynamic`, kernels take dynamic dimensions as arguments, unless
     several `threads` could divide more work for static shapes.
     """
     scope = FusionScope(dissolve_groups(module))
     assigned = strip_layouts(module)
-    builder = LoweringBuilder(tiles, pool, to_row_major, packings, scope, not unsafe, threads=threads)
+    builder = LoweringBuilder(tiles, pool, to_row_major, weight_cache, scope, not unsafe, threads=threads)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         has_open = is_dynamic or is_outlined(function)
         builder.dynamic_shapes = (

@@ -97,7 +97,7 @@ class LoweringBuilder:
         tiles: Tiles,
         pool: DisposablePool,
         to_row_major: Callable[[SSAValue, LoweringBuilder], SSAValue],
-        packings: PrepackedWeights,
+        weight_cache: PrepackedWeights,
         scope: FusionScope,
         is_checked: bool = True,
         dynamic_shapes: DynamicShapes | None = None,
@@ -118,7 +118,7 @@ class LoweringBuilder:
         self.has_runtime_checks = is_checked
         """Whether a run fails where an index or count is out of range (`checks.py`)."""
         self.pool = pool
-        self._packings = packings
+        self._weight_cache = weight_cache
         self.kernels: dict[str, FuncOp] = {}
         self.fused: set[Operation] = set()
         """Ops that another op's kernel computes."""
@@ -241,7 +241,7 @@ class LoweringBuilder:
 
     def prepacked(self, source: Array, how: Hashable, make: Callable[[], Array]) -> SSAValue:
         """Return a buffer of weights packed by `make`; cached by the constant and `how`."""
-        return self.constant_buffer(self._packings.packed(source, how, make))
+        return self.constant_buffer(self._weight_cache.packed(source, how, make))
 
     def constant_buffer(self, array: Array) -> SSAValue:
         """Return a constant buffer with the elements of an array."""

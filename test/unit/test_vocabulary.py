@@ -35,7 +35,9 @@ BANNED = {
     r"(?:MOST|LEAST|FEW)_\w+": "MAX_…, MIN_…",
     r"Along|Side": "AffineExpr, AffineMap",
     r"Declined": "MatchFailure",
-    r"turns": "iterations",
+    r"(?<!\")turns(?!\")": "iterations",  # In quotes it is an attribute of krnl.call.
+    r"packings": "prepacked weights, weight prepacking",
+    r"shared? out|shares out": "parallelized over, divided among",
     r"nobody|[Ww]atcher": "no-op callback, StageCallback",
     r"issue \d+": "what is measured or promised, not a number of the tracker",
     r"(?:spec|design)/[\w-]+\.md": "a page of docs/ or a public source",
@@ -44,8 +46,8 @@ BANNED = {
 
 NOT_YET = (
     "bench/",
-    "dialects/",
-    "docs/native-operators.md",
+    "dialects/dla/",
+    "dialects/onnx/",
     "docs/nvdla-checks.md",
     "formats/",
     "fuzzing/",
@@ -55,7 +57,6 @@ NOT_YET = (
     "lowering/memory_planning/",
     "lowering/native/",
     "lowering/onnx_to_dla/",
-    "lowering/onnx_to_krnl/",
     "lowering/placement/",
     "lowering/quantization_statistics/",
     "oracles/",
@@ -68,6 +69,9 @@ NOT_YET = (
     "transforms/",
 )
 """Folders that still use words of the list, and pages generated from them."""
+
+OLD_SPELLINGS = {("lowering/onnx_to_krnl/convert_onnx_to_krnl.py", "open_sizes")}
+"""Names that stay for one more release, by file."""
 
 CASE_MATTERS = {r"Along|Side", r"(?:MOST|LEAST|FEW)_\w+"}
 """Patterns of which the other case is an ordinary word."""
@@ -112,6 +116,6 @@ def test_no_private_words(file: str):
         f"{file}:{line}: {match.group()!r}: say {list(BANNED.values())[int(match.lastgroup[1:])]!r}"
         for line, text in _text_of(ROOT / file)
         for match in _WORDS.finditer(text)
-        if match.lastgroup
+        if match.lastgroup and (file, match.group()) not in OLD_SPELLINGS
     ]
     assert not found, "\n".join(found)

@@ -82,9 +82,9 @@ def test_programs_for_other_shapes_share_constants_and_what_was_simplified(
 
 
 def test_what_is_made_of_other_parts_or_in_other_ways_is_another() -> None:
-    packings, numbers = PrepackedWeights(), floats(4, 4)
-    first = packings.packed(numbers, "twice", lambda: numbers * 2)
-    assert packings.packed(numbers, "twice", lambda: numbers * 3) is first
-    assert packings.packed(numbers.T, "twice", lambda: numbers * 3) is not first
-    assert packings.packed(numbers[1:], "twice", lambda: numbers * 3) is not first
-    assert packings.packed(numbers, "thrice", lambda: numbers * 3) is not first
+    weight_cache, numbers = PrepackedWeights(), floats(4, 4)
+    first = weight_cache.packed(numbers, "twice", lambda: numbers * 2)
+    assert weight_cache.packed(numbers, "twice", lambda: numbers * 3) is first
+    assert weight_cache.packed(numbers.T, "twice", lambda: numbers * 3) is not first
+    assert weight_cache.packed(numbers[1:], "twice", lambda: numbers * 3) is not first
+    assert weight_cache.packed(numbers, "thrice", lambda: numbers * 3) is not first
