@@ -231,9 +231,9 @@ def lower_module(
     """
     Lower the functions of a module and append their kernels; ops that stay get `krnl.no_kernel`.
 
-    `weight_cache` shares prepacked weights with programs for other shapes of the same model. `unsafe` leaves
-    out the run-time checks of indices. With `is_dynamic`, kernels take dynamic dimensions as arguments, unless
-    several `threads` could divide more work for static shapes.
+    `weight_cache` shares prepacked weights with programs for other shapes of the same model. `unsafe`
+    leaves out the run-time checks of indices. With `is_dynamic`, kernels take dynamic dimensions as
+    arguments, unless several `threads` could divide more work for static shapes.
     """
     scope = FusionScope(dissolve_groups(module))
     assigned = strip_layouts(module)
