@@ -1,8 +1,9 @@
 """
-Models as shared libraries and as C source, built and run from a C program without Python: sizes, times, and
-outputs that are those of the session.
+Ahead-of-time artifacts: models as shared libraries and as C source, run from a C program without Python.
 
     python bench/aot.py [--models light_squeezenet lstm …] [--forms so c] [--json FILE]
+
+Measures file sizes, compile times and latency, and compares the outputs with those of the Python session.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     "so": ("-Wl,-rpath,.",),
     "c": ("-O3", "-march=native", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"),
 }
-"""What the C compiler is told, by the form of the model."""
+"""Flags of the C compiler by artifact format."""
 
 TOLERANCE = 2e-4
-"""Largest difference of outputs, relative to the largest number: sums may be in another order."""
+"""Largest allowed error relative to the largest magnitude: summation order may differ."""
 
 MAIN = """
 #include <stdio.h>
@@ -81,7 +82,7 @@ int main(void)
 
 @dataclass(frozen=True)
 class AotResult:
-    """What was found of a model in one form; sizes in bytes, times in seconds."""
+    """Measurements of one model in one format; sizes in bytes, times in seconds."""
 
     model: str
     form: str
@@ -91,15 +92,15 @@ class AotResult:
     compiled: float
     built: float
     run: float
-    """One run of the C program, the fastest of several."""
+    """Best latency of the C program."""
     session: float
-    """The same in Python, of the code that is compiled there."""
+    """Best latency of the JIT-compiled session in Python."""
     difference: float
-    """The largest of outputs to the session's, relative to the largest number."""
+    """Largest error of an output against the session, relative to the largest magnitude."""
 
 
 def measure(model: str, form: str, runs: int = 20) -> AotResult:
-    """Compiles, builds and runs a model in one form; raises `RuntimeError` with what a program says."""
+    """Compile, build and run a model in one format; raise `RuntimeError` with stderr if a program fails."""
     path = path_of(model)
     feeds = feeds_for(path)
     session = compile_native(path, cache=False)
@@ -121,7 +122,7 @@ def measure(model: str, form: str, runs: int = 20) -> AotResult:
         _command(["cc", *OPTIONS[form], "-o", program, "main.c", f"./model.{form}", "-lm"], folder)
         built = time.perf_counter() - start
         data = b"".join(np.ascontiguousarray(feeds[port.name]).tobytes() for port in session.inputs)
-        # Nothing of Python's is there: no variables, and files of this folder alone.
+        # An empty environment: the program must need nothing but the files of this folder.
         actual, stderr = _command([program], folder, data, {})
         return AotResult(
             model,
@@ -140,7 +141,7 @@ def measure(model: str, form: str, runs: int = 20) -> AotResult:
 def _command(
     command: Sequence[str | Path], folder: Path, data: bytes = b"", variables: Mapping[str, str] | None = None
 ) -> tuple[bytes, str]:
-    """What a program writes, and what it says."""
+    """Run a program; return its stdout and stderr."""
     done = subprocess.run(
         command,
         cwd=folder,
@@ -166,7 +167,7 @@ def _difference(actual: bytes, expected: Sequence[Array]) -> float:
 
 
 def line(result: AotResult) -> str:
-    """A row as text."""
+    """One result as a line of text."""
     files = ", ".join(f"{name} {size / 1e6:.2f}" for name, size in result.files.items())
     return (
         f"{result.model:<18} .{result.form:<3} model {result.model_bytes / 1e6:.2f} MB -> {files}, program "
@@ -176,7 +177,7 @@ def line(result: AotResult) -> str:
 
 
 def table(results: Sequence[AotResult]) -> str:
-    """Sizes and times by model, in Markdown."""
+    """Markdown table of sizes and times."""
     lines = ["| network | form | files | C compiler | program | one run |", "|---|---|---|---|---|---|"]
     for result in results:
         sizes = [size for name, size in result.files.items() if not name.endswith(".h")]
@@ -189,11 +190,11 @@ def table(results: Sequence[AotResult]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints a table; exit 1 if outputs differ."""
+    """Print a table; exit 1 if outputs differ."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME", choices=list(NETWORKS))
     parser.add_argument("--forms", nargs="+", default=list(FORMATS), choices=FORMATS)
-    parser.add_argument("--json", type=Path, help="writes all figures to a file")
+    parser.add_argument("--json", type=Path, help="write all measurements to FILE")
     options = parser.parse_args(arguments)
     results: list[AotResult] = []
     for model in options.models:

@@ -1,12 +1,11 @@
 """
-Memory that a run takes beside the weights: native code against onnxruntime, as the process grows.
+Memory growth of inference beyond the weights: native code against onnxruntime.
 
     python bench/arena.py [NAME …] [--markdown]
 
-Each measurement has a process of its own, on one core: what is resident at most during three runs beyond what
-was before the first, files left out. onnxruntime's arena is off, so that what it frees goes back to the
-system: with it, the process keeps what the largest growth was. It runs with and without memory patterns; the
-smaller counts.
+Each measurement is the peak resident set size (RSS) of its own single-core process during three runs, minus
+the RSS before the first; file mappings are excluded. onnxruntime's CPU arena is disabled, so that memory it
+frees returns to the system. It runs with and without memory patterns; the smaller value counts.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ XONNC = "xonnc"
 PEERS = ("onnxruntime with patterns", "onnxruntime without")
 
 ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
-"""Has glibc give large blocks back to the system as soon as they are free."""
+"""Make glibc return large blocks to the system as soon as they are freed."""
 
 RUNS = 3
 
 
 @dataclass(frozen=True)
 class ArenaResult:
-    """A network, the bytes of the plan and the lower bound over all orders, and megabytes as measured."""
+    """Planned bytes, their lower bound over all schedules, and measured megabytes of one network."""
 
     name: str
     planned: int
@@ -60,8 +59,8 @@ class ArenaResult:
 
 
 def main() -> int:
-    """Prints a row for each network."""
-    parser = argparse.ArgumentParser(description="Memory of a run beside the weights.")
+    """Print a row for each network."""
+    parser = argparse.ArgumentParser(description="Memory growth of inference beyond the weights.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all if none")
     parser.add_argument("--markdown", action="store_true", help="as in docs/native-performance.md")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
@@ -78,7 +77,7 @@ def main() -> int:
 
 
 def measure_network(name: str) -> ArenaResult:
-    """The measurements of a network, and the plan for it."""
+    """Plan the memory of a network and measure it with each runtime."""
     from xonnc.artifacts import planned_module
     from xonnc.lowering.native.module_memory_map import memory_map
 
@@ -88,26 +87,26 @@ def measure_network(name: str) -> ArenaResult:
 
 
 def measure_in_process(worker: str, name: str) -> float:
-    """What `measure_growth` gives, in a process of its own."""
+    """Run `measure_growth` in a process of its own."""
     command = [sys.executable, __file__, name, "--worker", worker]
     run = subprocess.run(command, env=os.environ | ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True)
     return float(run.stdout.split()[-1])
 
 
 def measure_growth(worker: str, path: Path) -> float:
-    """Megabytes that are resident at most in some runs, beyond those before the first."""
+    """Peak RSS growth in megabytes over `RUNS` runs."""
     run = _ours(path) if worker == XONNC else _theirs(path, has_patterns=worker == PEERS[0])
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     mapped, before = _mapped(), begin_peak()
     for _ in range(RUNS):
         run()
-    # Constants that stay in the file of the model are resident from when they are first read.
+    # Mapped weights become resident when first read: they are not growth of the arena.
     return peak() - before - (_mapped() - mapped)
 
 
 def _mapped() -> float:
-    """Megabytes of files that are resident."""
+    """Resident megabytes of file mappings (RssFile)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("RssFile:")).split()[1]) * 1024 / MEGABYTE
 
@@ -133,7 +132,7 @@ def _theirs(path: Path, has_patterns: bool) -> Callable[[], object]:
 
 
 def cells(row: ArenaResult) -> tuple[str, ...]:
-    """A row as text."""
+    """Table cells of one result."""
     above = "equal" if row.planned == row.lower_bound else f"{row.planned / max(1, row.lower_bound) - 1:.1%}"
     return (
         row.name,
@@ -145,17 +144,17 @@ def cells(row: ArenaResult) -> tuple[str, ...]:
     )
 
 
-COLUMNS = ("network", "planned MB", "above the bound", "xonnc MB", "onnxruntime MB", "ratio")
+COLUMNS = ("network", "planned MB", "above lower bound", "xonnc MB", "onnxruntime MB", "ratio")
 
 
 def markdown(rows: Sequence[ArenaResult]) -> list[str]:
-    """The table as a page has it."""
+    """The table in Markdown."""
     lines = [COLUMNS, ("---",) * len(COLUMNS), *map(cells, rows)]
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
 def as_table(rows: Sequence[ArenaResult]) -> Table:
-    """Networks down."""
+    """The table for the terminal."""
     table = Table(*COLUMNS)
     for row in rows:
         table.add_row(*cells(row))

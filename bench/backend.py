@@ -1,5 +1,5 @@
 """
-Runs the cases of onnx.backend.test: how many pass, and how many without a call of the reference evaluator.
+The test cases of onnx.backend.test as native code: how many pass, and how many call the reference evaluator.
 
     python bench/backend.py [--kind node] [--match relu] [--dynamic] [--list]
     python bench/backend.py --write docs/native-nodes.md       all kinds, as a page
@@ -27,37 +27,40 @@ from xonnc.backend import prepare
 from xonnc.errors import XonncError
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "real")
-"""Of the cases; `real` are the light models."""
+"""Kinds of test cases; `real` are the light models."""
 
 
 class BackendCase(Protocol):
-    """What is used of a test case of onnx, which has no types."""
+    """The fields used of `onnx.backend.test.case.TestCase`, which is untyped."""
 
     name: str
     model: onnx.ModelProto | None
     data_sets: Sequence[tuple[Sequence[object], Sequence[object]]] | None
     model_dir: str | None
-    """Where the case lies if it is not in memory."""
+    """Folder of a case that is stored on disk."""
     url: str | None
-    """Where a case comes from that lies nowhere."""
+    """URL of a case whose model is part of the light models."""
     rtol: float
     atol: float
 
 
 KNOWN_FAILURES = (
-    ("attention_.*_(bf16|fp16)", "its softmax is rounded once; what is expected is rounded after each step"),
-    ("bernoulli", "it draws random numbers, other than those expected"),
-    ("dft_inverse", "the expected values have rounding errors of 2e-7 where the result is 0"),
-    ("image_decoder", "files of images: ImageDecoder has no kernel, and its reference needs Pillow"),
+    ("attention_.*_(bf16|fp16)", "its softmax rounds once; the expected output is rounded after each step"),
+    ("bernoulli", "it samples random values, other than the expected ones"),
+    ("dft_inverse", "the expected output has rounding errors of 2e-7 where the exact result is 0"),
+    (
+        "image_decoder",
+        "encoded images: ImageDecoder has no kernel, and its reference implementation needs Pillow",
+    ),
     ("scan_sum", "Scan of opset 8, over batches, which the reference evaluator does not run"),
     ("gradient_of", "training: Gradient has no kernel, and the reference evaluator lacks it"),
 )
-"""Cases that fail by their names, and why; no others may."""
+"""Expected failures: pattern of the case name, and reason. Any other failure is an error."""
 
 
 @dataclass(frozen=True)
 class BackendResult:
-    """How a case went: why it failed (empty: it passed), and which operators ran on the host, and why."""
+    """Result of a case: the failure (empty if it passed), and the host calls with their reasons."""
 
     name: str
     failure: str
@@ -65,18 +68,18 @@ class BackendResult:
 
     @property
     def reason(self) -> str:
-        """Why it is known to fail; empty if that is not known."""
+        """Why the failure is expected; empty if it is not."""
         return next((reason for pattern, reason in KNOWN_FAILURES if re.search(pattern, self.name)), "")
 
 
 def load_cases(kind: str) -> Iterator[BackendCase]:
-    """The cases of a kind that come with their data."""
+    """The test cases of a kind."""
     found: Sequence[BackendCase] = import_module("onnx.backend.test.loader").load_model_tests(kind=kind)
     return iter(found)
 
 
 def run(case: BackendCase, is_dynamic: bool = False) -> BackendResult:
-    """Compiles a case, with the sizes of its inputs left open if it `is_dynamic`, and runs its data sets."""
+    """Compile a case, with dynamic input shapes if `is_dynamic`, and run its data sets."""
     host: Sequence[tuple[str, str]] = ()
     try:
         model, data_sets = load_case(case)
@@ -95,7 +98,7 @@ def run(case: BackendCase, is_dynamic: bool = False) -> BackendResult:
 
 
 def with_dynamic_inputs(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with a name for each size of its inputs, and no size of what follows from them."""
+    """The model with a symbolic dimension for each input axis, and no shapes of other values."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
     for port in found.graph.input:
@@ -109,7 +112,7 @@ def with_dynamic_inputs(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _tensor_type(type_: onnx.TypeProto) -> onnx.TypeProto.Tensor:
-    """The type of the tensors in a type."""
+    """The tensor type within a sequence or optional type."""
     if type_.HasField("sequence_type"):
         return _tensor_type(type_.sequence_type.elem_type)
     if type_.HasField("optional_type"):
@@ -134,7 +137,7 @@ def load_case(
 
 
 def _light(case: BackendCase) -> tuple[onnx.ModelProto, Sequence[tuple[Sequence[object], Sequence[object]]]]:
-    """A well-known network with weights of one number each; its input is what onnx's own runner feeds."""
+    """A light model of the onnx package, with the input that onnx's own test runner feeds."""
     name = (case.url or "").rpartition("/")[2]
     folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
     model = onnx.ModelProto.FromString((folder / name).read_bytes())
@@ -150,12 +153,12 @@ def _light(case: BackendCase) -> tuple[onnx.ModelProto, Sequence[tuple[Sequence[
 
 
 def to_array(value: object) -> object:
-    """Types that numpy lacks come as messages."""
+    """Convert a TensorProto, which stands for element types that NumPy lacks."""
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 
 def _read_all(folder: Path, kind: str, ports: Sequence[onnx.ValueInfoProto]) -> list[object]:
-    """What files of a data set hold; the last inputs may be initializers, and have none."""
+    """Read the files of a data set; trailing inputs may be initializers without a file."""
     paths = [folder / f"{kind}_{number}.pb" for number in range(len(ports))]
     return [_read(path, port) for path, port in zip(paths, ports, strict=True) if path.exists()]
 
@@ -184,7 +187,7 @@ def _is_list(value: object) -> TypeGuard[Sequence[object]]:
 
 
 def _tensors(value: object) -> Sequence[object]:
-    """A sequence's tensors; a tensor is one of one."""
+    """The tensors of a sequence; a tensor counts as a sequence of one."""
     return value if _is_list(value) else [value]
 
 
@@ -207,7 +210,7 @@ def _compare_arrays(one: npt.NDArray[np.generic], other: npt.NDArray[np.generic]
 
 
 def page(found: Mapping[str, Sequence[BackendResult]]) -> str:
-    """The page of documentation: shares, what fails and why, what runs on the host and why."""
+    """The documentation page: pass rates, failures and host calls with their reasons."""
     lines = [
         "# onnx.backend.test in native code",
         "",
@@ -225,14 +228,14 @@ def page(found: Mapping[str, Sequence[BackendResult]]) -> str:
         share = len(passed) / max(len(outcomes), 1)
         lines.append(f"| {kind} | {len(outcomes)} | {len(passed)} ({share:.1%}) | {native} |")
     everything = [each for outcomes in found.values() for each in outcomes]
-    lines += ["", "## What fails", ""]
+    lines += ["", "## Failures", ""]
     reasons: dict[str, list[str]] = {}
     for each in everything:
         if each.failure:
             reasons.setdefault(each.reason or each.failure, []).append(each.name.removeprefix("test_"))
     for reason, names in sorted(reasons.items()):
         lines.append(f"* {reason}: {', '.join(f'`{name}`' for name in sorted(names))}.")
-    lines += ["", "## What runs on the host", "", "| operator | why | cases |", "|---|---|---|"]
+    lines += ["", "## Host calls", "", "| operator | why | cases |", "|---|---|---|"]
     counts = Counter(pair for each in everything for pair in set(each.host))
     for (operator, why), count in sorted(counts.items()):
         lines.append(f"| `{operator}` | {why} | {count} |")
@@ -240,14 +243,14 @@ def page(found: Mapping[str, Sequence[BackendResult]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the shares; exit 1 if a case fails for no known reason."""
+    """Print the pass rates; exit 1 if a case fails unexpectedly."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
     parser.add_argument("--kind", default="node", choices=KINDS)
     parser.add_argument("--match", default="", help="cases whose name contains this")
-    parser.add_argument("--every", type=int, default=1, help="one case of so many")
-    parser.add_argument("--dynamic", action="store_true", help="leave the sizes of inputs open")
-    parser.add_argument("--list", action="store_true", help="names what fails and what runs on the host")
-    parser.add_argument("--write", type=Path, help="runs all kinds, and writes a page of documentation")
+    parser.add_argument("--every", type=int, default=1, help="run every Nth case")
+    parser.add_argument("--dynamic", action="store_true", help="make all input dimensions dynamic")
+    parser.add_argument("--list", action="store_true", help="list failures and host calls")
+    parser.add_argument("--write", type=Path, help="run all kinds and write a documentation page")
     options = parser.parse_args(arguments)
     found: dict[str, list[BackendResult]] = {}
     for kind in KINDS if options.write else [options.kind]:
@@ -268,12 +271,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.write.write_text(page(found))
     unknown = [each for each in everything if each.failure and not each.reason]
     for each in unknown:
-        print(f"no reason is known: {each.name}: {each.failure}")
+        print(f"unexpected failure: {each.name}: {each.failure}")
     return 1 if unknown else 0
 
 
 def line(outcome: BackendResult) -> str:
-    """What is worth telling of a case."""
+    """A line about a failure or the host calls of a case."""
     hosts = " ".join(operator for operator, _ in outcome.host)
     return f"{outcome.name}: {outcome.failure or f'host: {hosts}'}"
 

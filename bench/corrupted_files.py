@@ -1,10 +1,10 @@
 """
-Damaged files of every format that the tools read: each ends with a clean error, in 10 s and 2 GB.
+Mutation fuzzing of input files: every corrupted file must end in a clean error, within 10 s and 2 GB.
 
     python bench/corrupted_files.py [--count 1000] [--format onnx] [--seed 0] [--state FILE] [--save DIR]
 
-`--count` is for each format. With `--state` a run that was stopped goes on where it was. Commands run inside
-worker processes, whose memory is limited; a worker that dies or hangs is a fault of the case it was at.
+`--count` is for each format. With `--state` an interrupted run resumes. Commands run inside worker processes
+with limited memory; a worker that dies or hangs is a fault of the case it was running.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from bench.corruption.corpus import FORMATS
 from bench.corruption.worker import find_format, make_case
 
 BATCH = 400
-"""Cases of one worker: what it holds on to is freed with it."""
+"""Cases per worker process: a restart frees caches and leaks."""
 HANG_SECONDS = 120
-"""Seconds without a line after which a worker hangs, in code that no signal reaches."""
+"""Seconds without output after which a worker counts as hung, e.g. in C code that no signal interrupts."""
 
 
 def main() -> int:
-    """The exit code is 1 if there is a fault."""
-    parser = argparse.ArgumentParser(description="damaged files of every format")
+    """Run all cases; exit 1 if there is a fault."""
+    parser = argparse.ArgumentParser(description="corrupted files of every format")
     parser.add_argument("--count", type=int, default=1000, help="cases of each format (default: %(default)s)")
     parser.add_argument(
         "--format", action="append", choices=[format_.name for format_ in FORMATS], default=[]
     )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--state", type=Path, help="file that holds how far a run is")
-    parser.add_argument("--save", type=Path, help="folder for the files of faults, the first of each kind")
+    parser.add_argument("--state", type=Path, help="file for the state of an interrupted run")
+    parser.add_argument("--save", type=Path, help="folder for the files of faults")
     args = parser.parse_args()
     state: dict[str, RunState] = {}
     if args.state and args.state.exists():
@@ -58,14 +58,14 @@ def main() -> int:
 
 
 class RunState(NamedTuple):
-    """How far the run of one format is: cases done, and the faults, each with its number."""
+    """State of the run of one format: number of cases done, and the faults with their case numbers."""
 
     done: int = 0
     faults: tuple[str, ...] = ()
 
 
 def _run(name: str, args: argparse.Namespace, state: dict[str, RunState]) -> None:
-    """All cases of one format that are left."""
+    """Run the remaining cases of one format."""
     begun, first = time.perf_counter(), state.setdefault(name, RunState()).done
     while state[name].done < args.count:
         known = state[name]
@@ -85,7 +85,7 @@ def _run(name: str, args: argparse.Namespace, state: dict[str, RunState]) -> Non
 
 
 def _batch(name: str, begin: int, end: int, seed: int) -> tuple[int, list[tuple[int, str]]]:
-    """Cases from `begin` on in one process: how many are done then, and the faults."""
+    """Run cases `begin` to `end` in one process; return the next case number and the faults."""
     with TemporaryDirectory(prefix="corrupted-") as folder:
         process = subprocess.Popen(
             [sys.executable, "-m", "bench.corruption.worker", name, str(begin), str(end), str(seed), folder],
@@ -123,7 +123,7 @@ def _signal(code: int) -> str:
 
 
 def _save(folder: Path | None, name: str, number: int, seed: int, fault: str) -> None:
-    """Keeps the files of a fault, and a line about it."""
+    """Save the files of a fault with its message."""
     if folder is None:
         return
     place = folder / f"{name}-{number}"

@@ -1,13 +1,13 @@
 """
-Native code against onnxruntime and other peers: latency, compile time and memory, model by model.
+Native code against onnxruntime and other peers: latency, compile time and memory by model.
 
     python bench/cpu.py [--models resnet50 lstm …] [--threads 1] [--rounds 7] [--json FILE]
-    python bench/cpu.py --read FILE … --page docs/native-performance.md      what was measured before
+    python bench/cpu.py --read FILE … --page docs/native-performance.md      from earlier measurements
 
-The method is that of docs/internals/cpu-kernels.md §7: each peer in a process of its own, at its defaults;
-outputs are compared first; turns alternate, ABBA; what counts are ratios of neighbouring turns. Peers that
-are not installed are left out (`pip install '.[peers]'`; torch for processors only is `pip install torch
---index-url https://download.pytorch.org/whl/cpu` and `pip install --no-deps onnx2torch`).
+Each peer runs in its own process at its defaults. Outputs are compared first. Rounds are interleaved in ABBA
+order, and ratios are taken between neighboring rounds, which cancels slow changes of the machine's load.
+Peers that are not installed are left out (`pip install '.[peers]'`; for a CPU-only torch
+`pip install torch --index-url https://download.pytorch.org/whl/cpu` and `pip install --no-deps onnx2torch`).
 """
 
 from __future__ import annotations
@@ -46,21 +46,23 @@ from bench.models import NETWORKS, path_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints a table; exit 1 if a promise is broken."""
+    """Print a table; exit 1 if a promised limit is exceeded."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
     parser.add_argument("--models", nargs="+", default=list(NETWORKS), metavar="NAME")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json", type=Path, help="writes all figures to a file")
-    parser.add_argument("--read", nargs="+", type=Path, default=[], help="takes figures from files of --json")
-    parser.add_argument("--page", type=Path, help="writes tables to their section of a page")
+    parser.add_argument("--json", type=Path, help="write all measurements to FILE")
+    parser.add_argument(
+        "--read", nargs="+", type=Path, default=[], help="read measurements from files of --json"
+    )
+    parser.add_argument("--page", type=Path, help="write the tables to their section of a page")
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS))
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.models if name not in NETWORKS]:
         parser.error(f"no model '{unknown[0]}'; there are {', '.join(NETWORKS)}")
     peers = [name for name in options.peers if PEERS[name].is_installed()]
     if BASELINE not in peers or XONNC not in peers:
-        parser.error(f"{BASELINE} and {XONNC} must be there")
+        parser.error(f"{BASELINE} and {XONNC} must be among the peers, and installed")
     print(f"{options.threads} threads, load {load():.1f}; ratios: median of pairs (of minima)")
     rows = [row for path in options.read for row in rows_of(json.loads(path.read_text()))]
     for row in rows:
@@ -78,26 +80,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def section(rows: Sequence[ModelResult]) -> str:
-    """The tables, and under them who did not run what."""
+    """The tables, followed by the failures."""
     parts = (
         (
-            "Latency as a multiple of onnxruntime's: median of pairs (of minima); \\* if they differ by "
-            "more than a tenth.",
+            "Latency relative to onnxruntime: median ratio of paired rounds (ratio of minima); \\* where "
+            "the two differ by more than 10 %.",
             latency_table(rows),
         ),
         (
-            "Seconds to the first answer, in brackets the second time if they keep what they compiled.",
+            "Seconds to compile and run once; in brackets with a warm compilation cache, if there is one.",
             compile_table(rows),
         ),
-        ("Megabytes of memory at most until then, beyond what the packages need.", memory_table(rows)),
-        ("What did not run, with the last line that was said:", reasons(rows)),
+        ("Peak memory until then in MB, beyond the imported packages.", memory_table(rows)),
+        ("Failures, with the last line of the error output:", reasons(rows)),
     )
     tables = (f"{title}\n\n{text}\n" for title, text in parts if text)
     return "\n".join([f"{load_averages(rows)}\n", *tables])
 
 
 def conclude(rows: Sequence[ModelResult]) -> int:
-    """Prints the geometric means; 1 if a promise of the issue is broken."""
+    """Print the geometric means; return 1 if a promised limit is exceeded."""
     for name in PEERS:
         latencies = latencies_of(name, rows)
         if latencies and name != BASELINE:

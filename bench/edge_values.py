@@ -1,12 +1,12 @@
 """
-Every operator on values at the edge of ONNX, and the page of what is chosen where ONNX leaves it open.
+Every operator on edge values, and the page of what is computed where ONNX leaves the result open.
 
     python bench/edge_values.py [--only Relu]
     python bench/edge_values.py --write docs/edge-values.md
 
-Runs all templates of `fuzzing/edge_templates.py` with other types, without elements and of rank 0, too; exits
-1 if constant propagation, native code and the reference evaluator disagree about one. With `--write` only
-the page is written.
+Runs all templates of `fuzzing/edge_templates.py`, also with other element types, empty and of rank 0. Exits 1
+if constant propagation, native code and the reference evaluator disagree. With `--write` only the page is
+written.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from xonnc.fuzzing.edge_values import page
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
-    parser.add_argument("--only", default="", help="the operator")
-    parser.add_argument("--write", type=Path, help="where the page goes")
+    parser.add_argument("--only", default="", help="run this operator only")
+    parser.add_argument("--write", type=Path, help="write the page to this file")
     options = parser.parse_args()
     if options.write is not None:
         with atomic_write(options.write) as stream:

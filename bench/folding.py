@@ -1,10 +1,10 @@
 """
-How much of what is constant folds: `python bench/folding.py [--only TEXT] [--write docs/folding.md]`.
+Coverage of constant folding: `python bench/folding.py [--only TEXT] [--write docs/folding.md]`.
 
-Takes every node test of `onnx.backend.test` (operators written out by their functions too), makes constants
-of its inputs, runs shape inference and constant propagation, and compares what is left with the expected
-outputs. Exits 1 if fewer than 97 % of the deterministic cases fold, if one folds to something else than
-expected, or if one folds that draws random numbers (issue 3, item 2).
+Takes every node test of `onnx.backend.test`, operators expanded by their function bodies included, makes its
+inputs constants, runs shape inference and constant propagation, and compares the constants with the expected
+outputs. Exits 1 if fewer than 97 % of the deterministic cases fold, if one folds to a wrong value, or if a
+case with random operators folds.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from bench.constant_folding.verdicts import FoldingVerdict, fold_case
 from xonnc.formats.atomic_write import atomic_write
 
 MIN_FOLDED = 0.97
-"""So much of the deterministic cases must fold."""
+"""Least fraction of the deterministic cases that must fold."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--only", default="", help="cases with this in their name")
-    parser.add_argument("--write", type=Path, help="where the page goes that tells what does not fold")
+    parser.add_argument("--only", default="", help="cases whose name contains TEXT", metavar="TEXT")
+    parser.add_argument("--write", type=Path, help="write the page of cases that do not fold to this file")
     options = parser.parse_args()
     started = time.perf_counter()
     summary = FoldingSummary(verdicts(options.only))
@@ -48,9 +48,9 @@ def main() -> int:
 
 
 def verdicts(only: str) -> Sequence[FoldingVerdict]:
-    """What becomes of every case with `only` in its name."""
+    """Fold every case whose name contains `only`."""
     with warnings.catch_warnings():
-        # The package's own tests divide by zero and look for NaN.
+        # Some cases divide by zero on purpose.
         warnings.simplefilter("ignore", RuntimeWarning)
         return [fold_case(case) for case in backend_cases() if only in case.name]
 

@@ -1,13 +1,13 @@
 """
-What folding constants costs: memory of the process and of the pool, and time.
+Cost of constant folding: memory of the process and of the constant pool, and time.
 
-Each scenario is a small module whose big constants come into being while it is folded (16 MB each, from
-`Range`). It runs through `constprop-onnx` in onnx-opt and in plain xdsl-opt, each the installed command in a
-process of its own, between two passes that measure, which the commands find as a plug-in.
+Each scenario is a small module that materializes large constants (16 MB each, from `Range`) while it is
+folded. It runs through `constprop-onnx` in onnx-opt and in plain xdsl-opt, each as the installed command in
+its own process, between two measuring passes that the commands load as a plug-in.
 
     python bench/folding_memory.py [SCENARIO …]
 
-Prints a line per scenario and host; exits 1 if a bound of the design is broken.
+Prints a line for each scenario and host; exits 1 if memory exceeds the scenario's bound.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SAMPLES_FILE = "XONNC_BENCH_FIGURES"
 
 @dataclass(frozen=True)
 class MemorySample:
-    """The process and the pool at one moment: MB, and seconds."""
+    """Memory of the process and the constant pool in MB at one moment, and the clock in seconds."""
 
     rss: float
     peak_rss: float
@@ -53,12 +53,12 @@ class MemorySample:
 
 @dataclass(frozen=True)
 class MeasurePass(ModulePass):
-    """Changes nothing; appends the figures of this moment to a file and starts new peaks."""
+    """Append a memory sample to a file and reset the peaks; the module is unchanged."""
 
     name = "bench-measure"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Measures."""
+        """Take a sample."""
         pool = DisposablePool.of(ctx)
         live, peak = pool.live_bytes / MEGABYTE, pool.peak_bytes / MEGABYTE
         sample = MemorySample(_status("VmRSS"), _status("VmHWM"), live, peak, time.perf_counter())
@@ -71,12 +71,12 @@ class MeasurePass(ModulePass):
 
 @dataclass(frozen=True)
 class ClearModulePass(ModulePass):
-    """Empties the module: folding is measured, not printing."""
+    """Empty the module, so that printing it costs nothing."""
 
     name = "bench-forget"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Erases every op of the module."""
+        """Erase every operation of the module."""
         for inner in list(op.ops):
             inner.detach()
             inner.erase(safe_erase=False)
@@ -87,7 +87,7 @@ UNIVERSE = Universe(all_passes={each.name: lambda each=each: each for each in (M
 
 @dataclass(frozen=True)
 class Scenario:
-    """A module, and what folding it may add to the process and hold in the pool, in MB."""
+    """A module, and the allowed growth of the process and of the pool, in MB."""
 
     module: str
     after: float
@@ -115,13 +115,13 @@ def _add(name: str, left: str, right: str, right_type: str = TENSOR) -> str:
 
 
 def _chain() -> Scenario:
-    """Forty folds, each of a new tensor out of the one before."""
+    """A chain of forty elementwise folds."""
     lines = [_range("v0"), *(_add(f"v{i + 1}", f"v{i}", "one", "tensor<f32>") for i in range(FOLDS))]
     return Scenario(_module(lines, f"v{FOLDS}", TENSOR), after=16 + 60, peak=100, pool_peak=3 * 16)
 
 
 def _rotation() -> Scenario:
-    """Forty folds, each moving the tensor before by one element: nothing of it can wait."""
+    """Forty rotations by one element: slices and concatenations that must be materialized."""
     vector = "tensor<1xi64>"
     rest = f"tensor<{ELEMENTS - 1}xf32>"
     lines = [
@@ -144,7 +144,7 @@ def _rotation() -> Scenario:
 
 
 def _many_sums() -> Scenario:
-    """Forty different tensors added up into one."""
+    """The sum of forty different tensors."""
     lines = [_range(f"r{i}") for i in range(FOLDS)]
     for i in range(FOLDS):
         lines.append(
@@ -159,7 +159,7 @@ def _many_sums() -> Scenario:
 
 
 def _splat() -> Scenario:
-    """A scalar expanded to 1 GB, of which nobody reads an element; the process may load code meanwhile."""
+    """A scalar expanded to 1 GB that is never materialized; the bound allows for imports of code."""
     big = "tensor<16384x16384xf32>"
     shape = '%shape = "onnx.Constant"() <{value = dense<16384> : tensor<2xi64>}> : () -> tensor<2xi64>'
     expand = f'%big = "onnx.Expand"(%one, %shape) : (tensor<f32>, tensor<2xi64>) -> {big}'
@@ -170,7 +170,7 @@ SCENARIOS = {"chain": _chain, "rolled": _rotation, "forty": _many_sums, "splat":
 
 
 def run(host: str, scenario: Scenario) -> tuple[MemorySample, MemorySample]:
-    """The figures before and after `constprop-onnx`; `RuntimeError` with the tool's message if it failed."""
+    """Samples before and after `constprop-onnx`; raises `RuntimeError` with stderr if the tool fails."""
     with tempfile.TemporaryDirectory() as folder:
         source, result, sample = (Path(folder, name) for name in ("input.mlir", "output.mlir", "figures"))
         source.write_text(scenario.module)
@@ -190,7 +190,7 @@ def run(host: str, scenario: Scenario) -> tuple[MemorySample, MemorySample]:
 
 
 def _plug_in(folder: Path) -> dict[str, str]:
-    """An environment in which every xDSL tool knows the passes of this file."""
+    """An environment in which every xDSL tool loads the passes of this file by entry point."""
     info = folder / "xonnc_bench-0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: xonnc-bench\nVersion: 0\n")
@@ -205,7 +205,7 @@ def _status(key: str) -> float:
 
 
 def main() -> int:
-    """Runs what the command line names, everything by default."""
+    """Run the named scenarios, all by default."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

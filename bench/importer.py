@@ -1,16 +1,16 @@
 """
-What reading a model costs, against `onnx.load`: time, and memory that stays.
+Cost of importing a model against `onnx.load`: time and retained memory.
 
-Each reading is a process of its own, the two readers take turns, medians are shown. `import` is
-`xonnc.formats.onnx.import_model`: from the file to a module of the onnx dialect, weights mapped. Memory is
-what the process gained: anonymous for ours (clean pages of the mapped file belong to the page cache and are
-given back when somebody needs memory), resident for `onnx.load`, at its peak.
+Each reading runs in its own process; the two readers alternate, and medians are shown. `import` is
+`xonnc.formats.onnx.import_model`: from the file to a module of the onnx dialect with memory-mapped weights.
+Memory is the growth of the process: anonymous memory for xonnc (clean pages of a mapped file can be
+reclaimed), peak RSS for `onnx.load`.
 
     python bench/importer.py [MODEL …] [-n RUNS]
 
-Exits 1 if a model of 40 MB and more takes over 0.25 of the time of `onnx.load`, or gains over 0.1 of its
-size. The model `many_14k` is the worst case, 14 kB a node: there the time of making ops shows, and it is
-only reported.
+Exits 1 if a model of 40 MB or more takes over 0.25 of the time of `onnx.load`, or grows the process by over
+0.1 of its size. The model `many_14k` (14 kB of weights a node) is the worst case, bound by the creation of
+operations; it is only reported.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DEFAULTS = (
 
 
 def memory() -> dict[str, float]:
-    """Megabytes of this process: anonymous now, resident at most."""
+    """Current anonymous memory and peak RSS of this process, in MB."""
     found: dict[str, float] = {}
     for line in Path("/proc/self/status").read_text().splitlines():
         name, _, value = line.partition(":")
@@ -55,7 +55,7 @@ def memory() -> dict[str, float]:
 
 
 def read(reader: str, path: Path) -> dict[str, float]:
-    """Reads `path` in this process; seconds and megabytes gained."""
+    """Read `path` in this process; return seconds and memory growth in MB."""
     work = _ours() if reader == "import" else _theirs()
     before = memory()
     start = time.perf_counter()
@@ -92,7 +92,7 @@ def _theirs() -> Callable[[str], object]:
 
 
 def _read_small(reader: Callable[[str], object]) -> None:
-    """Reads a model that costs nothing, so that modules and schemas are loaded before the clock starts."""
+    """Read a tiny model, so that modules and operator schemas are loaded before the clock starts."""
     import tempfile
 
     import onnx.parser
@@ -105,7 +105,7 @@ def _read_small(reader: Callable[[str], object]) -> None:
 
 
 def measure(name: str, runs: int) -> dict[str, dict[str, float]]:
-    """Medians for each reader."""
+    """Median measurements of each reader."""
     path = path_of(name)
     figures: dict[str, list[dict[str, float]]] = {reader: [] for reader in READERS}
     for _ in range(runs):
@@ -120,7 +120,7 @@ def measure(name: str, runs: int) -> dict[str, dict[str, float]]:
 
 
 def main() -> int:
-    """Measures and prints a line per model."""
+    """Measure and print a line for each model."""
     parser = argparse.ArgumentParser(description="Times the importer against onnx.load.")
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(MODELS)}")
     parser.add_argument(

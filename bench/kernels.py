@@ -1,5 +1,5 @@
 """
-Kernels of native code against onnxruntime's: products, convolutions, chains and movement, one model each.
+Kernels of native code against onnxruntime: GEMM, convolution, elementwise, reduction and data movement.
 
     python bench/kernels.py [--threads 1] [--rounds 5] [--match conv] [--page docs/native-performance.md]
 
@@ -34,35 +34,35 @@ from bench.latency.tables import load_averages
 
 @dataclass(frozen=True)
 class KernelCase:
-    """One operator or a few: nodes as text from `x` to `y`, shapes of the input and the weights."""
+    """A small model: nodes in ONNX text syntax from `x` to `y`, shapes of the input and of the weights."""
 
     name: str
     nodes: str
     x: Sequence[int]
     weights: Mapping[str, Sequence[int]]
     elements: int
-    """Numbers that have to be read and written at least, each time."""
+    """Elements that each pass must read and write at least."""
     flops: float = 0.0
-    """Additions and multiplications, or 0 where memory is what counts."""
+    """FLOPs, or 0 for a memory-bound kernel."""
     memory_passes: int = 1
-    """How often that many numbers are read and written, one operator after the other."""
+    """Passes over memory: operators that follow each other unfused."""
     writes: bool = True
-    """Whether about half of them are written; else nearly all are read."""
+    """Whether about half of the elements are written; otherwise nearly all are reads."""
     element: str = "float"
     opset: int = 17
     has_dynamic_batch: bool = False
-    """Whether the first size of the input is dynamic."""
+    """Whether the first dimension of the input is dynamic."""
     weight_type: str = "float32"
 
     def seconds_bound(self, threads: int) -> float:
-        """Seconds that this processor takes at least."""
+        """The roofline bound on this processor, in seconds."""
         size = 4 * self.elements
         moving = self.memory_passes * size / peak_bytes_per_second(size, threads, writes=self.writes)
         return max(self.flops / peak_flops(threads), moving)
 
 
 def matmul_case(m: int, k: int, n: int) -> KernelCase:
-    """A product with a constant matrix."""
+    """MatMul with a constant matrix."""
     elements = m * k + k * n + m * n
     return KernelCase(
         f"gemm {m}x{k}x{n}", "y = MatMul(x, w)", [m, k], {"w": [k, n]}, elements, 2 * m * n * k, writes=False
@@ -70,7 +70,7 @@ def matmul_case(m: int, k: int, n: int) -> KernelCase:
 
 
 def conv_case(channels: int, filters: int, size: int, kernel: int, stride: int = 1) -> KernelCase:
-    """Three convolutions of one kind, so that layouts are changed on the way in and out only."""
+    """Three equal convolutions, so that layout conversions occur only at the input and the output."""
     pads, names = kernel // 2, ("a", "b", "y")
     lines = [
         f"{name} = Conv<pads=[{pads},{pads},{pads},{pads}], strides=[{step},{step}]>({source}, {weight})"
@@ -99,7 +99,7 @@ def depthwise_case(channels: int, size: int) -> KernelCase:
 
 
 def gather_case(rows: int, width: int, count: int) -> KernelCase:
-    """Rows of a table of words."""
+    """Embedding lookup."""
     name = f"gather {count} of {rows}x{width}"
     return KernelCase(
         name, "y = Gather(w, x)", [count], {"w": [rows, width]}, 2 * count * width, element="int64"
@@ -109,23 +109,23 @@ def gather_case(rows: int, width: int, count: int) -> KernelCase:
 def elementwise_case(
     name: str, nodes: str, x: Sequence[int], weights: Mapping[str, Sequence[int]] | None = None
 ) -> KernelCase:
-    """As many numbers as are given are written."""
+    """A kernel that reads and writes equally many elements."""
     return KernelCase(f"{name} {'x'.join(map(str, x))}", nodes, x, weights or {}, 2 * prod(x))
 
 
 def reduction_case(name: str, nodes: str, x: Sequence[int]) -> KernelCase:
-    """Few numbers of many."""
+    """A kernel that reads many elements and writes few."""
     return KernelCase(f"{name} {'x'.join(map(str, x))}", nodes, x, {}, prod(x), writes=False)
 
 
 def max_pool_case(size: int) -> KernelCase:
-    """A pool of a detector's pyramid, of stride 1."""
+    """MaxPool of stride 1, as in the spatial pyramid pooling of detectors."""
     node = f"y = MaxPool<kernel_shape=[{size},{size}], pads=[{','.join([str(size // 2)] * 4)}]>(x)"
     return KernelCase(f"maxpool {size}x{size}/1", node, [1, 256, 20, 20], {}, 2 * 256 * 400)
 
 
 def recurrent_case(operator: str, gates: int) -> KernelCase:
-    """A small recurrent network of 50 steps."""
+    """A small recurrent layer of 50 time steps."""
     weights = {"w": [1, gates * 64, 96], "r": [1, gates * 64, 64], "b": [1, 2 * gates * 64]}
     results = "y, h, c" if operator == "LSTM" else "y, h"
     node = f"{results} = {operator}<hidden_size=64>(x, w, r, b)"
@@ -136,7 +136,7 @@ def recurrent_case(operator: str, gates: int) -> KernelCase:
 
 
 def resize_case(opset: int, mode: str) -> KernelCase:
-    """An image of twice the size."""
+    """Resize of an image to twice its size."""
     how = 'coordinate_transformation_mode="half_pixel"'
     if mode == "nearest":
         how = 'coordinate_transformation_mode="asymmetric", nearest_mode="floor"'
@@ -152,7 +152,7 @@ ROIS = """
   corner = Abs(w) a = Mul(corner, part) size = Abs(v) b = Mul(size, part)
   end = Add(a, b)
 """
-"""A hundred regions of an image."""
+"""A hundred regions of interest."""
 
 QDQ_CONVOLUTIONS = """
   as = Constant<value=float {0.04}>() az = Constant<value=uint8 {120}>()
@@ -162,19 +162,19 @@ QDQ_CONVOLUTIONS = """
   a = Conv<pads=[1,1,1,1]>(d, wd) r = Relu(a) rq = QuantizeLinear(r, as, az) rd = DequantizeLinear(rq, as, az)
   b = Conv<pads=[1,1,1,1]>(rd, vd) yq = QuantizeLinear(b, as, az) y = DequantizeLinear(yq, as, az)
 """
-"""Two convolutions as onnxruntime's static quantisation writes them."""
+"""Two convolutions in QDQ format, as onnxruntime's static quantization exports them."""
 
 DYNAMIC_QUANTIZATION = """
   wz = Constant<value=uint8 {124}>()
   q, s, z = DynamicQuantizeLinear(x)
 """
-"""Weights and activations as its dynamic quantisation writes them."""
+"""Activations and weights as onnxruntime's dynamic quantization exports them."""
 
 
 def quantized_case(
     name: str, nodes: str, x: Sequence[int], w: Mapping[str, Sequence[int]], flops: float
 ) -> KernelCase:
-    """Integers of 8 bits, of a dynamic batch; their bound is taken for floats."""
+    """An int8 model of dynamic batch size; its bound is that of float32."""
     weights = "uint8" if "Integer" in name else "int8"
     return KernelCase(name, nodes, x, w, 2 * prod(x), flops, has_dynamic_batch=True, weight_type=weights)
 
@@ -184,7 +184,7 @@ NEAREST_NEIGHBORS = """
   r = Unsqueeze(x, one) d = Sub(r, w) s = ReduceSumSquare<axes=[2], keepdims=0>(d)
   n, i = TopK<largest=0>(s, count) y = Sqrt(n)
 """
-"""The nearest of a thousand neighbours."""
+"""K-nearest neighbors: squared distances and TopK."""
 
 NON_MAX_SUPPRESSION = """
   parts = Constant<value_ints=[4, 4]>() most = Constant<value_ints=[100]>()
@@ -305,7 +305,7 @@ CASES = [
 
 
 def build_model(case: KernelCase) -> onnx.ModelProto:
-    """The model of a case, with random weights."""
+    """Build the model of a case, with random weights."""
     sizes = ", ".join(["N" if case.has_dynamic_batch else str(case.x[0]), *map(str, case.x[1:])])
     ends = f"({case.element}[{sizes}] x) => (float y)"
     text = f'<ir_version: 8, opset_import: ["": {case.opset}]> g {ends} {{ {case.nodes} }}'
@@ -315,7 +315,7 @@ def build_model(case: KernelCase) -> onnx.ModelProto:
     for name, shape in case.weights.items():
         array = generator.normal(size=shape) / np.sqrt(max(1, prod(shape[1:])))
         if case.weight_type != "float32":
-            # Around the middle of 8 bits.
+            # Centered in the 8-bit range, as calibrated weights are.
             array = 30 * generator.normal(size=shape) + (124 if case.weight_type == "uint8" else 0)
             array = np.clip(array, *((0, 255) if case.weight_type == "uint8" else (-127, 127)))
         model.graph.initializer.append(numpy_helper.from_array(array.astype(case.weight_type), name))
@@ -324,7 +324,7 @@ def build_model(case: KernelCase) -> onnx.ModelProto:
 
 @dataclass(frozen=True)
 class KernelResult:
-    """What was measured of a case, and the seconds that the processor takes at least."""
+    """Measurements of a case, and its roofline bound in seconds."""
 
     case: KernelCase
     row: ModelResult
@@ -332,7 +332,7 @@ class KernelResult:
 
     @property
     def speed(self) -> str:
-        """Products and sums in a second, or bytes."""
+        """Achieved GFLOP/s, or GB/s of a memory-bound kernel."""
         seconds = self.row.latencies[XONNC].best
         if self.case.flops:
             return f"{self.case.flops / seconds / 1e9:.0f} GFLOP/s"
@@ -340,17 +340,17 @@ class KernelResult:
 
     @property
     def fraction_of_peak(self) -> float:
-        """Of the machine's peak."""
+        """The roofline bound over the measured time."""
         return self.seconds_bound / self.row.latencies[XONNC].best
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; exit 1 if an output differs."""
+    """Print the table; exit 1 if an output differs."""
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--rounds", type=int, default=5)
-    options.add_argument("--match", default="", help="kernels whose name contains this")
-    options.add_argument("--page", type=Path, help="writes the table to its section of a page")
+    options.add_argument("--match", default="", help="only kernels whose name contains this text")
+    options.add_argument("--page", type=Path, help="write the table to its section of a page")
     given = options.parse_args(arguments)
     found: list[KernelResult] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -360,13 +360,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             case.seconds_bound(given.threads)
             row = measure(case.name, path, (BASELINE, XONNC), given.threads, given.rounds)
             path.unlink()
-            # The second time, since others may have computed during the first.
+            # Measure the peak again: other processes may have been running during the first measurement.
             found.append(KernelResult(case, row, case.seconds_bound(given.threads)))
             print(line(found[-1]), flush=True)
     minima = [each.row.latencies[XONNC].minimum for each in found if XONNC in each.row.latencies]
     if minima:
         print(f"geometric mean of minima {geometric_mean(minima):.3f}")
-    # What the loops did at best may have been found after a kernel was measured.
+    # The best peak may have been measured after a kernel: recompute all bounds with it.
     found = [replace(each, seconds_bound=each.case.seconds_bound(given.threads)) for each in found]
     if given.page is not None:
         replace_section(given.page, heading("Kernels", given.threads), table(found))
@@ -374,7 +374,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def line(found: KernelResult) -> str:
-    """A kernel's times as text."""
+    """A line of text about a kernel."""
     row = found.row
     if XONNC not in row.latencies:
         return f"{row.model:<28} {'; '.join(row.failures.values())}"
@@ -386,10 +386,10 @@ def line(found: KernelResult) -> str:
 
 
 def table(found: Sequence[KernelResult]) -> str:
-    """The same in Markdown."""
+    """The table in Markdown."""
     lines = [
         f"{load_averages([each.row for each in found])}\n",
-        f"| kernel | us | {BASELINE} us | ratio (of minima) | speed | share of peak |",
+        f"| kernel | us | {BASELINE} us | ratio (of minima) | speed | fraction of peak |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for each in found:

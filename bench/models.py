@@ -1,10 +1,10 @@
 """
-The models of the benchmarks, made once and kept in a folder of the temporary directory.
+The models of the benchmarks, generated once and cached in a folder of the temporary directory.
 
-    python bench/models.py [NAME …]     makes them and prints where they are
+    python bench/models.py [NAME …]     generate models and print their paths
 
-Their generators are in `bench/zoo`; the `light_` networks are the onnx package's with seeded weights of the
-real size (`formats/onnx/light_models`).
+Their generators are in `bench/zoo`; the `light_` networks are those of the onnx package with seeded weights
+of the real size (`formats/onnx/light`).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from bench.zoo import convolutional, quantized, recurrent, synthetic, transforme
 from xonnc.formats.onnx.light_models import light_model, light_names
 
 REVISION = 4
-"""Raised when a generator changes, so that nobody measures a model that was kept from before."""
+"""Cache key: raised when a generator changes."""
 
 
 def folder() -> Path:
     """
-    Where the models are: `$XONNC_BENCH_MODELS`, else a folder in the temporary directory.
+    Folder of the cached models: `$XONNC_BENCH_MODELS`, else a folder in the temporary directory.
 
-    There anybody may have made a folder or a link of that name: only this user's own is taken.
+    Another user may have created a folder or link of that name there, so its owner and mode are checked.
     """
     chosen = os.environ.get("XONNC_BENCH_MODELS")
     if chosen is not None:
@@ -50,7 +50,7 @@ def folder() -> Path:
 
 
 def path_of(name: str) -> Path:
-    """The file of the model `name`, made now if it is not there; `KeyError` for a name that is none."""
+    """Path of the model `name`, generated if it is not cached; raises `KeyError` for an unknown name."""
     path = folder() / name / "model.onnx"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
@@ -61,12 +61,12 @@ def path_of(name: str) -> Path:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a model and its external data."""
+    """Size of a model and its external data in bytes."""
     return sum(file.stat().st_size for file in path.parent.iterdir())
 
 
 def forget(name: str) -> None:
-    """Deletes a model that was kept."""
+    """Delete a cached model."""
     shutil.rmtree(folder() / name, ignore_errors=True)
 
 
@@ -74,7 +74,7 @@ Writer = Callable[[Path], None]
 
 
 def _written(make: Callable[[], onnx.ModelProto]) -> Writer:
-    """Writes what `make` makes."""
+    """A writer of the model that `make` returns."""
 
     def write(path: Path) -> None:
         path.write_bytes(make().SerializeToString())
@@ -87,7 +87,7 @@ def _light(name: str) -> Writer:
 
 
 def _light_with_external_data(name: str) -> Writer:
-    """The same, its weights in a second file."""
+    """The same with external data."""
 
     def write(path: Path) -> None:
         from onnx.external_data_helper import convert_model_to_external_data
@@ -132,12 +132,12 @@ MODELS: dict[str, Writer] = {
     "many_14k": _written(lambda: synthetic.additions(3000, 3584)),
     "light_resnet50_external": _light_with_external_data("resnet50"),
 }
-"""All models by name: what writes one to a path."""
+"""Writers of all models by name."""
 
 
 def main() -> int:
-    """Makes the models named, or the networks."""
-    parser = argparse.ArgumentParser(description="Makes models of the benchmarks.")
+    """Generate the named models, or all networks."""
+    parser = argparse.ArgumentParser(description="Generate models of the benchmarks.")
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)}; the networks if none"
     )

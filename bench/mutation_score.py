@@ -1,12 +1,11 @@
 """
-Mutation score: flips seeded operators and conditions of the product and runs the tests that reach them.
+Mutation score: mutates sampled operators and conditions of the sources and runs the tests that cover them.
 
     python bench/mutation_score.py --work DIR [--count 200] [--seed 0] [--jobs 2] [--only GLOB] [--json FILE]
 
-The tests run once under coverage, which tells the tests of each line (kept in DIR while the commit stays the
-same). A mutant then faces these, the nearest to its file first, and the lit files of its folder. It is killed
-if one of them fails. Mutants that survive are listed: each is a guard, limit or choice that no test holds, or
-one that changes nothing.
+The tests run once under coverage with a context per test (cached in DIR for the commit). Each mutant is run
+against the tests that cover its line, the nearest test file first, and against the lit files of its folder.
+It is killed if one of them fails. Surviving mutants are listed: each is untested or equivalent.
 """
 
 from __future__ import annotations
@@ -40,26 +39,26 @@ PRODUCT = ("dialects", "formats", "lowering", "rewriting", "runtime", "src", "ta
 PYTEST = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}")
 
 MAX_BASELINE_FAILURES = 40
-"""Tests that may fail in a copy of the tree without any mutant."""
+"""Most tests that may fail in an unmodified checkout."""
 
 FIRST_BATCH, BATCH = 40, 400
-"""Tests of the first process for a mutant and of the later ones: most mutants die in the first."""
+"""Tests in the first and in later processes of a mutant: most mutants are killed by the first."""
 
 
 @dataclass(frozen=True)
 class MutantResult:
-    """What became of a mutant."""
+    """Result of one mutant."""
 
     mutant: Mutant
     killed_by: str
-    """`tests`, `lit`, `time` (a test that never ends), or nothing if it survives."""
+    """`tests`, `lit`, `time` (a test timed out), or empty if the mutant survives."""
     tests: int
-    """Tests that run its line."""
+    """Number of tests that cover its line."""
     seconds: float
 
 
 def main() -> int:
-    """Prints the survivors and the score; exit 1 if the tests fail without any mutant."""
+    """Print the survivors and the score; exit 1 if the tests fail without a mutant."""
     parser = argparse.ArgumentParser(description="mutation score of the product's tests")
     parser.add_argument("--work", type=Path, required=True, help="folder for checkouts and coverage")
     parser.add_argument("--count", type=int, default=200)
@@ -90,7 +89,7 @@ def main() -> int:
 
 
 def sample_mutants(count: int, seed: int, only: str = "*") -> list[Mutant]:
-    """A seeded sample of the mutants of the product's files."""
+    """A seeded sample of the mutants of all source files."""
     names = subprocess.run(
         ["git", "ls-files", "-z", *PRODUCT], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split("\0")
@@ -105,10 +104,10 @@ def sample_mutants(count: int, seed: int, only: str = "*") -> list[Mutant]:
 
 def _coverage(work: Path, jobs: int) -> CoverageMap | None:
     """
-    The tests of each line, by a run of all tests unless this commit has had one.
+    The tests that cover each line, from a run of all tests unless one is cached for this commit.
 
-    Tests that fail in a copy (they look for git, or for more memory than mutants may have) kill no mutants;
-    `None` if many do.
+    Tests that fail in an unmodified checkout (they need git, or more memory than mutants get) are excluded;
+    returns `None` if there are more than `MAX_BASELINE_FAILURES`.
     """
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
@@ -138,7 +137,7 @@ def _coverage(work: Path, jobs: int) -> CoverageMap | None:
 
 
 def failed_tests(log: str) -> set[str]:
-    """The node ids that pytest's summary says have failed."""
+    """Node ids of the failures in pytest's summary."""
     return set(re.findall(r"^(?:FAILED|ERROR) (\S+)", log, re.MULTILINE))
 
 
@@ -162,14 +161,14 @@ def _run_mutants(
             checkouts.put(checkout)
         return MutantResult(mutant, killed_by, len(tests), time.monotonic() - start)
 
-    # The database is read by this thread alone: a connection of SQLite belongs to its thread.
+    # An SQLite connection belongs to its thread: read the coverage database here, not in the pool.
     reached = [coverage.tests(mutant.path, mutant.line) for mutant in chosen]
     with ThreadPoolExecutor(jobs) as pool:
         yield from pool.map(run_mutant, chosen, reached)
 
 
 def _killer(mutant: Mutant, tests: Sequence[str], checkout: Checkout, deadline: float) -> str:
-    """What notices a mutant: its tests in growing portions, then the lit files of its folder."""
+    """Which check kills a mutant: its tests in growing batches, then the lit files of its folder."""
     log = checkout.root.parent / "log"
     log.unlink(missing_ok=True)
     batches = [tests[:FIRST_BATCH]]
@@ -192,7 +191,7 @@ def _killer(mutant: Mutant, tests: Sequence[str], checkout: Checkout, deadline: 
 
 
 def _lit_folder(path: str, root: Path) -> Path | None:
-    """The folder of lit files that mirrors a file's, or the nearest above it."""
+    """The lit folder that mirrors a file's folder, or its nearest ancestor."""
     folder = root / "test" / "lit" / Path(path).parent
     while not folder.is_dir():
         folder = folder.parent

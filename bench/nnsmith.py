@@ -1,11 +1,11 @@
 """
-Random models of NNSmith, folded, simplified and as native code, against onnxruntime.
+Random models of NNSmith, constant-folded, simplified and as native code, against onnxruntime.
 
     python bench/nnsmith.py --work /tmp/nnsmith -n 1000 [--seed 0]
 
-NNSmith (https://pypi.org/project/nnsmith) runs in an environment that is made in the folder. Each model runs
-on the inputs that NNSmith found for it, on normal and on extreme ones. Exits 1 if anything differs that
-`fuzzing/known_differences.py` does not explain.
+NNSmith (https://pypi.org/project/nnsmith) runs in a virtual environment that is created in the folder. Each
+model runs on the inputs that NNSmith found for it, on normally distributed and on extreme ones. Exits 1 on a
+difference that `fuzzing/known_differences.py` does not explain.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ GENERATOR = Path(__file__).parent / "nnsmith_models" / "generate.py"
 
 
 def interpreter(folder: Path) -> Path:
-    """The interpreter of NNSmith's environment, which is made if it is not there."""
+    """The interpreter of NNSmith's virtual environment, which is created on first use."""
     python = folder / "venv" / "bin" / "python"
     if not python.exists():
         venv.create(folder / "venv", with_pip=True)
@@ -48,7 +48,7 @@ def interpreter(folder: Path) -> Path:
 
 
 def inputs(given: Feeds, seed: int) -> Iterator[Feeds]:
-    """The inputs that NNSmith found, normal ones, and extreme ones."""
+    """The inputs that NNSmith found, normally distributed ones, and extreme ones."""
     random = np.random.default_rng(seed)
     yield given
     for is_extreme in (False, True):
@@ -68,7 +68,7 @@ def _drawn(array: Array, is_extreme: bool, random: np.random.Generator) -> Array
 
 
 def folding_failure(original: Original) -> Failure | None:
-    """How the model differs whose inputs are constants, after constant propagation."""
+    """A difference of the outputs after constant propagation with constant inputs."""
     names = [output.name for output in original.model.graph.output]
     for feeds, expected in original.runs:
         model = onnx.ModelProto()
@@ -86,7 +86,7 @@ def folding_failure(original: Original) -> Failure | None:
 
 
 def failures(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> list[Failure]:
-    """What goes wrong with a model; raises `XonncError` if nothing runs it."""
+    """The failures of a model; raises `XonncError` if no engine runs it."""
     original = Original(model, feeds)
     found = [failure_of(original, level) for level in LEVELS]
     try:
@@ -97,16 +97,16 @@ def failures(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> list[Failure]:
 
 
 def read(path: Path) -> Mapping[str, Array]:
-    """The arrays of a file."""
+    """The arrays of an `.npz` file."""
     with np.load(path) as held:
         return {name: held[name] for name in held.files}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
-    parser.add_argument("--work", type=Path, required=True, help="where the environment and the models go")
-    parser.add_argument("-n", "--count", type=int, default=100, help="seeds (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="the first (default: %(default)s)")
+    parser.add_argument("--work", type=Path, required=True, help="folder for the environment and the models")
+    parser.add_argument("-n", "--count", type=int, default=100, help="number of seeds (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="first seed (default: %(default)s)")
     options = parser.parse_args()
     options.work.mkdir(exist_ok=True)
     models = options.work / "models"

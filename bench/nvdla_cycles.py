@@ -1,7 +1,7 @@
 """
 ResNet-50 by the cycle model beside NVDLA's published figures: `python bench/nvdla_cycles.py [--write]`
 
-Every configuration is compiled at the bandwidth of its published row. `--write` puts the table into
+Each configuration is compiled at the DRAM bandwidth of its published figure. `--write` writes the table to
 `docs/nvdla-performance.md`.
 """
 
@@ -69,7 +69,7 @@ COLUMNS = (
 
 
 def main() -> int:
-    """Prints the table, and writes the page if asked."""
+    """Print the table, and write the page with `--write`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="resnet50", help="of bench/models.py (default: %(default)s)")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
@@ -84,7 +84,7 @@ def main() -> int:
 
 
 def measure(model: Path) -> list[tuple[str, ...]]:
-    """A row for each case."""
+    """Table cells of each case."""
     known: list[Ranges] = []
 
     def calibrate(module: ModuleOp) -> Ranges:
@@ -108,7 +108,7 @@ def measure(model: Path) -> list[tuple[str, ...]]:
 
 
 def write_target(case: CycleCase, folder: Path) -> Path:
-    """The target with the bandwidth of the case, as a file of its own."""
+    """Write the target with the bandwidth of the case to a TOML file."""
     table = asdict(load_target(case.target)) | {"dram_gb_per_s": case.dram_gb_per_s}
     path = folder / f"{case.target}.toml"
     names = ", ".join(f'"{each}"' for each in load_target(case.target).precisions)
@@ -131,7 +131,7 @@ def _toml(value: object) -> str:
 
 
 def cells(case: CycleCase, compilation: Compilation) -> tuple[str, ...]:
-    """The figures of one case."""
+    """Table cells of one case."""
     report = compilation.report
     cost = report.performance
     compute = sum(layer.compute_cycles for layer in cost.layers)

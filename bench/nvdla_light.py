@@ -1,6 +1,6 @@
 """
-Whole networks: the light models of the `onnx` package with seeded weights of the real size, compiled for
-nv_full, checked, simulated and compared with onnxruntime. `python bench/nvdla_light.py [NAME …] [-n 10]`
+Light models of the onnx package, with seeded weights of the real size, compiled for nv_full, checked,
+simulated and compared with onnxruntime. `python bench/nvdla_light.py [NAME …] [-n 10]`
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HEADER = (
 
 
 def main() -> int:
-    """Prints a row a network; exit 1 if one disagrees or its loadable has problems."""
+    """Print a row for each network; exit 1 if one disagrees or its loadable has problems."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=NAMES)
     parser.add_argument("-n", "--inputs", type=int, default=10)
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def measure(folder: Path, name: str, args: argparse.Namespace) -> bool:
-    """Compiles, checks and compares one network; prints its row."""
+    """Compile, check and compare one network; print its row."""
     model, loadable = folder / f"{name}.onnx", folder / f"{name}.nvdla"
     model.write_bytes(light_model(name).SerializeToString())
     begun = time.perf_counter()

@@ -1,6 +1,6 @@
 """
-Memory of the twelve networks in the four configurations: the activations beside the lower bound over all
-orders of the layers, and all of DRAM beside one buffer for each tensor.
+Memory of twelve networks in four NVDLA configurations: peak of the activations against its lower bound over
+all schedules, and total DRAM against one buffer for each tensor.
 
     python bench/nvdla_memory.py [NAME …] [--target nv_small] [--markdown]
 """
@@ -23,7 +23,7 @@ from bench.nvdla_zoo import CONFIGURATIONS, NETWORKS, Configuration, compiled, m
 from xonnc.errors import XonncError
 
 MAX_EXCESS = 0.03
-"""How far a peak may lie above its bound (issue 4)."""
+"""Largest allowed excess of a peak over its lower bound, as a fraction."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,17 @@ class NvdlaMemoryResult:
     lower_bound: int = 0
     dram: int = 0
     unshared_dram: int = 0
-    """What DRAM would hold with a buffer for each tensor."""
+    """DRAM size with a separate buffer for each tensor."""
     refusal: str = ""
 
     @property
     def excess(self) -> float:
-        """By which part of the bound the peak exceeds it."""
+        """Excess of the peak over its lower bound, as a fraction."""
         return self.peak / self.lower_bound - 1 if self.lower_bound else 0.0
 
 
 def main() -> int:
-    """Prints a row for each network and configuration; 1 if a peak is too far above its bound."""
+    """Print a row for each network and configuration; exit 1 if a peak exceeds its bound by too much."""
     parser = argparse.ArgumentParser(description="Memory of networks on the NVDLA.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all if none")
     parser.add_argument("--target", default="", help="the configurations of this target alone")
@@ -70,9 +70,9 @@ def main() -> int:
 
 
 def measure(name: str, configuration: Configuration) -> NvdlaMemoryResult:
-    """The row of a network."""
+    """Compile a network and read its memory report."""
     try:
-        # One image gives ranges enough: memory does not depend on them.
+        # Calibrating with one image is enough: memory does not depend on the ranges.
         report = compiled(name, configuration, images=1).report
     except XonncError as error:
         return NvdlaMemoryResult(name, configuration, refusal=str(error).splitlines()[0])
@@ -87,12 +87,12 @@ def measure(name: str, configuration: Configuration) -> NvdlaMemoryResult:
 
 
 def cells(rows: Sequence[NvdlaMemoryResult]) -> dict[tuple[str, str], str]:
-    """What the table has of each network in each configuration."""
+    """Table cells by network and configuration."""
     return {(row.network, str(row.configuration)): _cell(row) for row in rows}
 
 
 def as_table(rows: Sequence[NvdlaMemoryResult]) -> Table:
-    """Networks down."""
+    """The table for the terminal."""
     table = Table("network", "configuration", "peak KB", "bound KB", "above", "DRAM MB", "apart MB", "saved")
     for row in rows:
         if row.refusal:
@@ -120,7 +120,7 @@ def _cell(row: NvdlaMemoryResult) -> str:
 
 
 def summary(rows: Sequence[NvdlaMemoryResult], configuration: Configuration) -> str:
-    """How many peaks are equal to their bound."""
+    """A line on how many peaks equal their lower bound."""
     compiled_rows = [row for row in rows if not row.refusal]
     equal = sum(row.peak == row.lower_bound for row in compiled_rows)
     worst = max((row.excess for row in compiled_rows), default=0.0)

@@ -1,7 +1,7 @@
 """
-Twelve networks in the four configurations: compiled, checked, simulated. In FP16 the outputs are held against
-onnxruntime; in INT8 against the integer reference of the same quantised graph, bit for bit, and against the
-model of floats.
+Twelve networks in four NVDLA configurations: compiled, checked and simulated. FP16 outputs are compared with
+onnxruntime; INT8 outputs bit for bit with an integer reference of the same quantized graph, and with the
+float model.
 
     python bench/nvdla_networks.py [NAME …] [--target nv_small] [--precision INT8] [-n 10] [--markdown]
 """
@@ -49,7 +49,7 @@ from xonnc.targets import load_target
 INPUT_SEED = 1
 MIN_COSINE = {"FP16": 0.999, "INT8": 0.98}
 NOISE_SIGMAS = 3.0
-"""A margin between the two highest scores is clear above so many standard deviations of the error."""
+"""A top-1 score is clear if its margin exceeds so many standard deviations of the error."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ class NetworkResult:
     refusal: str = ""
     problems: int = 0
     integers: str = ""
-    """How the simulator's integers compare with the reference's."""
+    """Comparison of the simulator's integers with the reference."""
     cosine: float = 0.0
     clear_top1: int = 0
     same_top1: int = 0
-    """Of the inputs whose highest score is clear, those where it stands at the same place."""
+    """Of the inputs with a clear top-1 class, those with the same top-1 class on the NVDLA."""
     inputs: int = 0
     compile_seconds: float = 0.0
     simulate_seconds: float = 0.0
-    """For one input."""
+    """Per input."""
 
     @property
     def passed(self) -> bool:
@@ -84,7 +84,7 @@ class NetworkResult:
 
 
 def main() -> int:
-    """Prints a row for each network and configuration; 1 if one that compiles does not agree."""
+    """Print a row for each network and configuration; exit 1 if one that compiles disagrees."""
     parser = argparse.ArgumentParser(description="Networks on the NVDLA against their references.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all if none")
     parser.add_argument("--target", default="", help="the configurations of this target alone")
@@ -108,7 +108,7 @@ def main() -> int:
 
 
 def measure(name: str, configuration: Configuration, inputs: int) -> NetworkResult:
-    """The row of a network."""
+    """Compile, simulate and compare one network."""
     quantized: list[onnx.ModelProto] = []
 
     def on_stage(stage: str, module: ModuleOp) -> None:
@@ -170,7 +170,7 @@ def _integers(
 
 
 def _highest(expected: Sequence[Array], found: Sequence[Array]) -> tuple[int, int]:
-    """Inputs whose highest score is clear of the noise, and those of them where it is the same."""
+    """Count inputs whose top-1 class is clear of noise, and those where it is the same."""
     if expected[0].size == max(expected[0].shape) == 1 or sum(size > 1 for size in expected[0].shape) != 1:
         return 0, 0
     noise = NOISE_SIGMAS * float(np.std(np.stack(expected) - np.stack(found)))
@@ -202,12 +202,12 @@ def _told(row: NetworkResult) -> str:
 
 
 def cells(rows: Sequence[NetworkResult]) -> dict[tuple[str, str], str]:
-    """What the table has of each network in each configuration."""
+    """Table cells by network and configuration."""
     return {(row.network, str(row.configuration)): _cell(row) for row in rows}
 
 
 def as_table(rows: Sequence[NetworkResult]) -> Table:
-    """Networks down."""
+    """The table for the terminal."""
     table = Table("network", "configuration", "agrees", "cosine", "top-1", "integers", "compile s", "run s")
     for row in rows:
         if row.refusal:
@@ -227,7 +227,7 @@ def as_table(rows: Sequence[NetworkResult]) -> Table:
 
 
 def _cell(row: NetworkResult) -> str:
-    """The least cosine, and of clear highest scores those in their place; bold where something misses."""
+    """Least cosine similarity and clear top-1 matches; bold if the result fails."""
     if row.refusal:
         return row.refusal
     text = f"{row.cosine:.5f}" + (f", {row.same_top1}/{row.clear_top1}" if row.clear_top1 else "")

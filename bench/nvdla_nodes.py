@@ -1,17 +1,18 @@
 """
-The node tests of the onnx package on the NVDLA: which of them run on the DLA, which in a package with the
-CPU, which the DLA refuses and why; what runs on the DLA is compared.
+The node tests of the onnx package on NVDLA: which run on the DLA, which as a package of DLA and CPU
+partitions, and which the DLA refuses, with reasons. What runs on the DLA is simulated and compared.
 
     python bench/nvdla_nodes.py [--target nv_small] [--precision INT8] [--match conv] [--every 25]
                                 [--list] [--json FILE] [--write docs/nvdla-nodes.md]
 
-A node test has an input for every operand. Those past the first are constants here, as weights are in a
-network, but for operators that combine their operands on equal terms. For INT8 ranges come from the test's
+A node test has an input for every operand. Operands after the first become constants here, as weights are in
+a network, except for operators with symmetric operands (Add, Concat, …). INT8 is calibrated with the test's
 own inputs.
 
-FP16 is held against the expected outputs. Graphs with roundings, which INT8 has and a case may bring along,
-are held against their exact integers where all is on the DLA and the integer reference knows the operators,
-else against the expected outputs or the rounded graph in onnxruntime. Integers that nothing rounds are exact.
+FP16 outputs are compared with the expected ones. Quantized graphs (INT8, or a case with QuantizeLinear) are
+compared bit for bit with the integer reference where all nodes run on the DLA and the reference supports the
+operators; otherwise with the expected outputs, or with the quantized graph in onnxruntime. Integer outputs
+that are not quantized must be equal.
 """
 
 from __future__ import annotations
@@ -60,40 +61,40 @@ Array = npt.NDArray[Any]
 Feeds = dict[str, Any]
 
 SYMMETRIC_OPERATORS = frozenset(("Add", "Concat", "Div", "Max", "Mean", "Min", "Mul", "Sub", "Sum"))
-"""Operators whose operands are all computed in networks."""
+"""Operators whose operands are all activations in networks."""
 
 MAX_ERROR = {"FP16": 1e-2, "INT8": 3e-2}
-"""The largest error in units of the largest number expected, where nothing exact is known."""
+"""Largest allowed error relative to the largest expected magnitude, where there is no exact reference."""
 
 MAX_FLOAT16 = 65504.0
 
 KINDS = ("DLA", "package", "refused")
-"""What may become of a case; anything else is a fault: `crash`, `wrong`."""
+"""Valid results of a case; others (`crash`, `wrong`) are faults."""
 
 SEVERAL_NODES = "(several nodes)"
-"""Stands for the operator of models of more than one node: functions written out."""
+"""The operator of models with several nodes: function bodies."""
 
 
 @dataclass(frozen=True)
 class NodeResult:
-    """What became of one case in one configuration."""
+    """Result of one case in one configuration."""
 
     case: str
     operator: str
     configuration: str
     kind: str
     detail: str = ""
-    """Why the DLA does not take it, what is wrong, or how it was compared."""
+    """The refusal, the fault, or how it was compared."""
 
     @property
     def is_fault(self) -> bool:
-        """Whether something is wrong with us."""
+        """Whether the compiler or the simulator is at fault."""
         return self.kind not in KINDS
 
 
 @dataclass(frozen=True)
 class NodeTest:
-    """A case as a network with weights: the model, what it is fed and what should come out."""
+    """A case as a network with constant weights: model, inputs and expected outputs."""
 
     model: onnx.ModelProto
     feeds: Feeds
@@ -101,12 +102,12 @@ class NodeTest:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; 1 if a case crashes or gives wrong numbers."""
+    """Print the table; exit 1 if a case crashes or gives wrong values."""
     parser = argparse.ArgumentParser(description="The node tests of the onnx package on the NVDLA.")
     parser.add_argument("--target", default="", help="the configurations of this target alone")
     parser.add_argument("--precision", default="", help="INT8 or FP16 alone")
     parser.add_argument("--match", default="", help="cases whose name contains this")
-    parser.add_argument("--every", type=int, default=1, help="one case of so many")
+    parser.add_argument("--every", type=int, default=1, help="run every Nth case")
     parser.add_argument("--list", action="store_true", help="a line for each case that is not on the DLA")
     parser.add_argument("--json", type=Path, help="file for all outcomes")
     parser.add_argument("--write", type=Path, help="file for the page of documentation")
@@ -132,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_case(case: BackendCase, configurations: Iterable[Configuration] = CONFIGURATIONS) -> list[NodeResult]:
-    """What becomes of a case in each configuration."""
+    """Run a case in each configuration."""
     model, data_sets = load_case(case)
     operators = [node.op_type for node in model.graph.node]
     operator = operators[0] if len(operators) == 1 else SEVERAL_NODES
@@ -148,7 +149,7 @@ def run_case(case: BackendCase, configurations: Iterable[Configuration] = CONFIG
 
 
 def node_test_of(model: onnx.ModelProto, inputs: Sequence[object], outputs: Sequence[object]) -> NodeTest:
-    """A case with constants for the inputs that are weights."""
+    """The case with constants in place of the inputs that are weights."""
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     graph = changed.graph
@@ -168,7 +169,7 @@ def node_test_of(model: onnx.ModelProto, inputs: Sequence[object], outputs: Sequ
 
 
 def run_test(test: NodeTest, configuration: Configuration) -> tuple[str, str]:
-    """What becomes of a case in a configuration, and why."""
+    """Run a case in a configuration; return its kind and detail."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             return _run_test(test, configuration, Path(folder))
@@ -210,7 +211,7 @@ def _run_test(test: NodeTest, configuration: Configuration, folder: Path) -> tup
     found = load_package(folder / "case.xpkg").run(test.feeds)
     wrong = difference(list(found.values()), test.expected, configuration, is_quantized=has_quantization)
     if wrong and has_quantization:
-        # What clips where the test's numbers are rare is the rounding's doing, not the engines'.
+        # Saturation is a quantization error, not one of the engines: compare with the quantized graph.
         ours = _run(quantized, test.feeds)
         scale = _largest_scale(quantized)
         wrong = difference(list(found.values()), ours, configuration, scale, is_quantized=True)
@@ -225,7 +226,7 @@ def _has_quantization(path: Path) -> bool:
 
 
 def _ranges(module: ModuleOp, feeds: Feeds) -> Ranges:
-    """The range of each value, by onnxruntime or, where it does not run the case, the onnx package."""
+    """Calibrated range of each value, by onnxruntime or else by the reference evaluator."""
     try:
         return calibrate_module(module, [feeds])
     except XonncError:
@@ -247,7 +248,7 @@ def _ranges(module: ModuleOp, feeds: Feeds) -> Ranges:
 
 
 def _run(model: Path, feeds: Feeds) -> Sequence[object]:
-    """The outputs of a model, by onnxruntime or, where it does not run it, the onnx package."""
+    """Outputs of a model, by onnxruntime or else by the reference evaluator."""
     try:
         return Reference(model).run(feeds)
     except XonncError:
@@ -255,7 +256,7 @@ def _run(model: Path, feeds: Feeds) -> Sequence[object]:
 
 
 def _exceeds_float16(path: Path, feeds: Feeds) -> bool:
-    """Whether a value on the way is greater than FP16 holds."""
+    """Whether an intermediate value exceeds the range of FP16."""
     ranges = _ranges(run_frontend(path).module, feeds)
     return any(one.magnitude > MAX_FLOAT16 for one in ranges.values())
 
@@ -281,13 +282,15 @@ def _exact_difference(
 
 
 MAX_SCALE = 0.1
-"""The largest step of a value on the way that excuses an error, in units of the largest number expected."""
+"""Largest intermediate scale that excuses an error, relative to the largest expected magnitude."""
 
 
 def _largest_scale(quantized: Path) -> float:
     """
-    The largest step to which the graph rounds: a number in the middle between two may go either way, and a
-    tenth more by the roundings behind it.
+    The largest scale of a QuantizeLinear in the graph.
+
+    A value halfway between two quantization levels may go either way, which is an error of one scale; later
+    quantization adds up to a tenth of it.
     """
     graph = onnx.ModelProto.FromString(quantized.read_bytes()).graph
     constants = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
@@ -307,9 +310,9 @@ def difference(
     is_quantized: bool,
 ) -> str:
     """
-    How numbers differ by more than is allowed, or one `scale` on the way explains; empty if not.
+    Describe a difference beyond the tolerance and beyond what one `scale` explains; empty if there is none.
 
-    Integers are to be equal; in a graph that `is_quantized` those of 8 bits may be roundings of halves.
+    Integers must be equal; 8-bit ones in a graph that `is_quantized` may differ by 1: ties round either way.
     """
     for one, other in zip(found, expected, strict=True):
         numbers, wanted = np.asarray(one), np.asarray(other)

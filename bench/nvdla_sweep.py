@@ -1,6 +1,6 @@
 """
-Random layers and small networks on the NVDLA: compiled, checked, simulated, and compared with the integer
-reference of the quantised graph (FP16: with onnxruntime). What fails is reduced and saved.
+Differential testing of random layers and small networks on NVDLA: compiled, checked, simulated, and compared
+with the integer reference of the quantized graph (FP16: with onnxruntime). Failures are reduced and saved.
 
     python bench/nvdla_sweep.py [--target nv_small] [--precision INT8] [--layers 2000] [--networks 200]
                                 [--seed 0] [--save DIR]
@@ -23,18 +23,18 @@ from oracles.nvdla.random_networks import NetworkRecipe, model_of, random_recipe
 from oracles.nvdla.sweep import Outcome, outcome_of, reduced
 
 NETWORK_SEEDS = 1 << 32
-"""Added to the seeds of networks: none is a layer's."""
+"""Offset of the seeds of networks, so that they differ from those of layers."""
 
 
 def main() -> int:
-    """Prints a line for each configuration and each failure; 1 if there is any."""
+    """Print a line for each configuration and failure; exit 1 if there are failures."""
     parser = argparse.ArgumentParser(description="Random layers and networks on the NVDLA.")
     parser.add_argument("--target", default="", help="the configurations of this target alone")
     parser.add_argument("--precision", default="", help="INT8 or FP16 alone")
     parser.add_argument("--layers", type=int, default=2000)
     parser.add_argument("--networks", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--save", type=Path, help="folder for the models of reduced failures")
+    parser.add_argument("--save", type=Path, help="folder for reduced failing models")
     args = parser.parse_args()
     wanted = [
         one
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def swept(configuration: Configuration, args: argparse.Namespace) -> int:
-    """The number of failures in one configuration."""
+    """Run all models in one configuration; return the number of failures."""
     begun = time.perf_counter()
     recipes = [
         random_recipe(args.seed + index, is_integer=configuration.is_integer, layers=1)

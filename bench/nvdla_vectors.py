@@ -22,7 +22,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "shared" / "vectors" / "nvdla"
 
 
 def main() -> int:
-    """Prints the table, then every case that failed; 0 if all passed."""
+    """Print the table and the failures; exit 1 if there are any."""
     parser = argparse.ArgumentParser(description="Run the golden NVDLA vectors through the simulator.")
     parser.add_argument("folder", nargs="?", type=Path, default=FOLDER)
     parser.add_argument("--mode", choices=["exact", "fast"], default="exact")
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def run_all(cases: list[GoldenCase], mode: Mode) -> tuple[list[tuple[GoldenCase, bool]], list[str]]:
-    """Whether each case passed, and a line for every one that did not."""
+    """Run all cases; return whether each passed, and a line for each failure."""
     results: list[tuple[GoldenCase, bool]] = []
     failures: list[str] = []
     for case in cases:
@@ -65,7 +65,7 @@ def run_all(cases: list[GoldenCase], mode: Mode) -> tuple[list[tuple[GoldenCase,
 
 
 def as_table(results: list[tuple[GoldenCase, bool]]) -> Table:
-    """Engines down, configurations across; `passed` or `passed/all`."""
+    """Table by engine and configuration: `passed`, or `passed/all` if some failed."""
     counts = summary(results)
     engines = sorted({engine for engine, _ in counts})
     configurations = sorted({configuration for _, configuration in counts})

@@ -1,8 +1,8 @@
 """
-The twelve networks that the NVDLA back end is measured by, in its four configurations.
+The twelve networks of the NVDLA benchmarks in four configurations.
 
-Models of floats are rounded to 8 bits with a calibration table from generated images, kept beside the models
-of `bench/models.py`.
+Float models are quantized to INT8 with a calibration table from generated images, which is cached beside the
+models of `bench/models.py`.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ Array = npt.NDArray[Any]
 NETWORKS = (*(f"light_{name}" for name in light_names()), "mobilenet_v2", "resnet18_qdq", "unet")
 
 IMAGES = 32
-"""How many generated images a calibration sees."""
+"""Number of generated calibration images."""
 
 REVISION = 2
-"""Raised when tables of one method come to say more, so that nobody measures with one kept from before."""
+"""Cache key of calibration tables: raised when their contents change."""
 
 CALIBRATION_SEED = 0x5EED
-"""Apart from the seeds of the inputs that networks are tried on."""
+"""Seed of calibration images, distinct from that of the test inputs."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A target and the precision that it computes in."""
+    """A target and its precision."""
 
     target: str
     precision: str
 
     @property
     def is_integer(self) -> bool:
-        """Whether networks are rounded to 8 bits."""
+        """Whether networks are quantized to INT8."""
         return self.precision == "INT8"
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ CONFIGURATIONS = (
 
 
 def model_of(name: str, configuration: Configuration) -> Path:
-    """The model of a network; in FP16 the model of floats that `resnet18_qdq` is the rounded form of."""
+    """Path of a network; in FP16 the float model instead of `resnet18_qdq`."""
     if name == "resnet18_qdq" and not configuration.is_integer:
         return path_of("resnet18")
     return path_of(name)
@@ -84,7 +84,7 @@ def compiled(
 
 
 def calibration(name: str, images: int) -> Callable[[ModuleOp], Ranges]:
-    """Finds a network's ranges: those kept from before, else those of generated images, which are kept."""
+    """Ranges of a network: cached ones, else calibrated with generated images and cached."""
 
     def ranges(module: ModuleOp) -> Ranges:
         table = folder() / name / f"{DEFAULT_METHOD}{REVISION}_{images}.json"
@@ -100,13 +100,13 @@ def calibration(name: str, images: int) -> Callable[[ModuleOp], Ranges]:
 
 
 def image(shapes: Mapping[str, tuple[int, ...]], seed: int, index: int) -> dict[str, Array]:
-    """One seeded input of standard normal numbers."""
+    """A seeded input with standard normal elements."""
     generator = np.random.default_rng((seed, index))
     return {name: generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
 
 
 def markdown(cells: Mapping[tuple[str, str], str]) -> list[str]:
-    """A table of texts by network and configuration: networks down, configurations across."""
+    """Markdown table with a row for each network and a column for each configuration."""
     networks, across = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
     lines = [f"| network | {' | '.join(across)} |", f"|---|{'---|' * len(across)}"]
     for network in networks:

@@ -1,6 +1,6 @@
 """
-What of each network runs on the DLA: the models of `bench/models.py` compiled to packages, in INT8 with
-ranges from one made-up input for nv_small and in FP16 for nv_full, with what is on the CPU and why.
+Partitioning of networks between DLA and CPU: the models of `bench/models.py` compiled to packages, in INT8
+for nv_small (calibrated with one generated input) and in FP16 for nv_full; CPU nodes are listed with reasons.
 
     python bench/packages.py [NAME …] [--reasons 3]
 """
@@ -27,29 +27,31 @@ from xonnc.runtime.reference import Reference
 from xonnc.tools.trial_inputs import trial_feeds
 
 CHOICES = (("nv_small", True), ("nv_full", False))
-"""Targets, and whether a model of floats is rounded to 8 bits."""
+"""Targets, and whether float models are quantized to INT8."""
 
 
 def main() -> int:
-    """A row a network and target; exit 1 if one does not compile."""
-    parser = argparse.ArgumentParser(description="Which part of each network the DLA does.")
+    """Print a row for each network and target; exit 1 if one does not compile."""
+    parser = argparse.ArgumentParser(description="Partitioning of networks between DLA and CPU.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all if none")
     parser.add_argument("--reasons", type=int, default=3, help="reasons a row (default: %(default)s)")
     args = parser.parse_args()
     names: list[str] = args.names or list(NETWORKS)
-    print(f"{'model':<20} {'target':<9} nodes  on DLA  DLA parts  crossings  compile s")
+    print(f"{'model':<20} {'target':<9} nodes  on DLA  partitions  crossings  compile s")
     passed = [
-        measure(name, target, is_rounded, args.reasons) for name in names for target, is_rounded in CHOICES
+        measure(name, target, is_quantized, args.reasons)
+        for name in names
+        for target, is_quantized in CHOICES
     ]
     return 0 if all(passed) else 1
 
 
-def measure(name: str, target: str, is_rounded: bool, reasons: int) -> bool:
-    """Compiles one network and prints its row."""
+def measure(name: str, target: str, is_quantized: bool, reasons: int) -> bool:
+    """Compile one network and print its row."""
     path = path_of(name)
     begun = time.perf_counter()
     try:
-        package = compile_package(path, target, None, _ranges_of(path) if is_rounded else None)
+        package = compile_package(path, target, None, _ranges_of(path) if is_quantized else None)
     except XonncError as error:
         print(f"{name:<20} {target:<9} {error}", flush=True)
         return False
@@ -66,7 +68,7 @@ def measure(name: str, target: str, is_rounded: bool, reasons: int) -> bool:
 
 
 def _ranges_of(path: Path) -> Calibrate:
-    """Ranges that one made-up input of the model shows."""
+    """Calibrate with one generated input of the model."""
 
     def ranges(module: ModuleOp) -> Ranges:
         feeds = next(iter(trial_feeds(Reference(path).inputs(), 0)))

@@ -34,7 +34,7 @@ RULES = ConstProp().rules() | all_rules()
 
 
 class FunctionBuilder:
-    """A function built op by op."""
+    """Builds a function operation by operation."""
 
     def __init__(self) -> None:
         self.context = Context()
@@ -45,23 +45,23 @@ class FunctionBuilder:
         self.x: SSAValue = self.function.args[0]
 
     def add(self, op: Operation) -> SSAValue:
-        """Appends an op."""
+        """Append an operation."""
         self.function.body.block.add_op(op)
         return op.results[0]
 
     def op(self, name: str, *operands: SSAValue) -> SSAValue:
-        """Appends an op of the onnx dialect."""
+        """Append an operation of the onnx dialect."""
         kind = op_class(name)
         assert kind is not None
         return self.add(kind.create(operands=operands, result_types=[TYPE]))
 
     def constant(self, number: int) -> SSAValue:
-        """Appends a constant."""
+        """Append a constant."""
         value = self.pool.create(np.full(4, number, np.float32))
         return self.add(ConstantOp.create(result_types=[TYPE], properties={"value": value}))
 
     def run(self, result: SSAValue) -> tuple[float, RewriteReport]:
-        """Applies all rules; seconds and what happened."""
+        """Apply all patterns; return the seconds and the report."""
         self.add_end(result)
         module = ModuleOp([self.function])
         gc.collect()
@@ -70,12 +70,12 @@ class FunctionBuilder:
         return time.perf_counter() - begun, report
 
     def add_end(self, result: SSAValue) -> None:
-        """Ends the function."""
+        """Append the return."""
         self.function.body.block.add_op(ReturnOp.create(operands=[result]))
 
 
 def no_match(builder: FunctionBuilder, count: int) -> SSAValue:
-    """Sigmoid of sigmoid of …: no rule applies."""
+    """A chain of Sigmoid, which no pattern matches."""
     value = builder.x
     for _ in range(count):
         value = builder.op("Sigmoid", value)
@@ -83,7 +83,7 @@ def no_match(builder: FunctionBuilder, count: int) -> SSAValue:
 
 
 def half_rewritten(builder: FunctionBuilder, count: int) -> SSAValue:
-    """Every second op is an identity."""
+    """Every second operation is an Identity."""
     value = builder.x
     for _ in range(count // 2):
         value = builder.op("Identity", builder.op("Sigmoid", value))
@@ -91,7 +91,7 @@ def half_rewritten(builder: FunctionBuilder, count: int) -> SSAValue:
 
 
 def constant_chain(builder: FunctionBuilder, count: int) -> SSAValue:
-    """c + 1 + 1 + …, two ops each."""
+    """c + 1 + 1 + …: two operations each."""
     value = builder.constant(0)
     for _ in range(count // 2):
         value = builder.op("Add", value, builder.constant(1))
@@ -99,13 +99,13 @@ def constant_chain(builder: FunctionBuilder, count: int) -> SSAValue:
 
 
 def wide_sum(builder: FunctionBuilder, count: int) -> SSAValue:
-    """x + (-1) + (-2) + … in one op."""
+    """Sum of x and many negated constants."""
     parts = [builder.op("Neg", builder.constant(number)) for number in range(count // 2)]
     return builder.op("Sum", builder.x, *parts)
 
 
 def identities(builder: FunctionBuilder, count: int) -> SSAValue:
-    """Identities of x in one op."""
+    """Sum of many identities of x."""
     return builder.op("Sum", *(builder.op("Identity", builder.x) for _ in range(count)))
 
 
@@ -119,7 +119,7 @@ CASES: dict[str, Callable[[FunctionBuilder, int], SSAValue]] = {
 
 
 def cost(case: Callable[[FunctionBuilder, int], SSAValue], count: int) -> float:
-    """Microseconds per op, the best of three."""
+    """Microseconds per operation, best of three."""
     times: list[float] = []
     for _ in range(3):
         builder = FunctionBuilder()
@@ -129,7 +129,7 @@ def cost(case: Callable[[FunctionBuilder, int], SSAValue], count: int) -> float:
 
 
 def main() -> None:
-    """Prints microseconds per op by case and number of ops."""
+    """Print microseconds per operation by case and number of operations."""
     print(f"{len(RULES)} rules; microseconds per op")
     print(f"{'ops':>8}" + "".join(f"{name:>10}" for name in CASES))
     for count in SIZES:

@@ -10,29 +10,29 @@ FOLDER = Path(__file__).parent
 
 BENCHMARKS = {
     "importer": "importing against onnx.load: time and memory",
-    "folding_memory": "what folding costs in memory, under onnx-opt and xdsl-opt",
+    "folding_memory": "memory of constant folding, under onnx-opt and xdsl-opt",
     "rewrite_driver": "cost of a rewrite per op as models grow",
-    "folding": "how many of the onnx package's node tests fold",
+    "folding": "coverage of constant folding on the node tests of the onnx package",
     "shapes": "inferred shapes against those of the onnx package",
     "simplify": "simplifying models against its peers: time, memory and nodes left",
     "nvdla_vectors": "the simulator on the golden vectors",
-    "nvdla_light": "whole networks on nv_full against onnxruntime",
+    "nvdla_light": "light models of the onnx package on nv_full against onnxruntime",
     "nvdla_cycles": "ResNet-50 by the cycle model beside the published figures",
     "nvdla_memory": "activation memory of twelve networks against its lower bound",
     "nvdla_sweep": "random layers and networks against exact integers",
     "nvdla_networks": "twelve networks in four configurations against onnxruntime and exact integers",
-    "packages": "what of each model goes to the DLA, and what crosses over",
+    "packages": "partitioning of each model between DLA and CPU",
     "kernels": "kernels of native code against onnxruntime's",
     "cpu": "native code against onnxruntime: latency, compile time and memory",
-    "arena": "memory of a run beside the weights: native code against onnxruntime",
-    "aot": "models as libraries and C source, run from C: sizes, and outputs as in Python",
-    "corrupted_files": "damaged files of every format end with clean errors",
+    "arena": "memory growth of inference: native code against onnxruntime",
+    "aot": "ahead-of-time libraries and C source, run from C: sizes, latency and outputs",
+    "corrupted_files": "corrupted files of every format end with clean errors",
     "backend": "the onnx package's node tests in native code",
 }
 
 
 def main() -> int:
-    """Runs the benchmarks named, or all; exit 1 if one failed."""
+    """Run the named benchmarks, or all; exit 1 if one fails."""
     names = sys.argv[1:] or list(BENCHMARKS)
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:

@@ -1,15 +1,15 @@
 """
-Random models as C source under the sanitizers of addresses and undefined behaviour: no report, right outputs.
+Random models as C source under AddressSanitizer and UndefinedBehaviorSanitizer: no report, correct outputs.
 
     python bench/sanitizers.py [--count 100] [--seed 0] [--flag=-march=native]
     python bench/sanitizers.py --invalid [--count 1000]
 
-Models that need the reference evaluator cannot be C source and are passed over; `--count` counts the others.
-Models with open sizes are tried for those that they are fed, and for all.
+Models that need the reference evaluator have no C source and are skipped; `--count` counts the others. Models
+with dynamic shapes are compiled both for the shapes of their inputs and for all shapes.
 
-With `--invalid`, one thing is changed about the node tests of the onnx package and random models
-(`fuzzing/invalid.py`): each is refused before code is made, or its code ends cleanly. Nothing may raise what
-is no `XonncError`, and no code may read or write out of place.
+With `--invalid`, node tests of the onnx package and random models are mutated (`fuzzing/invalid.py`). Each
+mutant must be refused before code generation, or its code must end cleanly: no exception other than
+`XonncError`, and no access out of bounds.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ int main(void)
 
 
 def main() -> int:
-    """The exit code is 1 if a model fails."""
+    """Run random models; exit 1 if one fails."""
     parser = argparse.ArgumentParser(description="random models as C source under sanitizers")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--flag", action="append", default=[], help="what the C compiler is told too")
-    parser.add_argument("--invalid", action="store_true", help="try changed models, most of them invalid")
+    parser.add_argument("--flag", action="append", default=[], help="further flag of the C compiler")
+    parser.add_argument("--invalid", action="store_true", help="run mutated models, most of them invalid")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     if arguments.invalid:
@@ -109,19 +109,19 @@ def main() -> int:
         else:
             clean += 1
         seed += 1
-    print(f"{clean} models clean, {failed} failed; {passed} passed over, which need the reference evaluator")
+    print(f"{clean} models clean, {failed} failed; {passed} skipped, which need the reference evaluator")
     return 1 if failed else 0
 
 
 def _invalid(count: int, seed: int, flags: Sequence[str]) -> int:
-    """Tries changed models; the exit code is 1 if one fails."""
+    """Run mutated models; return 1 if one fails."""
     verdicts: Counter[str] = Counter()
     for number, (name, mutant) in enumerate(islice(_mutants(seed), count)):
         try:
             verdict = outcome_of(mutant, flags)
         except XonncError:
             verdict = REFUSED
-        except Exception as error:  # Whatever it is, it is what is looked for.
+        except Exception as error:  # Any exception but XonncError is a fault.
             verdict = f"{type(error).__name__}: {error}"
         if verdict not in CLEAN:
             print(f"{number} {name}: {mutant.change}: {verdict}", flush=True)
@@ -131,7 +131,7 @@ def _invalid(count: int, seed: int, flags: Sequence[str]) -> int:
 
 
 def _mutants(seed: int) -> Iterator[tuple[str, Mutant]]:
-    """Changed node tests and random models in turn, without end."""
+    """Mutated node tests and random models, an infinite sequence."""
     tests = [
         (case.name, case.model, feeds) for case in load_cases("node") if case.model and (feeds := _fed(case))
     ]
@@ -164,7 +164,7 @@ def _is_array(value: object) -> TypeGuard[Array]:
 
 
 def outcome_of(mutant: Mutant, flags: Sequence[str]) -> str:
-    """How a changed model went."""
+    """Result of a mutated model."""
     if check_model(mutant.model):
         return REFUSED
     session = compile_native(mutant.model, cache=False)
@@ -174,17 +174,17 @@ def outcome_of(mutant: Mutant, flags: Sequence[str]) -> str:
         try:
             compile_artifact(mutant.model, folder / "model.c", input_shapes=shapes)
         except XonncError:
-            # What has no code of its own is run by the session.
+            # Models without C source still run in the session.
             session.run(None, mutant.feeds)
             return RAN
-        # Inputs that do not fit what the model was changed to end here: the program reads what fits.
+        # Inputs that do not fit the mutated model are refused here: the C program reads checked ones.
         data = _as_bytes(check_feeds(session.inputs, mutant.feeds))
         (folder / "main.c").write_text(MAIN)
         command = ["cc", *OPTIONS, *flags, "main.c", "model.c", "-lm", "-o", "main"]
         made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if made.returncode:
             return made.stderr[:500]
-        # The program leaves its memory to the system where a run fails.
+        # The test program does not free its memory when a run fails.
         told = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
         done = subprocess.run(["./main"], cwd=folder, input=data, capture_output=True, check=False, env=told)
         report = done.stderr.decode(errors="replace")
@@ -194,12 +194,12 @@ def outcome_of(mutant: Mutant, flags: Sequence[str]) -> str:
 
 
 def _tried(drawn: RandomModel, flags: Sequence[str]) -> str | None:
-    """What is wrong, empty for nothing; `None` if the model is passed over."""
+    """The failure, empty if there is none; `None` if the model is skipped."""
     shapes = {port: array.shape for port, array in drawn.feeds[0].items()}
     said = _tried_for(drawn, shapes, flags)
     inputs = compile_native(drawn.model, cache=False).inputs if said == "" else ()
     if any(None in (port.shape or ()) for port in inputs):
-        # One file for all sizes, if every operator has code for that.
+        # The same with dynamic shapes, if every operator has a kernel for them.
         said = _tried_for(drawn, None, flags) or ""
     return said
 
@@ -228,7 +228,7 @@ def _tried_for(drawn: RandomModel, shapes: InputShapes | None, flags: Sequence[s
 
 
 def _as_bytes(fed: Sequence[RuntimeValue]) -> bytes:
-    """Inputs as the program reads them: the sizes of each, even those that it knows, and the elements."""
+    """Serialize inputs as the C program reads them: int64 shape, then the elements."""
     data = b""
     for held in fed:
         array = np.asarray(held)
@@ -247,8 +247,8 @@ def _compared(folder: Path, session: Session, data: bytes, wanted: list[np.ndarr
         start += array.nbytes
         wrong = differing(array, found)
         if wrong.any():
-            place = tuple(np.argwhere(wrong)[0])
-            return f"{port.name}{[int(each) for each in place]} is {found[place]}, not {array[place]}"
+            index = tuple(np.argwhere(wrong)[0])
+            return f"{port.name}{[int(each) for each in index]} is {found[index]}, not {array[index]}"
     return ""
 
 

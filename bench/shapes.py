@@ -30,9 +30,9 @@ from xonnc.formats.atomic_write import atomic_write
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--only", default="", help="cases with this in their name")
-    parser.add_argument("--no-models", action="store_true", help="the cases of the onnx package alone")
-    parser.add_argument("--write", type=Path, help="where the page goes that tells what differs")
+    parser.add_argument("--only", default="", help="cases whose name contains TEXT", metavar="TEXT")
+    parser.add_argument("--no-models", action="store_true", help="only the cases of the onnx package")
+    parser.add_argument("--write", type=Path, help="write the page of differences to this file")
     options = parser.parse_args()
     started = time.perf_counter()
     found = list(verdicts(options.only, not options.no_models))
@@ -44,7 +44,7 @@ def main() -> int:
         f"{len(found)} models, {dims} dimensions compared, {only_ours} known to xonnc only, {len(bad)} errors"
     )
     dynamic = {} if options.no_models else {case.name: len(unknown_dims(case)) for case in dynamic_cases()}
-    print(f"{sum(dynamic.values())} values with sizes without names in models with dynamic inputs")
+    print(f"{sum(dynamic.values())} values with unknown dimensions in models with dynamic inputs")
     print(f"{time.perf_counter() - started:.1f} s")
     if options.write is not None:
         with atomic_write(options.write) as stream:
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def verdicts(only: str, with_models: bool) -> Iterator[ShapeVerdict]:
-    """What there is to say of every case with `only` in its name."""
+    """Compare every case whose name contains `only`."""
     models = benchmark_cases() if with_models else ()
     return (compare_case(case) for case in chain(backend_cases(), models) if only in case.name)
 

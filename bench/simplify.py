@@ -1,13 +1,13 @@
 """
-Simplifying models, against the tools that do it: time, peak memory and nodes left.
+Graph simplification against other tools: time, peak memory and number of nodes.
 
     python -m venv /tmp/peers && /tmp/peers/bin/pip install -e '.[check,peers]'
     /tmp/peers/bin/python bench/simplify.py [--models a,b] [--tools a,b] [--rounds 3] [--json FILE]
 
-Each sample is a process of its own, on one core. Tools take turns, in reversed order every other round. The
-models that xonnc makes are first compared with the original in onnxruntime, on inputs that include negative,
-large and zero ones. Tools that are not installed are left out. Exits 1 if something that was asked does not
-hold (issue 3, item 5; docs/internals/cpu-kernels.md §2).
+Each sample runs in its own single-core process. Tools alternate, in reversed order every other round. Models
+simplified by xonnc are first compared with the original in onnxruntime, on inputs with negative, large and
+zero values. Tools that are not installed are left out. Exits 1 if a requirement is not met: no more nodes
+than the best peer, faster than the others, peak memory bounded by the file size.
 """
 
 from __future__ import annotations
@@ -31,26 +31,29 @@ from bench.simplification.tools import BASELINE, TOOLS, XONNC
 CHAINS = [f"chain_{count}" for count in CHAIN_LENGTHS]
 DEFAULTS = [*NETWORKS, LARGEST, *CHAINS]
 XONNC_ONLY = {LARGEST, *CHAINS}
-"""Models on which nothing is asked of the others: they would take 16 GB of memory and many minutes."""
+"""Models run with xonnc only: peers would take 16 GB of memory and many minutes."""
 
 INPUTS = 4
-"""Inputs that outputs are compared on."""
+"""Number of inputs on which outputs are compared."""
 
 
 def main() -> int:
-    """Measures what the command line names; prints tables."""
+    """Measure and print tables; exit 1 if a requirement is not met."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--models", metavar="A,B", help=f"of {', '.join(DEFAULTS)}")
     parser.add_argument("--tools", metavar="A,B", help=f"of {', '.join(TOOLS)}; {BASELINE} always")
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
-    parser.add_argument("--limit", type=float, default=300, metavar="SECONDS", help="of a sample")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="every sample")
+    parser.add_argument("--limit", type=float, default=300, metavar="SECONDS", help="time limit of a sample")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all samples to FILE")
     parser.add_argument(
-        "--add-to", type=Path, metavar="FILE", help="of --json: what is not measured now comes from there"
+        "--add-to",
+        type=Path,
+        metavar="FILE",
+        help="file of --json: take measurements of other tools from there",
     )
-    parser.add_argument("--check-peers", action="store_true", help="compares outputs of the others too")
+    parser.add_argument("--check-peers", action="store_true", help="compare outputs of the peers too")
     args = parser.parse_args()
     models = _chosen(parser, args.models, DEFAULTS, MODELS)
     tools = _chosen(parser, args.tools, TOOLS, TOOLS)
@@ -61,9 +64,9 @@ def main() -> int:
     measurements = Measurements([tool for tool in tools if TOOLS[tool].is_installed()])
     print(", ".join(sorted({TOOLS[tool].package_version() for tool in measurements.tools})), flush=True)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start\n", flush=True)
-    for turn in range(args.rounds):
+    for round_ in range(args.rounds):
         for model in models:
-            _measure(measurements, model, turn, args)
+            _measure(measurements, model, round_, args)
     if args.add_to:
         _add(measurements, args.add_to)
     if args.json:
@@ -75,25 +78,25 @@ def main() -> int:
 def _chosen(
     parser: argparse.ArgumentParser, text: str | None, defaults: Iterable[str], known: Collection[str]
 ) -> list[str]:
-    """Names of a list with commas, or the defaults."""
+    """Names of a comma-separated list, or the defaults."""
     names = text.split(",") if text else list(defaults)
     if unknown := [name for name in names if name not in known]:
         parser.error(f"no '{unknown[0]}'; there are {', '.join(known)}")
     return names
 
 
-def _measure(measurements: Measurements, model: str, turn: int, args: argparse.Namespace) -> None:
-    """A sample of each tool; the first time, outputs are compared."""
+def _measure(measurements: Measurements, model: str, round_: int, args: argparse.Namespace) -> None:
+    """Take a sample of each tool; in the first round, compare outputs."""
     path = path_of(model)
     measurements.sizes[model] = size_of(path) / 1e6
-    for tool in measurements.tools if turn % 2 == 0 else reversed(measurements.tools):
+    for tool in measurements.tools if round_ % 2 == 0 else reversed(measurements.tools):
         if model in XONNC_ONLY and tool != XONNC:
             continue
         cell = measurements.cell(model, tool)
         if cell.failure:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            written = Path(folder, "simplified.onnx") if turn == 0 else None
+            written = Path(folder, "simplified.onnx") if round_ == 0 else None
             cell.add(run_sample(tool, path, args.limit, written))
             is_compared = TOOLS[tool].package == "xonnc" or (args.check_peers and TOOLS[tool].is_standard)
             if written and cell.is_done and is_compared and tool != BASELINE:
@@ -102,7 +105,7 @@ def _measure(measurements: Measurements, model: str, turn: int, args: argparse.N
 
 
 def _add(measurements: Measurements, file: Path) -> None:
-    """Takes what other tools did to the same models in an earlier run, in no turns with this one."""
+    """Add results of other tools from an earlier run, measured in other rounds."""
     earlier = from_json(file.read_text())
     for model in measurements.cells:
         measurements.cells[model] = {**earlier.cells.get(model, {}), **measurements.cells[model]}

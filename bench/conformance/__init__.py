@@ -1,1 +1,1 @@
-"""Models as the field writes them, and what becomes of each: `python -m bench.conformance`."""
+"""The conformance set: models of many exporters through all stages: `python -m bench.conformance`."""

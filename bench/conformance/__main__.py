@@ -1,10 +1,10 @@
 """
-Makes the models of the conformance set, measures what becomes of each, and writes the page.
+Generate the models of the conformance set, measure each and write the page.
 
     python -m bench.conformance [NAME …] [--models DIR] [--families …] [--stages graph native nvdla]
 
-What was made and measured stays in the folder, so that a run that was stopped goes on where it was;
-`--again` measures anew. Needs PyPI, 8 GB of disk and an hour or two.
+Models and measurements stay in the folder, so that an interrupted run resumes; `--again` repeats
+measurements. Needs PyPI, 8 GB of disk and an hour or two.
 """
 
 from __future__ import annotations
@@ -30,20 +30,22 @@ Figures = dict[str, Any]
 
 STAGES = ("graph", "native", "nvdla")
 TIMEOUT_SECONDS = 300.0
-"""Seconds that a stage has."""
+"""Time limit of a stage in seconds."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the command line says; exit 1 if something is not as it must be."""
+    """Generate, measure and write the page; exit 1 if there are failures."""
     parser = argparse.ArgumentParser(prog="python -m bench.conformance", description=(__doc__ or "").strip())
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--models", type=Path, default=temporary("models"), help="where models are kept")
-    parser.add_argument("--environment", type=Path, default=temporary("packages"), help="where packages are")
+    parser.add_argument("--models", type=Path, default=temporary("models"), help="folder of the models")
+    parser.add_argument(
+        "--environment", type=Path, default=temporary("packages"), help="folder of the virtual environment"
+    )
     parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=list(FAMILIES))
     parser.add_argument("--stages", nargs="+", default=list(STAGES), choices=STAGES)
-    parser.add_argument("--again", action="store_true", help="measure what was measured before")
-    parser.add_argument("--as-they-are", action="store_true", help="make no models")
-    parser.add_argument("--note", default="", help="what the page says of the circumstances")
+    parser.add_argument("--again", action="store_true", help="repeat earlier measurements")
+    parser.add_argument("--as-they-are", action="store_true", help="generate no models")
+    parser.add_argument("--note", default="", help="measurement conditions, printed on the page")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "conformance.md")
     options = parser.parse_args(arguments)
     options.models.mkdir(parents=True, exist_ok=True)
@@ -67,21 +69,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class ResultStore:
-    """What was measured, by model and stage, kept in a file."""
+    """Measurements by model and stage, stored in a JSON file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.found: dict[str, dict[str, Figures]] = json.loads(path.read_text()) if path.exists() else {}
 
     def add(self, spec: ModelSpec, stage: str, figures: Figures) -> None:
-        """Replaces what is known of a stage of a model, and writes the file."""
+        """Replace the measurements of a stage of a model and write the file."""
         self.found.setdefault(spec.name, {})[stage] = figures | {"source": spec.source}
         unfinished = self.path.with_suffix(".part")
         unfinished.write_text(json.dumps(self.found, indent=1))
         unfinished.rename(self.path)
 
     def by_model(self) -> dict[str, Figures]:
-        """The figures of all stages together."""
+        """Measurements of each model, merged over stages."""
         return {
             name: {key: value for figures in stages.values() for key, value in figures.items()}
             for name, stages in self.found.items()
@@ -91,7 +93,7 @@ class ResultStore:
 def measure(
     spec: ModelSpec, folder: Path, stages: Mapping[str, StageProcess], results: ResultStore, again: bool
 ) -> None:
-    """Measures the stages of a model that were not measured before."""
+    """Measure the stages of a model that have no measurements yet."""
     for name, stage in stages.items():
         if name == "nvdla" and not spec.is_convolutional:
             continue
@@ -102,7 +104,7 @@ def measure(
 
 
 class StageProcess:
-    """A process that measures one stage of model after model; another takes its place when it dies."""
+    """A worker process that measures one stage of many models; restarted when it dies."""
 
     def __init__(self, name: str, made: Path) -> None:
         self.name = name
@@ -111,7 +113,7 @@ class StageProcess:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, folder: Path) -> Figures:
-        """What the stage finds of a model; `NAME_failed` says why it ended before its time."""
+        """Measurements of a model; `NAME_failed` has the error if the process died or timed out."""
         self._report.unlink(missing_ok=True)
         process = self._process = self._process or self._started()
         assert process.stdin is not None
@@ -143,7 +145,7 @@ class StageProcess:
             )
 
     def close(self) -> None:
-        """Ends the process."""
+        """Kill the process."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

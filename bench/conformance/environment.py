@@ -1,4 +1,4 @@
-"""The place where the models are made: a virtual environment with the packages that write them."""
+"""The virtual environment with the exporters that generate the models."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ PACKAGES = (
     "xgboost==3.2.0",
     "catboost==1.2.10",
 )
-"""What is installed with all that it asks for."""
+"""Packages installed with their dependencies."""
 
 ALONE = ("torchvision==0.29.2", "timm==1.0.31")
-"""What is installed without: these ask for a torch of GPUs."""
+"""Packages installed without dependencies: these require a CUDA torch."""
 
 
 def temporary(name: str) -> Path:
@@ -37,7 +37,7 @@ def temporary(name: str) -> Path:
 
 
 def python_of(folder: Path) -> Path:
-    """The interpreter of the environment in a folder, which is made now if it is not there."""
+    """The interpreter of the environment in a folder, created on first use."""
     python, ready = folder / "bin" / "python", folder / "ready"
     packages = "\n".join((*PACKAGES, *ALONE))
     if not ready.exists() or ready.read_text() != packages:
@@ -50,8 +50,8 @@ def python_of(folder: Path) -> Path:
 
 
 def generate(python: Path, models: Path, families: Sequence[str], names: Sequence[str]) -> None:
-    """Makes the models in a folder that are not there, each family in a process of its own."""
+    """Generate missing models in a folder, each family in its own process."""
     for family in families:
         command = [str(python), "-m", "bench.conformance.generate", str(models), *names]
-        # What a package cannot make is written beside the models.
+        # Failures of exporters are recorded beside the models, so the exit code is not checked.
         subprocess.run([*command, "--families", family], cwd=ROOT, check=False)

@@ -1,8 +1,8 @@
 """
-Makes the models of the conformance set in a folder: `python -m bench.conformance.generate FOLDER [NAME …]`.
+Generate the models of the conformance set: `python -m bench.conformance.generate FOLDER [NAME …]`.
 
-Each is FOLDER/NAME/model.onnx with inputs.npz beside it, or FOLDER/NAME/failure.txt where its package does
-not make it. What is there already stays.
+Writes FOLDER/NAME/model.onnx and inputs.npz, or FOLDER/NAME/failure.txt if the exporter fails. Existing
+models stay.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ FAMILIES: dict[str, Callable[[], list[ModelSpec]]] = {
     "quantized": _quantized,
     "pretrained": _pretrained,
 }
-"""What each module makes, by the name of the family."""
+"""Model specifications by family."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Makes what the command line names, or all of a family, or all."""
+    """Generate the named models, those of the named families, or all."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME")
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def generate(spec: ModelSpec, folder: Path) -> bool:
-    """Whether the model is there now."""
+    """Generate a model unless it exists; return whether it exists now."""
     if (folder / INPUTS).exists():
         return True
     folder.mkdir(parents=True, exist_ok=True)

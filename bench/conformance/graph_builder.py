@@ -1,4 +1,4 @@
-"""Models written node by node, with whatever names, order and declarations an exporter would give them."""
+"""Builds models node by node, with control over names, order and declared types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Attribute = Any
 
 
 class GraphBuilder:
-    """Nodes, weights and interface of a graph, in the order in which they are written."""
+    """A graph under construction: nodes, initializers and interface in insertion order."""
 
     def __init__(self, seed: int = 0) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -36,7 +36,7 @@ class GraphBuilder:
         domain: str = "",
         **attributes: Attribute,
     ) -> str:
-        """Appends a node; gives the name of its first output."""
+        """Append a node; return the name of its first output."""
         made = [outputs] if isinstance(outputs, str) else list(outputs)
         node = helper.make_node(
             operator, list(inputs), made, name or None, domain=domain or None, **attributes
@@ -51,7 +51,7 @@ class GraphBuilder:
         return name
 
     def random_weight(self, name: str, *shape: int, gain: float = 1.0) -> str:
-        """An initializer of normal numbers that keeps the spread of what it multiplies."""
+        """A normally distributed initializer, scaled by 1/sqrt(fan-in)."""
         fan = int(np.prod(shape[1:])) or 1
         scale = gain / np.sqrt(fan) if len(shape) > 1 else gain
         return self.weight(name, (self.random.standard_normal(shape) * scale).astype(np.float32))
@@ -62,21 +62,21 @@ class GraphBuilder:
         return self.node("Constant", [], name, value=numpy_helper.from_array(array, name))
 
     def input(self, name: str, shape: Shape, dtype: str = "float32") -> str:
-        """Declares an input; `None` in a shape leaves a dimension out, a shape of `None` says nothing."""
+        """Declare an input; `None` is an unknown dimension or an unknown rank."""
         self.inputs.append(info(name, shape, dtype))
         return name
 
     def output(self, name: str, shape: Shape = None, dtype: str = "float32") -> str:
-        """Declares an output."""
+        """Declare an output."""
         self.outputs.append(info(name, shape, dtype))
         return name
 
     def declare(self, name: str, shape: Shape, dtype: str = "float32") -> None:
-        """Declares a value within the graph."""
+        """Add a `value_info` entry."""
         self.infos.append(info(name, shape, dtype))
 
     def graph(self, name: str = "graph") -> onnx.GraphProto:
-        """The graph alone, as a body."""
+        """The graph, e.g. as a subgraph of a control-flow operator."""
         graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.weights)
         graph.value_info.extend(self.infos)
         return graph

@@ -1,8 +1,8 @@
 """
-Models in the style of exporters that cannot be installed here, written by hand: tf2onnx, Paddle2ONNX, Keras,
-MXNet, Darknet and old versions of torch, with their names, their declarations and their habits.
+Handwritten models in the style of exporters that cannot be installed here: tf2onnx, Paddle2ONNX, Keras,
+MXNet, Darknet and old versions of torch, with their naming, declarations and idioms.
 
-They need nothing but onnx and numpy, so that the tests of the compiler take them too.
+They need only onnx and NumPy, so that the tests of the compiler use them too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Built = tuple[onnx.ModelProto, Feeds]
 
 
 def normal(*shape: int, seed: int = 5) -> Array:
-    """Seeded normal numbers."""
+    """Seeded standard normal elements."""
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
@@ -631,7 +631,7 @@ STYLES: dict[str, tuple[str, bool, Callable[[], Built]]] = {
     "random_dropout": ("by hand", False, random_dropout),
     "embedding_lookup": ("torch style", False, embedding_lookup),
 }
-"""What writes so, whether it is a network of convolutions, and the model with inputs for it."""
+"""By model: exporter style, whether it is a convolutional network, and its builder."""
 
 
 def _model_spec(name: str) -> ModelSpec:
@@ -649,7 +649,7 @@ MODEL_SPECS: list[ModelSpec] = [_model_spec(name) for name in STYLES]
 
 
 def float_network(name: str) -> Callable[[], Built]:
-    """A model of floats for the tools of onnxruntime to change."""
+    """A float model as input of onnxruntime's tools."""
     return {
         "residual": _residual,
         "depthwise": _depthwise,

@@ -1,9 +1,9 @@
 """
-What becomes of models, in a process of its own: `measure.py STAGE REPORT`, a folder a line on standard input.
+Measure models in a worker process: `measure.py STAGE REPORT`, with a model folder per line on standard input.
 
-* `graph`: imported and exported, simplified; both against the model in onnxruntime.
-* `native`: compiled and run; answers, host calls and time against onnxruntime on one thread.
-* `nvdla`: compiled into packages, run in the simulator.
+* `graph`: import and export, and simplification; outputs compared with the model in onnxruntime.
+* `native`: native code; outputs, host calls and latency compared with onnxruntime on one thread.
+* `nvdla`: packages, run in the simulator.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ MODEL = "model.onnx"
 INPUTS = "inputs.npz"
 
 DONE = "measured"
-"""The answer to each line."""
+"""Reply to each line."""
 
 CHECK_INPUTS = 3
-"""Made-up inputs that a simplified model is tried on."""
+"""Number of generated inputs for `xonnc simplify --check`."""
 
 ROUNDS = 7
 ROUND_SECONDS = 0.05
-"""Turns that onnxruntime and native code take, and how long one is at least, in seconds of the processor."""
+"""Interleaved timing rounds of onnxruntime and native code, and least CPU seconds of a round."""
 
 ABSOLUTE_TOLERANCE = 1e-6
-"""What differs by less is no more than the rounding of a saturated sigmoid."""
+"""Absolute tolerance: rounding error of a saturated sigmoid."""
 
 TOLERANCE = 2e-3
-"""Of the largest value: what sums of floats in another order may come to in a deep network."""
+"""Tolerance relative to the largest value: effect of summation order in a deep network."""
 
 
 def main() -> int:
-    """Measures the models whose folders come on the standard input, line by line."""
+    """Measure the models whose folders are read from standard input."""
     stage, report = sys.argv[1:]
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     answers = os.fdopen(os.dup(1), "w")
-    # What libraries print is no answer.
+    # Redirect stdout, on which libraries print, to stderr: replies have their own stream.
     os.dup2(2, 1)
     for line in sys.stdin:
         figures: Figures = {}
@@ -96,7 +96,7 @@ def _graph(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
 
 
 def _expected(path: Path, feeds: Feeds, figures: Figures) -> Expected | None:
-    """What onnxruntime gives; a model that it does not run is held against nothing."""
+    """Outputs of onnxruntime; `None` if it does not run the model."""
     try:
         return Expected(onnxruntime(path), feeds)
     except Exception as error:
@@ -211,7 +211,7 @@ STAGES: dict[str, Callable[[Path, Figures, Callable[[], None]], None]] = {
 
 
 def _failure_of(run: Callable[[], str]) -> str:
-    """What a stage says; its error if it fails."""
+    """The message of a check, or its exception."""
     try:
         return run()
     except Exception as error:
@@ -224,7 +224,7 @@ def _reason(error: Exception) -> str:
 
 
 def onnxruntime(path: Path, optimized: bool = False) -> Any:
-    """A session on one thread, its graph optimisations off or all on."""
+    """A single-threaded session with all graph optimizations or none."""
     ort = import_module("onnxruntime")
     options = ort.SessionOptions()
     level = "ORT_ENABLE_ALL" if optimized else "ORT_DISABLE_ALL"
@@ -239,7 +239,7 @@ def _nodes(model: onnx.ModelProto) -> int:
 
 
 def _contributed(graph: onnx.GraphProto) -> list[str]:
-    """The operators of onnxruntime's own domain in a graph, but for those in bodies."""
+    """Operators of the domain com.microsoft in a graph, without subgraphs."""
     return sorted({node.op_type for node in graph.node if node.domain == "com.microsoft"})
 
 
@@ -255,7 +255,7 @@ def _count_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> int:
 
 
 class Expected:
-    """The outputs of a model in onnxruntime, run twice to tell which are random in themselves."""
+    """Outputs of a model in onnxruntime, run twice to detect random ones."""
 
     def __init__(self, anchor: Any, feeds: Feeds) -> None:
         self.feeds = feeds
@@ -265,11 +265,11 @@ class Expected:
 
     @property
     def is_random(self) -> bool:
-        """Whether any output is another in each run."""
+        """Whether any output is random."""
         return any(self._random)
 
     def differences(self, session: Any) -> str:
-        """The first output of a session that differs; of random ones only type and shape count."""
+        """The first output of a session that differs; random outputs are compared by type and shape."""
         found = session.run(None, self.feeds)
         if len(found) != len(self._outputs):
             return f"{len(found)} outputs for {len(self._outputs)}"
@@ -279,7 +279,7 @@ class Expected:
 
 
 def _blank(value: Any) -> Any:
-    """Zeros in place of a tensor."""
+    """Replace a tensor by zeros."""
     return np.zeros_like(value) if _is_tensor(value) else value
 
 
@@ -328,7 +328,7 @@ def _is_map(value: Any) -> TypeGuard[dict[Any, Any]]:
 
 
 def _columns(table: dict[Any, Any]) -> list[Any]:
-    """Keys and values in one order."""
+    """Keys and values in sorted order."""
     keys = sorted(table, key=str)
     return [list(map(str, keys)), [table[key] for key in keys]]
 
@@ -342,13 +342,13 @@ def _cosine(a: Any, b: Any) -> float:
 
 
 def _count(run: Callable[[], object]) -> int:
-    """How many runs make a turn."""
+    """Number of runs in a round."""
     run()
     return max(1, int(ROUND_SECONDS / max(_seconds(run, 1), 1e-6)))
 
 
 def _seconds(run: Callable[[], object], count: int) -> float:
-    """Seconds of the processor a run; those of other processes on a busy machine do not count."""
+    """CPU seconds per run, unaffected by other processes."""
     begun = time.process_time()
     for _ in range(count):
         run()

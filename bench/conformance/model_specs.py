@@ -1,8 +1,8 @@
 """
-The models of the conformance set: a recipe each, which writes a model and inputs that it can take.
+Specifications of the models of the conformance set: each writes a model and valid inputs for it.
 
-A recipe runs where its packages are: `bench/conformance/environment.py` makes that place. What is imported
-here is numpy and onnx alone.
+They run in the virtual environment of `bench/conformance/environment.py`, so this module imports only NumPy
+and onnx.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ Array = npt.NDArray[Any]
 Feeds = Mapping[str, Array]
 
 WriteModel = Callable[[Path], Feeds]
-"""Writes a model to a path, and gives inputs for it."""
+"""Write a model to a path; return inputs for it."""
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """How one model is made."""
+    """How to generate one model."""
 
     name: str
     source: str
-    """What writes it, as the table says."""
+    """The exporter, for the table."""
     make: WriteModel
     is_convolutional: bool = False
-    """Whether NVDLA is asked too."""
+    """Whether it is also compiled for NVDLA."""
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Whether a value is a list, of whatever."""
+    """Whether a value is a list."""
     return isinstance(value, list)
 
 
 def write_feeds(path: Path, feeds: Feeds) -> None:
-    """Writes inputs as `numpy.load` reads them; strings as fixed-width Unicode."""
+    """Write inputs as an `.npz` file; strings as fixed-width Unicode."""
     arrays = {
         f"{index}:{name}": array.astype(np.str_) if array.dtype == object else array
         for index, (name, array) in enumerate(feeds.items())
@@ -50,7 +50,7 @@ def write_feeds(path: Path, feeds: Feeds) -> None:
 
 
 def read_feeds(path: Path) -> dict[str, Array]:
-    """What `write_feeds` wrote."""
+    """Read the output of `write_feeds`."""
     with np.load(path) as archive:
         return {
             key.partition(":")[2]: value.astype(object) if value.dtype.kind == "U" else value

@@ -1,4 +1,4 @@
-"""The page of the conformance set: one line a model, and what is not as it must be."""
+"""The page of the conformance set: a line for each model, and the failures."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 Figures = Mapping[str, Any]
-"""What `measure.py` found of a model, all stages together, and by what it is made."""
+"""Measurements of a model in all stages, and its exporter."""
 
 SLOWEST = 1.1
-"""Times onnxruntime's time that a model may take."""
+"""Largest accepted latency relative to onnxruntime."""
 
 TITLE = """# Conformance
 
@@ -35,12 +35,12 @@ shape.
 """
 
 CONTRIB_OPERATORS = """\
-Some models have operators of the domain com.microsoft, which onnxruntime's own tools write and ONNX does not
-define. They are imported, simplified and exported; native code has only a few of these operators yet.
+Some models have operators of the domain com.microsoft, which onnxruntime's tools emit and ONNX does not
+define. They are imported, simplified and exported; native code supports only a few of these operators.
 """
 
-NOT_RUN = "onnxruntime itself does not run these, which are held against nothing:"
-NOT_MADE = "What its exporter does not write in these versions:"
+NOT_RUN = "onnxruntime itself does not run these; their outputs are not compared:"
+NOT_MADE = "Not exported by these versions:"
 
 HEADER = (
     "| model | written by | opset | nodes | export | simplified | native | time | nv_small | nv_full |",
@@ -49,7 +49,7 @@ HEADER = (
 
 
 def page(results: Mapping[str, Figures], note: str = "", not_made: Sequence[str] = ()) -> str:
-    """The page for the results by model; `note` says under what circumstances they were measured."""
+    """The page of the results by model; `note` describes the measurement conditions."""
     held = {name: figures for name, figures in sorted(results.items()) if "unanswered" not in figures}
     parts = [TITLE, *([f"{note}\n"] if note else []), _list(summary(held))]
     contributed = {
@@ -62,7 +62,7 @@ def page(results: Mapping[str, Figures], note: str = "", not_made: Sequence[str]
     if not_made:
         parts += [f"{NOT_MADE} {', '.join(sorted(not_made))}.\n"]
     rows = [_row(name, figures) for name, figures in held.items()]
-    parts += ["\n".join((*HEADER, *rows)) + "\n", "## What is not as it must be\n"]
+    parts += ["\n".join((*HEADER, *rows)) + "\n", "## Failures\n"]
     return "\n".join((*parts, _list(problems(held)) or "Nothing.\n"))
 
 
@@ -71,7 +71,7 @@ def _list(lines: Iterable[str]) -> str:
 
 
 def summary(results: Mapping[str, Figures]) -> Iterator[str]:
-    """How many models hold what, in a line each."""
+    """Pass rates of each stage, a line each."""
     yield f"{len(results)} models"
     for title, key, stage in (
         ("exported", "round_trip", "graph"),
@@ -136,7 +136,7 @@ def _nvdla(figures: Figures, target: str) -> str:
 
 
 def problems(results: Mapping[str, Figures]) -> Iterator[str]:
-    """Each thing that is not as it must be, in a line."""
+    """Failures, a line each."""
     for name, figures in sorted(results.items()):
         for what in _problems(figures):
             yield f"{name}: {what}"
@@ -165,6 +165,6 @@ def _problems(figures: Figures) -> Sequence[str]:
 
 
 def _clean(text: str) -> str:
-    """One line without a table's signs, of bearable length."""
+    """One line without Markdown table characters, truncated."""
     line = " ".join(text.replace("|", "/").replace("*", "\\*").replace("<", "\\<").split())
     return line if len(line) <= 200 else f"{line[:200]}…"

@@ -20,24 +20,24 @@ from onnx import helper
 from bench.conformance.model_specs import Array, Feeds, ModelSpec
 
 InputGenerator = Callable[[np.random.Generator], Array]
-"""Makes one input."""
+"""Generates one input."""
 
 
 @dataclass(frozen=True)
 class PretrainedModel:
-    """A model in a package, and how its inputs are made."""
+    """A model file in a PyPI package, and generators of its inputs."""
 
     name: str
     package: str
     version: str
     member: str
     inputs: Mapping[str, InputGenerator]
-    """Others are zeros of the shape that the model declares."""
+    """Generators by input name; other inputs are zeros of the declared shape."""
     is_convolutional: bool = False
 
 
 def downloads() -> Path:
-    """Where packages are kept: `$XONNC_CONFORMANCE_DOWNLOADS`, else a folder of the temporary directory."""
+    """Download folder: `$XONNC_CONFORMANCE_DOWNLOADS`, else a folder in the temporary directory."""
     default = Path(tempfile.gettempdir()) / f"xonnc-conformance-downloads-{os.getuid()}"
     path = Path(os.environ.get("XONNC_CONFORMANCE_DOWNLOADS", default))
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def downloads() -> Path:
 
 
 def archive_of(package: str, version: str) -> Path:
-    """The wheel or source archive of a package, downloaded now if it is not there; nothing is built."""
+    """The wheel or source archive of a package, downloaded on first use and not built."""
     folder = downloads() / f"{package}-{version}"
     if not folder.exists():
         with tempfile.TemporaryDirectory(dir=downloads()) as unfinished:
@@ -109,13 +109,13 @@ _PIPER = ("piper-tts", "1.8.0", "piper/")
 
 
 def _of(package: tuple[str, str, str], name: str, file: str, **inputs: InputGenerator) -> PretrainedModel:
-    """A model of a package that is named, its file without the ending."""
+    """A model of a package by file name without suffix."""
     wheel, version, folder = package
     return PretrainedModel(name, wheel, version, f"{folder}{file}.onnx", inputs)
 
 
 def _cnn(package: tuple[str, str, str], name: str, file: str, **inputs: InputGenerator) -> PretrainedModel:
-    """The same, a network of convolutions."""
+    """The same for a convolutional network."""
     return replace(_of(package, name, file, **inputs), is_convolutional=True)
 
 

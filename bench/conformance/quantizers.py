@@ -1,4 +1,4 @@
-"""What onnxruntime's tools make of models of floats: quantised statically, dynamically, to 4 bits; halves."""
+"""Models written by onnxruntime's tools: static and dynamic quantization, 4-bit weights, float16."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _plain(network: Any, names: tuple[str, ...]) -> Any:
 
 
 def _eager(config: Any) -> Any:
-    """Attention written out: what most exports of the field have."""
+    """Use eager attention, whose decomposed form most exported models have."""
     config._attn_implementation = "eager"
     config.use_cache = False
     return config

@@ -1,1 +1,1 @@
-"""Models of constants, and whether constant propagation leaves nothing else of them."""
+"""Coverage of constant folding on the node tests of the onnx package."""

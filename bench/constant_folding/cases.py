@@ -22,14 +22,14 @@ OnnxValue: TypeAlias = "Array | tuple[Array, ...] | None"
 RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 )
-"""Operators whose results are other ones each time."""
+"""Nondeterministic operators."""
 
 QUANTIZATION = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 
 @dataclass(frozen=True)
 class FoldingCase:
-    """A model without inputs, and what its outputs are."""
+    """A model without inputs, and its expected outputs."""
 
     name: str
     model: onnx.ModelProto
@@ -37,13 +37,13 @@ class FoldingCase:
     rtol: float
     atol: float
     is_random: bool
-    """Whether an operator draws random numbers, as Dropout does in training."""
+    """Whether an operator samples random values, as Dropout does in training mode."""
     has_quantization: bool
-    """Whether QuantizeLinear or DequantizeLinear is in it, which are never folded."""
+    """Whether it contains QuantizeLinear or DequantizeLinear, which are never folded."""
 
 
 def backend_cases() -> Iterator[FoldingCase]:
-    """Every node test, those of operators written out by their functions included."""
+    """All node tests, operators expanded by their function bodies included."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = onnx.backend.test.loader.load_model_tests(kind="node")
@@ -69,7 +69,7 @@ def backend_cases() -> Iterator[FoldingCase]:
 def inputs_as_constants(
     model: onnx.ModelProto, inputs: Sequence[OnnxValue], as_nodes: bool
 ) -> onnx.ModelProto:
-    """The model with constants for its inputs: initializers, or Constant nodes."""
+    """The model with constants in place of its inputs: initializers, or Constant nodes."""
     made = onnx.ModelProto()
     made.CopyFrom(model)
     graph = made.graph
@@ -93,7 +93,7 @@ def _add(graph: onnx.GraphProto, name: str, type_: onnx.TypeProto, held: OnnxVal
             node = onnx.helper.make_node("Optional", [inner], [name])
         graph.node.append(node)
     elif isinstance(held, tuple):
-        elements = [f"{name}_{place}" for place in range(len(held))]
+        elements = [f"{name}_{index}" for index in range(len(held))]
         for element, array in zip(elements, held, strict=True):
             _add(graph, element, type_.sequence_type.elem_type, array, as_nodes)
         code = type_.sequence_type.elem_type.tensor_type.elem_type

@@ -1,13 +1,13 @@
-"""The page that tells what folds and what does not: `docs/folding.md`."""
+"""The page on coverage of constant folding: `docs/folding.md`."""
 
 from __future__ import annotations
 
 from bench.constant_folding.summary import FoldingSummary
 from bench.constant_folding.verdicts import RULES, FoldingVerdict
 from xonnc.rewriting.patterns import Native
-from xonnc.transforms.rules.constprop_evaluation import KEPT, MOST_WORK, evaluated
-from xonnc.transforms.rules.constprop_loops import MOST_TURNS
-from xonnc.transforms.rules.limits import GROWTH, MOST_BYTES, MOST_PRODUCTS, MOST_WHOLE_PRODUCTS
+from xonnc.transforms.rules.constprop_evaluation import KEPT, MAX_WORK, evaluated
+from xonnc.transforms.rules.constprop_loops import MAX_ITERATIONS
+from xonnc.transforms.rules.limits import GROWTH, MAX_BYTES, MAX_PRODUCTS, MAX_WHOLE_PRODUCTS
 from xonnc.transforms.rules.reference_faults import FAULTS
 
 TEXT = """# What folds
@@ -29,29 +29,29 @@ type or shape than the model declares.
 * Matrix products sum at most {products:,} products, of integers {whole:,}.
 * The reference evaluator processes at most {work:,} elements (for windows and products: terms), of operands
   and results with at most {mib} MiB together.
-* A Loop or Scan has at most {turns} iterations; `--constprop-onnx='loop-bound=1000'` allows more.
+* A Loop or Scan has at most {iterations} iterations; `--constprop-onnx='loop-bound=1000'` allows more.
 * `--onnx-const-prop-expansion-bound=N`: results of broadcasts, expansions and products have at most N times
   the bytes of their operands.
 
 ## Wrong in the reference evaluator, and not folded
 
-| operator | what |
+| operator | error |
 |---|---|
 {wrong}
 
-## Node tests of the `onnx` package with constants for inputs
+## Node tests of the `onnx` package with constant inputs
 
 {figures}
 
-| left | why |
+| not folded | reason |
 |---|---|
 {rows}
 
-## Operators with numpy functions of ours
+## Operators with NumPy implementations
 
 {own}.
 
-## Operators by the reference
+## Operators folded by the reference evaluator
 
 {reference}.
 """
@@ -71,12 +71,12 @@ def page(summary: FoldingSummary) -> str:
     return TEXT.format(
         kept=" and ".join(sorted(KEPT, reverse=True)),
         wrong="\n".join(f"| {name} | {fault.what} |" for name, fault in FAULTS.items()),
-        mib=MOST_BYTES >> 20,
+        mib=MAX_BYTES >> 20,
         growth=GROWTH,
-        products=MOST_PRODUCTS,
-        whole=MOST_WHOLE_PRODUCTS,
-        work=MOST_WORK,
-        turns=MOST_TURNS,
+        products=MAX_PRODUCTS,
+        whole=MAX_WHOLE_PRODUCTS,
+        work=MAX_WORK,
+        iterations=MAX_ITERATIONS,
         figures="\n".join(f"* {line}" for line in summary.lines()),
         rows="\n".join(f"| {', '.join(names)} | {reason} |" for reason, names in unfolded.items()),
         own=", ".join(sorted(own)),

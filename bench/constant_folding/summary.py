@@ -1,4 +1,4 @@
-"""Verdicts counted."""
+"""Counts over all cases."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from bench.constant_folding.verdicts import FoldingVerdict
 
 @dataclass(frozen=True)
 class FoldingSummary:
-    """What became of all cases."""
+    """Results of all cases."""
 
     verdicts: Sequence[FoldingVerdict]
 
     @cached_property
     def deterministic(self) -> list[FoldingVerdict]:
-        """All but those that draw random numbers."""
+        """Cases without random operators."""
         return [verdict for verdict in self.verdicts if not verdict.case.is_random]
 
     @cached_property
     def unfolded(self) -> list[FoldingVerdict]:
-        """Deterministic cases that do not fold to what is expected."""
+        """Deterministic cases that do not fold to the expected constants."""
         return [verdict for verdict in self.deterministic if not verdict.folded]
 
     @property
     def wrong(self) -> list[FoldingVerdict]:
-        """Cases that fold to something else, or raise an error."""
+        """Cases that fold to a wrong value, or raise an error."""
         return [verdict for verdict in self.unfolded if verdict.wrong]
 
     @property
     def quantized(self) -> list[FoldingVerdict]:
-        """Cases that are left because they quantise."""
+        """Cases that do not fold because they quantize."""
         return [verdict for verdict in self.unfolded if verdict.case.has_quantization]
 
     @property
     def random_folded(self) -> list[FoldingVerdict]:
-        """Cases that fold although they draw random numbers."""
+        """Cases with random operators that fold, which is an error."""
         return [verdict for verdict in self.verdicts if verdict.case.is_random and verdict.folded]
 
     @property
@@ -52,16 +52,16 @@ class FoldingSummary:
 
     @property
     def fraction_folded(self) -> float:
-        """The share of the deterministic cases that fold."""
+        """Fraction of the deterministic cases that fold."""
         return self.folded / max(1, len(self.deterministic))
 
     def lines(self) -> list[str]:
-        """The figures, a sentence each."""
+        """Summary sentences."""
         others = len(self.deterministic) - len(self.quantized)
         return [
             f"{len(self.verdicts)} cases, {len(self.deterministic)} of them deterministic.",
             f"{self.folded} of these fold to the expected constants: {100 * self.fraction_folded:.1f} %.",
-            f"Without the {len(self.quantized)} that quantise, which is never folded: "
+            f"Without the {len(self.quantized)} with quantization, which is never folded: "
             f"{100 * self.folded / max(1, others):.1f} %.",
             f"{self.as_sequences} of the folded are sequences or optionals of constants.",
         ]

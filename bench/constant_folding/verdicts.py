@@ -1,4 +1,4 @@
-"""Whether what constant propagation leaves of a model is its outputs, as constants."""
+"""Fold a case and compare the constants with the expected outputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.evaluation import Known, known
 
 PASSES = ("shape-inference-onnx", "constprop-onnx")
-"""What a user would type; twice, for shapes that follow from what was folded."""
+"""Passes to run; repeated `ROUNDS` times, since folding makes more shapes static."""
 
 ROUNDS = 2
 
@@ -34,21 +34,21 @@ RULES: RuleSet = ConstProp().rules()
 
 @dataclass(frozen=True)
 class FoldingVerdict:
-    """What became of a case."""
+    """Result of a case."""
 
     case: FoldingCase
     folded: bool
-    """Whether every output is a constant, or a sequence or optional of them, and equal to the expected."""
+    """Whether every output folded to a constant, or to a sequence or optional of constants, as expected."""
     as_tensors: bool
     """Whether all outputs are tensors."""
     reason: str
-    """Why it did not fold, or how it is wrong."""
+    """Why it did not fold, or how the constants differ."""
     wrong: bool = False
-    """Whether it folded to something else than expected, or a pass raised an error."""
+    """Whether it folded to a wrong value, or a pass raised an error."""
 
 
 def fold_case(case: FoldingCase) -> FoldingVerdict:
-    """Folds a case."""
+    """Fold a case and judge the result."""
     as_tensors = all(isinstance(held, np.ndarray) for held in case.expected)
     refusals: dict[str, str] = {}
 
@@ -78,7 +78,7 @@ def fold_case(case: FoldingCase) -> FoldingVerdict:
 
 
 def folded(case: FoldingCase, context: Context) -> ModuleOp:
-    """The model after the passes."""
+    """The module after the passes."""
     module = import_proto(case.model, context)
     for _ in range(ROUNDS):
         for name in PASSES:
@@ -88,19 +88,19 @@ def folded(case: FoldingCase, context: Context) -> ModuleOp:
 
 
 def outputs(module: ModuleOp) -> list[Known | None]:
-    """What the outputs are, as far as they are constants."""
+    """The constant value of each output, or `None`."""
     end = next(op for op in module.walk() if isinstance(op, ReturnOp))
     return [known(operand) for operand in end.operands]
 
 
 def remaining(module: ModuleOp) -> list[str]:
-    """The ops of the model."""
+    """Names of the remaining operations."""
     function = next(op for op in module.ops if isinstance(op, FuncOp))
     return [op.name.removeprefix("onnx.") for op in function.body.block.ops if not isinstance(op, ReturnOp)]
 
 
 def difference(found: OnnxValue, expected: OnnxValue, case: FoldingCase) -> str | None:
-    """How a result differs from the expected, by the tolerance of the backend's own tests."""
+    """How an output differs from the expected one beyond the tolerance of the test, or `None`."""
     if isinstance(found, tuple) and isinstance(expected, tuple):
         if len(found) != len(expected):
             return f"{len(found)} tensors in place of {len(expected)}"

@@ -1,1 +1,1 @@
-"""Damaged input files: samples, ways to damage them, and the commands that read them."""
+"""Mutation fuzzing of input files: a corpus, mutators, and the commands that read the files."""

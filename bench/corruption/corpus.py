@@ -1,4 +1,4 @@
-"""Whole files of every format that the tools read, to be damaged."""
+"""The seed corpus: valid files of every input format."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Files = Mapping[str, bytes]
 """A sample: its files by name."""
 
 Command = tuple[str, ...]
-"""A tool and its arguments; names of files are those of the sample, or of what is in the working folder."""
+"""A tool and its arguments; file names are those of the sample or of `valid_files`."""
 
 RANDOM_MODELS = 24
 IR_MODELS = 10
@@ -42,12 +42,12 @@ IR_MODELS = 10
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: samples of it, which of their files is damaged how, and what reads them."""
+    """A file format: its samples, mutators by file suffix, and the commands that read it."""
 
     name: str
     samples: Callable[[], Sequence[Files]]
     mutators: Mapping[str, Mutator]
-    """What is damaged, one at a time, by the ending of its name."""
+    """Mutators by file suffix; one is applied in each case."""
     commands: Sequence[Command]
 
 
@@ -124,7 +124,7 @@ TEXTS = {
             target_nodeids = [1,2],
             target_ids = [0,0], target_weights = [1.0,2.0]> (x) }""",
 }
-"""Models of all that the format can say, in ONNX's text; `{W…}` stands for that many weights."""
+"""Models that cover the features of the format, in ONNX text syntax; `{W16}` stands for 16 weights."""
 
 
 @cache
@@ -158,7 +158,7 @@ def _sparse() -> onnx.ModelProto:
 
 
 def small_network() -> onnx.ModelProto:
-    """The network that loadables and packages are made of."""
+    """The network of the sample loadables and packages."""
     return models()[0]
 
 
@@ -209,7 +209,7 @@ def _ir() -> Sequence[Files]:
 
 @cache
 def _stages() -> Sequence[Files]:
-    """IR of all dialects: what the stages of a compilation leave."""
+    """IR of all dialects: the dumps of the compilation stages."""
     from xonnc.tools import driver
 
     with TemporaryDirectory() as name:
@@ -249,7 +249,7 @@ def _packages() -> Sequence[Files]:
 
 
 def array_file(array: Any) -> bytes:
-    """The `.npy` of an array."""
+    """An array as an `.npy` file."""
     stream = io.BytesIO()
     np.save(stream, array)
     return stream.getvalue()
@@ -419,7 +419,7 @@ FORMATS = (
 
 
 def valid_files() -> Files:
-    """Whole files beside the damaged one: a model, its loadable and an input."""
+    """Valid files beside the corrupted one: a model, its loadable and an input."""
     return {
         "there.onnx": small_network().SerializeToString(),
         "there.nvdla": _loadables()[0]["model.nvdla"],

@@ -1,4 +1,4 @@
-"""Ways to damage a file: bytes, words of text, entries of JSON, fields of messages, members of ZIPs."""
+"""Mutators of files: bytes, tokens of text, entries of JSON, fields of protobuf messages, ZIP members."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 Field = Any
-"""A field's descriptor, of which protobuf has two classes."""
+"""A protobuf field descriptor, which has two implementations."""
 
 Mutator = Callable[[Random, bytes], bytes]
 
@@ -68,7 +68,7 @@ _WORD = re.compile(rb"[A-Za-z_.]+|[0-9]+|\s+|.", re.DOTALL)
 
 
 def mutate_bytes(random: Random, data: bytes) -> bytes:
-    """A few bytes changed, removed, repeated or cut off."""
+    """Change, remove, repeat or truncate a few bytes."""
     changed = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 4, 16))):
         at = random.randrange(len(changed) + 1)
@@ -92,7 +92,7 @@ def mutate_bytes(random: Random, data: bytes) -> bytes:
 
 
 def mutate_words(random: Random, data: bytes) -> bytes:
-    """A few words of a text replaced, removed, repeated or exchanged."""
+    """Replace, remove, repeat or swap a few tokens of a text."""
     if random.random() < 0.1:
         return mutate_bytes(random, data)
     words: list[bytes] = _WORD.findall(data)
@@ -115,7 +115,7 @@ def mutate_words(random: Random, data: bytes) -> bytes:
 
 
 def mutate_json(random: Random, data: bytes) -> bytes:
-    """An entry of a JSON file replaced, removed or repeated; else its words or bytes."""
+    """Replace, remove or repeat an entry of a JSON file; sometimes mutate its tokens or bytes instead."""
     if random.random() < 0.3:
         return mutate_words(random, data)
     try:
@@ -128,7 +128,7 @@ def mutate_json(random: Random, data: bytes) -> bytes:
 
 
 def _keys(node: Any) -> list[Any]:
-    """What leads further into a JSON tree."""
+    """Keys or indices of a JSON container."""
     if _is_object(node):
         return list(node)
     return list(range(len(node))) if _is_list(node) else []
@@ -172,7 +172,7 @@ def _json_value(random: Random) -> Any:
 
 
 def mutate_model(random: Random, data: bytes) -> bytes:
-    """Fields of an ONNX model changed to other values of their type; now and then its bytes."""
+    """Change fields of an ONNX model to other values of their type; sometimes mutate its bytes instead."""
     if random.random() < 0.2:
         return mutate_bytes(random, data)
     model = onnx.ModelProto.FromString(data)
@@ -252,7 +252,7 @@ def _value(random: Random, field: Field, old: Any, model: onnx.ModelProto | None
 
 
 def mutate_package(random: Random, data: bytes) -> bytes:
-    """A package with a changed manifest, or a changed part of the digest that the manifest says; or bytes."""
+    """Mutate the manifest of a package, or a partition with its digest updated to match; or bytes."""
     if random.random() < 0.3:
         return mutate_bytes(random, data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -1,4 +1,4 @@
-"""Runs commands on damaged files inside this process, and tells what did not end as it should."""
+"""Run commands on corrupted files in this process and report those that do not end cleanly."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ from xonnc.tools.process import run
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_SECONDS = 10.0
-"""Of the processor."""
+"""CPU time limit of a command."""
 MAX_MEMORY = 2 << 30
-"""Of memory that a process writes."""
+"""Limit of the data segment of the process (RLIMIT_DATA)."""
 CHECKS_BY_EXIT = ("inspect", "check", "explain")
-"""Commands whose exit code is a verdict, the reasons being on standard output."""
+"""Commands that exit with 1 for a negative verdict and print the reasons to stdout."""
 
 
 class TimeLimitError(BaseException):
-    """A command took longer than it may."""
+    """A command exceeded the time limit. A `BaseException`, so that no handler of errors catches it."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A command that did not end well: what happened, and where in the code."""
+    """A command that did not end cleanly: what happened, and where in the code."""
 
     command: str
     what: str
 
 
 def find_format(name: str) -> Format:
-    """The format called so."""
+    """The format of a name."""
     return next(each for each in FORMATS if each.name == name)
 
 
 def make_case(format_: Format, number: int, seed: int) -> tuple[Files, Command]:
-    """The files of a case, one of them damaged, and the command that reads them: always the same."""
+    """The files of a case, one of them mutated, and the command that reads them; deterministic."""
     random = Random(f"{seed} {format_.name} {number}")
     samples = format_.samples()
     files = dict(samples[random.randrange(len(samples))])
@@ -70,7 +70,7 @@ def make_case(format_: Format, number: int, seed: int) -> tuple[Files, Command]:
 
 
 def run_command(folder: Path, files: Files, command: Command) -> Fault | None:
-    """What is wrong with how `command` ends on `files`, which are put into `folder`; `None` if nothing."""
+    """Run `command` on `files` in `folder`; return the fault, or `None` if it ends cleanly."""
     for name, content in files.items():
         (folder / name).write_bytes(content)
     before = Path.cwd()
@@ -96,7 +96,7 @@ def run_command(folder: Path, files: Files, command: Command) -> Fault | None:
 
 
 class _Text(io.StringIO):
-    """Text that is no stream of bytes: commands are told to write to files."""
+    """Captured text output without a binary buffer: commands write binary output to files."""
 
 
 def _fault(command: Command, code: int, out: str, err: str, folder: Path) -> str | None:
@@ -118,7 +118,7 @@ def _fault(command: Command, code: int, out: str, err: str, folder: Path) -> str
 
 
 def _reason(folder: Path) -> str:
-    """The last place of ours and the error in the reproducer that a tool left."""
+    """The innermost source location of this project and the error, from a bug report that a tool wrote."""
     found = ""
     for path in folder.glob("*-bug-*.txt"):
         text = path.read_text()
@@ -131,7 +131,7 @@ def _reason(folder: Path) -> str:
 
 
 def _source_location(frames: Sequence[tuple[str, str | int]]) -> str:
-    """The innermost of the places in files that is in this project."""
+    """The innermost frame in a file of this project."""
     ours = [(file, line) for file, line in frames if file.startswith(str(ROOT)) and "/.venv/" not in file]
     file, line = [*frames[:1], *ours][-1] if frames else ("?", 0)
     return f"{file.removeprefix(str(ROOT) + '/').removeprefix('src/xonnc/')}:{line}"
@@ -157,7 +157,7 @@ def _limited_time() -> Generator[None]:
 
 
 def _session(arguments: list[str]) -> int:
-    """Compiles a model to native code and runs it on zeros."""
+    """Compile a model to native code and run it on zeros."""
     import xonnc
 
     def work() -> int:
@@ -183,7 +183,7 @@ TOOLS: dict[str, Callable[[list[str]], int]] = {
 
 
 def main() -> None:
-    """`worker.py FORMAT BEGIN END SEED FOLDER`: a line for each case begun, and one for each fault."""
+    """`worker.py FORMAT BEGIN END SEED FOLDER`: print a line for each case and each fault."""
     name, begin, end, seed, place = sys.argv[1:]
     folder = Path(place)
     tempfile.tempdir = place

@@ -1,1 +1,1 @@
-"""What bench/cpu.py is made of: peers, the process that runs one, and what its times say."""
+"""Latency measurements: peers, the worker process of one, interleaved rounds and tables."""

@@ -1,4 +1,4 @@
-"""Peers that compile, and torch: IREE and TVM at their defaults, untuned; torch one operator at a time."""
+"""Compiling peers at their defaults: IREE and TVM without tuning; and torch in eager mode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import onnx
 from bench.latency.task import Array, Feeds, Run, Task
 
 MIN_OPSET = 17
-"""What importers of IREE and torch are made for; older models are converted, as `iree-import-onnx` offers."""
+"""Opset that the importers of IREE and torch support; older models go through the version converter."""
 
 IREE_FLAGS = (
     "--iree-hal-target-device=local",
@@ -30,7 +30,7 @@ IREE_FLAGS = (
 
 
 def open_iree(task: Task) -> Run:
-    """Compiles to a module that is mapped from a file."""
+    """Compile to a VM module that is mapped from a file."""
     runtime: Any = import_module("iree.runtime")
     path = task.cached("module.vmfb")
     if not path.exists():
@@ -58,7 +58,7 @@ def _compile_with_iree(model: Path, path: Path) -> None:
     info = importer.ModelInfo(_recent(model))
     module = info.create_module(context=session.context).operation
     importer.NodeImporter.define_function(info.main_graph, module).import_all()
-    # A module handed over as it is ends the process in IREE 3.13.
+    # IREE 3.13 crashes when given the module itself: go through bytecode.
     buffer = BytesIO()
     module.write_bytecode(buffer)
     invocation = session.invocation()
@@ -72,7 +72,7 @@ def _compile_with_iree(model: Path, path: Path) -> None:
 
 
 def open_tvm(task: Task) -> Run:
-    """Compiles to a shared library for the shapes of the feeds, by the default pipeline, untuned."""
+    """Compile to a shared library for the shapes of the feeds, by the default pipeline without tuning."""
     os.environ["TVM_NUM_THREADS"] = str(task.threads)
     tvm: Any = import_module("tvm")
     relax: Any = import_module("tvm.relax")
@@ -99,7 +99,7 @@ def _compile_with_tvm(tvm: Any, task: Task, path: Path) -> None:
 
 
 def open_torch(task: Task) -> Run:
-    """Runs a module of `onnx2torch`, each operator when it comes to it."""
+    """Run a module of `onnx2torch` in eager mode."""
     torch: Any = import_module("torch")
     torch.set_num_threads(task.threads)
     convert: Any = import_module("onnx2torch").convert
@@ -115,10 +115,10 @@ def open_torch(task: Task) -> Run:
 
 def stub_torchvision() -> None:
     """
-    Puts an empty package in its place if it is not installed.
+    Install a stub package if torchvision is missing.
 
-    onnx2torch needs it for NonMaxSuppression and RoiAlign alone, which no model here has; that of PyPI does
-    not go with a torch that is for processors only.
+    onnx2torch imports it for NonMaxSuppression and RoiAlign only, which no model here has; the wheel of PyPI
+    does not work with a CPU-only torch.
     """
     if find_spec("torchvision") is None:
         package, operators = ModuleType("torchvision"), ModuleType("torchvision.ops")
@@ -128,12 +128,12 @@ def stub_torchvision() -> None:
 
 
 def _all(found: Any) -> list[Any]:
-    """Results, of which peers give a single one as it is; arrays have a shape."""
+    """The results as a list: peers return a single result without one."""
     return [found] if hasattr(found, "shape") else list(found)
 
 
 def _recent(path: Path) -> onnx.ModelProto:
-    """The model with its shapes, of an opset that importers know."""
+    """The model with inferred shapes, converted to a supported opset."""
     model = _load(path)
     version = next(each.version for each in model.opset_import if each.domain in ("", "ai.onnx"))
     if version < MIN_OPSET:

@@ -1,4 +1,4 @@
-"""Inputs for the models of the benchmarks, the same for every peer."""
+"""Inputs of the benchmark models, equal for all peers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ DYNAMIC_SIZES = {"batch": 1, "sequence": 64}
 """Values of dynamic dimensions by `dim_param`; 1 for any other name."""
 
 VOCABULARY = 1000
-"""Integers are numbers of words below this; in masks all words count."""
+"""Integer inputs are token ids below this; masks are all ones."""
 
 
 def feeds_for(path: Path) -> dict[str, npt.NDArray[np.generic]]:
-    """Normal numbers, or numbers of words, for each input of the model in a file."""
+    """Random inputs of a model: standard normal floats, or token ids."""
     with path.open("rb") as file:
         graph = onnx.ModelProto.FromString(file.read()).graph
     held = {each.name for each in graph.initializer}
@@ -39,7 +39,7 @@ def feeds_for(path: Path) -> dict[str, npt.NDArray[np.generic]]:
 
 
 def write_feeds(path: Path, feeds: Mapping[str, npt.NDArray[np.generic]]) -> None:
-    """Writes arrays by name as numpy.load reads them; names may be any."""
+    """Write an `.npz` file; unlike `numpy.savez`, names may be arbitrary."""
     with ZipFile(path, "w") as archive:
         for name, array in feeds.items():
             with archive.open(f"{name}.npy", "w") as file:

@@ -1,4 +1,4 @@
-"""A model's race: each peer compiles it, what they give is compared, then they run in turns."""
+"""Measure a model: compile it with each peer, compare the outputs, then run interleaved rounds."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from bench.latency.worker import CompileCost, PeerError, Worker
 from bench.models import size_of
 
 TOLERANCE = 2e-4
-"""Largest difference of outputs, relative to the largest number, beyond which a time does not count."""
+"""Largest allowed error of outputs relative to the largest magnitude; beyond it a peer fails."""
 QUANTIZED_TOLERANCE = 5e-2
-"""The same for models with int8: numbers in the middle of two may be rounded either way."""
+"""The same for quantized models, where ties may round either way."""
 
 ROUND_SECONDS = 0.25
-"""Seconds that a turn takes at least, in whole runs."""
+"""Least duration of a round, in whole runs."""
 PAUSE_SECONDS = 0.15
-"""Seconds between turns: threads of the last may still spin."""
+"""Pause between rounds: threads of the previous peer may still spin."""
 SLOW_SECONDS = 1.0
-"""Seconds of a run from which on one is enough, if it takes ten times as long as the anchor's."""
+"""A peer slower than this, and ten times slower than the baseline, runs only once."""
 
 
 NOT_IN_MEAN = ("chain5k",)
@@ -37,27 +37,27 @@ NOT_IN_MEAN = ("chain5k",)
 
 @dataclass
 class ModelResult:
-    """What was found of one model."""
+    """Measurements of one model."""
 
     model: str
     megabytes: float
     compile_cost: dict[str, CompileCost] = field(default_factory=dict[str, CompileCost])
-    """By peer: what it took to the first answer."""
+    """By peer: cost of compiling and running once."""
     recompile_cost: dict[str, CompileCost] = field(default_factory=dict[str, CompileCost])
-    """The same in a second process, of those that keep what they compiled."""
+    """The same in a second process with a warm cache."""
     latencies: dict[str, Latency] = field(default_factory=dict[str, Latency])
     failures: dict[str, str] = field(default_factory=dict[str, str])
     load: float = 0.0
-    """The machine's load average before the model, where there is one: what others computed meanwhile."""
+    """Load average of the machine before the measurement."""
 
 
 def load() -> float:
-    """How many computed in the last minute, where the system tells."""
+    """Load average of the last minute, or 0 where the system has none."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
 def rows_of(held: Sequence[Mapping[str, Any]]) -> list[ModelResult]:
-    """Rows that were written as JSON."""
+    """Results read from JSON."""
 
     def compile_cost(row: Mapping[str, Any], name: str) -> dict[str, CompileCost]:
         return {peer: CompileCost(**each) for peer, each in row[name].items()}
@@ -80,9 +80,9 @@ def measure(
     model: str, path: Path, peers: Sequence[str], threads: int, rounds: int, *, recompile_cost: bool = False
 ) -> ModelResult:
     """
-    Compiles a model with each peer, compares what they give, then lets them run in turns.
+    Compile a model with each peer, compare the outputs, then run interleaved rounds.
 
-    With `recompile_cost`, those that keep what they compiled start a second time.
+    With `recompile_cost`, peers with a compilation cache start a second time.
     """
     row = ModelResult(model, size_of(path) / 1e6, load=load())
     with tempfile.TemporaryDirectory() as name:
@@ -112,7 +112,7 @@ def measure(
 
 
 def _drop_wrong_outputs(workers: dict[str, Worker], row: ModelResult, folder: Path) -> None:
-    """Who gives other outputs than the anchor, or none, does not run."""
+    """Drop peers that fail or whose outputs differ from the baseline's."""
     wanted = workers[BASELINE].outputs(folder / f"{BASELINE}.npz")
     allowed = QUANTIZED_TOLERANCE if row.model.endswith("qdq") else TOLERANCE
     for name in [name for name in workers if name != BASELINE]:
@@ -139,7 +139,7 @@ def _difference(
 
 
 def _run_rounds(workers: dict[str, Worker], row: ModelResult, rounds: int) -> None:
-    """Lets them run in turns; who is much slower than the anchor runs once."""
+    """Run interleaved rounds in ABBA order; peers much slower than the baseline run once."""
     firsts = {name: worker.run(1) for name, worker in workers.items()}
     slow = [
         name

@@ -1,4 +1,4 @@
-"""The page of measurements: each benchmark writes the sections that are its own."""
+"""Sections of a Markdown page that benchmarks replace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def heading(what: str, threads: int) -> str:
 
 
 def replace_section(page: Path, title: str, text: str) -> None:
-    """Writes a section of a page anew, or adds it behind the last."""
+    """Replace a section of a page, or append it."""
     section = f"## {title}\n\n{text.strip()}\n"
     before = page.read_text() if page.exists() else ""
     found = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", before, re.DOTALL | re.MULTILINE)

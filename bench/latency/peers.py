@@ -1,4 +1,4 @@
-"""The ways to run a model: xonnc's native code and its peers, each from a task to a function of feeds."""
+"""The runtimes under comparison: xonnc's native code and its peers."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from bench.latency.task import Array, Feeds, Run, Task
 
 XONNC = "xonnc"
 BASELINE = "onnxruntime"
-"""What all others are measured against, at its own defaults."""
+"""The runtime that all others are compared with, at its defaults."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """One way to run a model; `open` compiles it."""
+    """A runtime; `open` compiles a model and returns a function of its inputs."""
 
     name: str
     packages: Sequence[str]
-    """What is imported before the clock starts."""
+    """Packages imported before the clock starts."""
     open: Callable[[Task], Run]
     caches_compilation: bool = False
-    """Whether it keeps what it compiled, and takes that the second time."""
+    """Whether it caches compiled models on disk."""
     before: Callable[[], None] | None = None
-    """What has to be done before its packages are imported."""
+    """Called before its packages are imported."""
 
     def is_installed(self) -> bool:
         """Whether its packages are installed."""
@@ -40,7 +40,7 @@ class Peer:
             return False
 
     def import_packages(self) -> None:
-        """Imports its packages."""
+        """Import its packages."""
         if self.before is not None:
             self.before()
         for package in self.packages:
@@ -60,7 +60,7 @@ def _open_xonnc(task: Task) -> Run:
 
 
 def _open_onnxruntime(task: Task) -> Run:
-    # By name, because peers ship no types.
+    # Imported by name, because peers ship no type stubs.
     ort: Any = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.intra_op_num_threads = task.threads
@@ -81,7 +81,7 @@ def _open_openvino(task: Task) -> Run:
 
     def run(feeds: Feeds) -> Sequence[Array]:
         request.infer(dict(feeds), share_inputs=True)
-        return [request.get_output_tensor(place).data for place in range(len(compiled.outputs))]
+        return [request.get_output_tensor(index).data for index in range(len(compiled.outputs))]
 
     return run
 

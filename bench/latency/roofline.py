@@ -1,8 +1,8 @@
 """
-What this processor can do at most: products and sums, and bytes moved, by loops of a few instructions.
+Machine peaks of the roofline model: FLOP/s and memory bandwidth, measured with loops of LLVM IR.
 
-Times of kernels are compared with these (docs/internals/cpu-kernels.md §4.1), for as many bytes as they
-read and write.
+Bandwidth is measured at the working-set size of a kernel, so that a kernel whose data fit a cache is held
+against the bandwidth of that cache.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from xonnc.runtime.native.instance import aligned_empty
 from xonnc.runtime.native.jit import Code, machine_code
 
 ACCUMULATORS = 20
-"""Sums at once: enough to hide how long an instruction takes, few enough for registers."""
+"""Independent accumulators: enough to hide the latency of FMA, few enough for 32 vector registers."""
 
 ACCUMULATORS_16_REGISTERS = 12
-"""The same where a processor has 16 registers."""
+"""Accumulators with 16 vector registers."""
 
 UNROLL = 8
-"""Vectors that a turn of a loop moves."""
+"""Vectors moved by one loop iteration."""
 
 LOOP_SECONDS, REPETITIONS = 0.004, 9
-"""How long a loop runs, and how often: the fastest counts."""
+"""Least duration of a loop, and repetitions; the best one counts."""
 
 LOOP_TEMPLATE = """
 define void @{name}(ptr %table) {{
@@ -47,7 +47,7 @@ define void @{name}(ptr %table) {{
 
 
 def _fma_loop(vector: str, accumulators: int) -> str:
-    """`count` turns of `accumulators` vectors multiplied and added each."""
+    """A loop of `count` iterations with one FMA for each accumulator."""
     phis = [f"%s{i} = phi {vector} [ %first, %0 ], [ %r{i}, %turn ]" for i in range(accumulators)]
     steps = [
         f"%r{i} = call {vector} @llvm.fma({vector} %s{i}, {vector} %factor, {vector} %first)"
@@ -76,7 +76,7 @@ def _fma_loop(vector: str, accumulators: int) -> str:
 
 
 def _copy_loop(name: str, vector: str, moved: Sequence[str]) -> str:
-    """`count` times over `size` bytes, of which each turn moves some vectors, as `moved` says of one."""
+    """`count` passes over `size` bytes; an iteration moves `UNROLL` vectors by the instructions `moved`."""
     lines = [
         "br label %pass",
         "pass:",
@@ -103,7 +103,7 @@ def _copy_loop(name: str, vector: str, moved: Sequence[str]) -> str:
 
 @cache
 def _code() -> tuple[Code, int, int]:
-    """The loops, floats in a vector, and sums at once."""
+    """The compiled loops, float lanes of a vector, and the number of accumulators."""
     processor = resolve_processor("cpu")
     lanes = processor.vector_bytes // 4
     accumulators = ACCUMULATORS if processor.registers >= 32 else ACCUMULATORS_16_REGISTERS
@@ -127,18 +127,18 @@ def _code() -> tuple[Code, int, int]:
 
 
 _FASTEST: dict[tuple[str, int, int], float] = {}
-"""By loop, bytes and threads: the most that was ever measured, since others may compute at the same time."""
+"""Best throughput so far by loop, bytes and threads: other processes may slow down a measurement."""
 
 
 def peak_flops(threads: int) -> float:
-    """Multiplications and additions of f32 in a second, measured once more."""
+    """Best float32 FLOP/s of all measurements, of which this call adds one."""
     code, lanes, accumulators = _code()
     found = _fastest(code.entries["products"], 4096, 2 * lanes * accumulators, threads)
     return _most(("products", 0, threads), found)
 
 
 def peak_bytes_per_second(size: int, threads: int, *, writes: bool) -> float:
-    """Bytes read and written in a second by loops over `size` bytes: half of them copied, or all read."""
+    """Bandwidth in bytes/s of a copy (`writes`) or a read of a working set of `size` bytes."""
     code, lanes, _ = _code()
     round_ = 4 * lanes * UNROLL
     parts = 2 * threads if writes else threads
@@ -154,7 +154,7 @@ def _most(key: tuple[str, int, int], found: float) -> float:
 
 
 def _fastest(entry: Callable[[int], None], held: int, work: float, threads: int) -> float:
-    """Work a second of all threads together; each has memory of its own, `held` bytes to read and write."""
+    """Work per second of all threads together, each on `held` bytes of its own."""
     barrier = Barrier(threads)
 
     def one(_: int) -> float:

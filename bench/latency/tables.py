@@ -1,4 +1,4 @@
-"""What was found, as lines of text and as tables in Markdown."""
+"""Measurements as lines of text and as Markdown tables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bench.latency.ratios import Latency, geometric_mean
 NOTHING = "–"
 
 ORDER = (BASELINE, XONNC, *(name for name in PEERS if name not in (BASELINE, XONNC)))
-"""Of columns."""
+"""Order of the columns."""
 
 
 def line(row: ModelResult) -> str:
-    """A model's row as text."""
+    """A line about one model."""
     parts = [f"{row.model:<20} {row.megabytes:6.1f} MB"]
     for name in ORDER:
         if name in row.failures:
@@ -35,7 +35,7 @@ def line(row: ModelResult) -> str:
 
 
 def latency_table(rows: Sequence[ModelResult]) -> str:
-    """Milliseconds of the anchor, and ratios to them: medians of pairs, in brackets of the minima."""
+    """Milliseconds of the baseline and ratios to it: medians of paired rounds, in brackets of minima."""
 
     def cell(row: ModelResult, name: str) -> str:
         found = row.latencies.get(name)
@@ -62,7 +62,7 @@ def latency_table(rows: Sequence[ModelResult]) -> str:
 
 
 def compile_table(rows: Sequence[ModelResult]) -> str:
-    """Seconds to the first answer, in brackets in a second process, of those that keep what they compiled."""
+    """Seconds to compile and run once, in brackets with a warm cache."""
 
     def cell(row: ModelResult, name: str) -> str:
         if name not in row.latencies:
@@ -74,7 +74,7 @@ def compile_table(rows: Sequence[ModelResult]) -> str:
 
 
 def memory_table(rows: Sequence[ModelResult]) -> str:
-    """Megabytes at most until the first answer, beyond what the packages need, and of the file."""
+    """Peak memory of compiling and running once beyond the imported packages, and size of the file, in MB."""
 
     def cell(row: ModelResult, name: str) -> str:
         return f"{row.compile_cost[name].peak:.0f}" if name in row.latencies else NOTHING
@@ -83,14 +83,16 @@ def memory_table(rows: Sequence[ModelResult]) -> str:
 
 
 def load_averages(rows: Sequence[ModelResult]) -> str:
-    """The machine's load meanwhile; the peers are part of it."""
+    """A sentence on the load average of the machine."""
     found = [row.load for row in rows]
     least, most = min(found), max(found)
-    return f"Load average of the machine meanwhile, the peers' own among it: {least:.1f} to {most:.1f}."
+    return (
+        f"Load average of the machine during the measurement, the peers included: {least:.1f} to {most:.1f}."
+    )
 
 
 def reasons(rows: Sequence[ModelResult]) -> str:
-    """Why peers do not run models, a line each."""
+    """Failures of peers, a line each."""
     return "\n".join(
         f"* {row.model}, {name}: {row.failures[name]}"
         for name in ORDER
@@ -100,7 +102,7 @@ def reasons(rows: Sequence[ModelResult]) -> str:
 
 
 def latencies_of(name: str, rows: Sequence[ModelResult]) -> list[Latency]:
-    """A peer's on all networks."""
+    """Latencies of a peer on all networks."""
     return [row.latencies[name] for row in rows if name in row.latencies and row.model not in NOT_IN_MEAN]
 
 

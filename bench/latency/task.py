@@ -1,4 +1,4 @@
-"""What a peer is asked to do, and what it gives: a function that runs the model."""
+"""The interface between the worker process and a peer."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.generic]
 Feeds = Mapping[str, Array]
-"""Arrays by the names of inputs, in the order that the model has them."""
+"""Arrays by input name, in the order of the model's inputs."""
 Run = Callable[[Feeds], Sequence[Array]]
 
 
 @dataclass(frozen=True)
 class Task:
-    """A model to compile, how many threads share a run, and what it will be fed with."""
+    """A model to compile, its number of threads and its inputs."""
 
     path: Path
     threads: int
     feeds: Feeds
     folder: Path
-    """What a peer keeps of its work, it finds here when it is asked again."""
+    """The peer's compilation cache."""
 
     def cached(self, name: str) -> Path:
-        """The path of a file that is kept."""
+        """Path of a file in the cache."""
         return self.folder / name

@@ -1,8 +1,8 @@
 """
-One peer with one model, in a process of its own that runs on command.
+One peer with one model in its own process, controlled over standard input.
 
-On its standard input a number asks for so many runs (the answer: seconds of each), a path for the outputs of
-the first run in a file.
+A line with a number requests so many runs and returns the seconds of each; any other line is the path to
+which the outputs of the first run are written.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ from bench.latency.task import Task
 from bench.simplification.memory import begin_peak, peak
 
 TIMEOUT_SECONDS = 300.0
-"""Seconds that a peer has for a model until its first answer."""
+"""Time limit of a peer for compiling and running once, in seconds."""
 
 
 @dataclass(frozen=True)
 class CompileCost:
-    """What it took to the first answer: seconds, and megabytes beyond what the process held before."""
+    """Cost of compiling and running once: seconds, and growth of the process in MB."""
 
     seconds: float
     peak: float
 
 
 class PeerError(Exception):
-    """A peer ended before its time; the message says why."""
+    """A peer process failed; the message is the last line of its error output."""
 
 
 def reason(lines: Sequence[str]) -> str:
-    """The last line that names an error, behind which others may warn of what it left; else the last."""
+    """The last line that names an error, since warnings at exit may follow it; else the last line."""
     errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Implemented)\b", line)]
     return (errors or lines)[-1]
 
 
 class Worker:
     """
-    A peer's process; `compile_cost` is what compiling took.
+    The process of a peer; `compile_cost` is the cost of compiling and running once.
 
-    What the peer keeps is in `folder`. Raises `PeerError` if it does not answer, within `timeout` seconds.
+    `folder` is the peer's cache. Raises `PeerError` if the process does not answer within `timeout` seconds.
     """
 
     def __init__(
         self, peer: str, path: Path, feeds: Path, threads: int, folder: Path, timeout: float = TIMEOUT_SECONDS
     ) -> None:
-        # A file, because a pipe that nobody reads would stop a peer that has much to say.
+        # A file, not a pipe: a peer with much output would block on a full pipe.
         self._errors = TemporaryFile("w+", errors="replace")
         self._process = subprocess.Popen(
             [sys.executable, __file__, peer, str(path), str(feeds), str(threads), str(folder)],
@@ -81,17 +81,17 @@ class Worker:
             timer.cancel()
 
     def run(self, count: int) -> list[float]:
-        """Runs so many times; the seconds of each."""
+        """Run `count` times; return the seconds of each."""
         return json.loads(self._ask(str(count)))
 
     def outputs(self, path: Path) -> list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
-        """What the model gives."""
+        """Outputs of the first run."""
         self._ask(str(path))
         with np.load(path) as held:
             return [held[name] for name in held.files]
 
     def end(self) -> None:
-        """Ends the process."""
+        """End the process."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
@@ -109,7 +109,7 @@ class Worker:
 
     def _answer(self) -> str:
         assert self._process.stdout is not None
-        # What peers print themselves does not begin with the word.
+        # Skip output of the peer itself.
         for line in self._process.stdout:
             if line.startswith("answer "):
                 return line.removeprefix("answer ")
@@ -120,7 +120,7 @@ class Worker:
 
 
 def main() -> int:
-    """Compiles, then obeys."""
+    """Compile and run once, then serve requests."""
     peer, path, feeds_path, threads, folder = sys.argv[1:]
     if threads == "1" and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -131,7 +131,7 @@ def main() -> int:
     before = begin_peak()
     begun = time.perf_counter()
     run = opened.open(Task(Path(path), int(threads), feeds, Path(folder)))
-    # Models with open sizes are compiled when they are known.
+    # Models with dynamic shapes may be compiled in the first run.
     first = run(feeds)
     seconds = time.perf_counter() - begun
     _answer(json.dumps({"seconds": seconds, "peak": peak() - before}))

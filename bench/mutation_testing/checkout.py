@@ -1,4 +1,4 @@
-"""Checkouts in which mutants are tried: the tracked files as they are, with the links that tests import."""
+"""Checkouts in which mutants run: copies of the tracked files, with the package links that tests import."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 from hatch_build import link_packages
 
 MEMORY = 12 << 30
-"""Bytes of address space that the tests of a mutant may take: a mutated size must not fill the machine."""
+"""Address space limit of a mutant's tests: a mutated size must not exhaust the machine's memory."""
 
 TEST_SECONDS = 90
-"""A mutant whose test takes longer loops for ever; the slowest test takes a fifth of it."""
+"""Timeout of a test: a mutant may loop forever. The slowest test takes a fifth of it."""
 
 
 class Checkout:
@@ -38,7 +38,7 @@ class Checkout:
             (folder / "shared").symlink_to(vectors)
 
     def run(self, *arguments: str, seconds: float, log: Path) -> int | None:
-        """Runs Python with arguments in this checkout; the exit code, or `None` if time ran out."""
+        """Run Python with arguments in this checkout; return the exit code, or `None` on timeout."""
         environment = {
             **os.environ,
             "PYTHONPATH": str(self.root / "src"),

@@ -1,4 +1,4 @@
-"""Which tests run a line: read from the database that pytest-cov writes with `--cov-context=test`."""
+"""Tests by covered line, from the database that pytest-cov writes with `--cov-context=test`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from coverage import CoverageData
 
 
 class CoverageMap:
-    """The tests of each line of each file of a checkout, but those that are left out."""
+    """The tests that cover each line of a checkout, without excluded tests."""
 
     def __init__(self, database: Path, root: Path, left_out: Container[str] = ()):
         self._data = CoverageData(str(database))
@@ -26,9 +26,9 @@ class CoverageMap:
 
     def tests(self, path: str, line: int) -> list[str]:
         """
-        Node ids of the tests that run a line, the nearest to its file first.
+        Node ids of the tests that cover a line, the nearest test file first.
 
-        Of a line that runs when its module is imported, before any test: the tests that run any of the file.
+        A line that runs at import time has no test context: return the tests that cover any line of the file.
         """
         if path not in self._files:
             return []
@@ -42,12 +42,12 @@ class CoverageMap:
 
 
 def by_distance(path: str, tests: set[str]) -> list[str]:
-    """Tests in the order in which they are tried: mirror file, its folder, then further away."""
+    """Sort tests by distance: the mirror test file first, then its folder, then others."""
     return sorted(tests, key=lambda test: (distance(path, test.split("::")[0]), test))
 
 
 def distance(path: str, test_file: str) -> int:
-    """0 for the test file that mirrors a file, more for each folder that the two do not share."""
+    """0 for the mirror test file, else 1 plus the path distance of the folders."""
     if test_file == mirror(path):
         return 0
     ours = _folders(PurePosixPath(mirror(path)).parent)
@@ -65,6 +65,6 @@ def _folders(path: PurePosixPath) -> Sequence[str]:
 
 
 def mirror(path: str) -> str:
-    """The test file that belongs to a file: `lowering/a.py` has `test/unit/lowering/test_a.py`."""
+    """The test file that mirrors a source file: `lowering/a.py` has `test/unit/lowering/test_a.py`."""
     pure = PurePosixPath(path.removeprefix("src/xonnc/"))
     return (PurePosixPath("test/unit") / pure.parent / f"test_{pure.name}").as_posix()

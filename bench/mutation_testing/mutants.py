@@ -1,4 +1,4 @@
-"""Where a source file can be mutated: one operator, condition or flag at a time."""
+"""Mutation operators: replace one arithmetic, comparison or boolean operator, condition or flag."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BOOLEAN: dict[type[ast.boolop], type[ast.boolop]] = {ast.And: ast.Or, ast.Or: as
 
 @dataclass(frozen=True)
 class Mutant:
-    """A replacement of one expression of a file."""
+    """A mutant: one replaced expression of a file."""
 
     path: str
     line: int
@@ -46,7 +46,7 @@ class Mutant:
     after: str
 
     def applied(self, source: str) -> str:
-        """The file's text with the fault in it."""
+        """The source text of the mutant."""
         return source[: self.start] + self.after + source[self.end :]
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class Mutant:
 
 
 def mutants(path: str, source: str) -> list[Mutant]:
-    """Every mutant of a file, in the order of the text."""
+    """All mutants of a file, in source order."""
     lines = source.splitlines(keepends=True)
     starts = [0]
     for line in lines:
@@ -79,7 +79,7 @@ def _in_one_line(text: str) -> str:
 
 
 def _changes(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Expressions with what each of them may become."""
+    """Pairs of an expression and its mutation."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
@@ -91,13 +91,13 @@ def _changes(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _is_left_alone(parent: ast.AST, child: ast.AST) -> bool:
-    """Annotations, which nothing runs, and f-strings, whose inner offsets Python 3.11 does not know."""
+    """Skip annotations, which are not evaluated, and f-strings, whose offsets Python 3.11 reports wrongly."""
     annotations = (getattr(parent, "annotation", None), getattr(parent, "returns", None))
     return child in annotations or isinstance(child, ast.JoinedStr)
 
 
 def _is_mutated_whole(test: ast.expr) -> bool:
-    """Whether the negation of a condition is one of its own mutants already, or nothing runs it."""
+    """Whether the negated condition is already among the mutants, or is never evaluated."""
     match test:
         case ast.Name("TYPE_CHECKING") | ast.UnaryOp(ast.Not()):
             return True
@@ -128,7 +128,7 @@ def _mutations(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _joins_texts(node: ast.BinOp) -> bool:
-    """Whether an operand is written as a string: texts of messages are not arithmetic."""
+    """Whether `+` concatenates strings: messages are not arithmetic."""
     return any(
         isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str))
         for side in (node.left, node.right)

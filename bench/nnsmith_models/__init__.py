@@ -1,1 +1,1 @@
-"""Models of NNSmith, made in an environment of their own."""
+"""Random models of NNSmith, generated in a virtual environment of their own."""

@@ -1,8 +1,9 @@
 """
-Makes models with NNSmith: `python generate.py FOLDER FIRST COUNT`; run by the interpreter of its environment.
+Generate models with NNSmith: `python generate.py FOLDER FIRST COUNT`.
 
-Each seed gives `SEED.onnx` and `SEED.npz`, inputs that NNSmith has found no NaN for. NNSmith is of 2023:
-torch exports by TorchScript for it, and onnx has back the function by which it serialises.
+Run by the interpreter of NNSmith's own environment. Each seed gives `SEED.onnx` and `SEED.npz` with inputs
+for which NNSmith found no NaN. NNSmith dates from 2023: export uses TorchScript, and the serialization
+function that it expects of onnx is restored.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ import numpy as np
 import onnx
 
 ELEMENTS = 4096
-"""Of a tensor, at most."""
+"""Most elements of a tensor."""
 
-FEWEST, SPREAD = 3, 10
-"""Operators of a model: the fewest, and how many numbers of them there are."""
+MIN_OPERATORS, OPERATOR_RANGE = 3, 10
+"""Least number of operators of a model, and number of different counts."""
 
 SECONDS = 5
 
 
 def imported(module: str, name: str) -> Any:
-    """What a module without types has by a name."""
+    """An attribute of a module without type stubs."""
     return vars(import_module(module))[name]
 
 
 def prepare() -> Callable[[int], tuple[onnx.ModelProto, dict[str, Any]]]:
-    """What makes the model of a seed, and its inputs."""
+    """Return a function that generates the model of a seed and its inputs."""
     torch = import_module("torch")
     exporter = import_module("torch.onnx")
     exporter.__dict__["export"] = functools.partial(vars(exporter)["export"], dynamo=False)
@@ -58,7 +59,7 @@ def prepare() -> Callable[[int], tuple[onnx.ModelProto, dict[str, Any]]]:
             method="symbolic-cinit",
             seed=seed,
             max_elem_per_tensor=ELEMENTS,
-            max_nodes=FEWEST + seed % SPREAD,
+            max_nodes=MIN_OPERATORS + seed % OPERATOR_RANGE,
             timeout_ms=1000 * SECONDS,
         )
         model = kind.from_gir(found.make_concrete())
@@ -80,7 +81,7 @@ def main() -> int:
             continue
         try:
             model, inputs = make(seed)
-        except Exception as error:  # NNSmith gives up on some seeds in ways of its own.
+        except Exception as error:  # NNSmith fails on some seeds with various exceptions.
             print(f"{seed}: {type(error).__name__}: {error}"[:200])
             continue
         (folder / f"{seed}.onnx").write_bytes(model.SerializeToString())

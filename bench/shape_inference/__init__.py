@@ -1,1 +1,1 @@
-"""Inferred shapes, held against those of the onnx package."""
+"""Inferred shapes compared with those of the onnx package."""

@@ -1,4 +1,4 @@
-"""Models whose shapes are inferred: without what they say of values inside, and of their outputs' shapes."""
+"""Models for shape inference, without their `value_info` and output shapes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ import onnx.helper
 from bench.models import MODELS, path_of
 
 KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted")
-"""What `onnx.backend.test` has; the real models are among `bench/models.py`."""
+"""Kinds of `onnx.backend.test`; the `real` models are part of `bench/models.py`."""
 
 MAX_BYTES = 1 << 16
-"""Larger tensors are weights, which no shape depends on."""
+"""Larger tensors are weights, on whose values no shape depends."""
 
 
 WEIGHT = "weight"
-"""Marks inputs that were weights."""
+"""Doc string of inputs that replace weights."""
 
 SIZE_SERIES = ("chain", "many")
 
@@ -33,12 +33,12 @@ INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 
 @dataclass(frozen=True)
 class ShapeCase:
-    """One model, stripped."""
+    """A model without inferred types."""
 
     name: str
     model: onnx.ModelProto
     observed: Mapping[str, Sequence[int]]
-    """Shapes of outputs as they were when the model ran."""
+    """Shapes of the expected outputs, from the test data."""
 
 
 def backend_cases() -> Iterator[ShapeCase]:
@@ -56,18 +56,18 @@ def backend_cases() -> Iterator[ShapeCase]:
 
 
 def benchmark_names() -> list[str]:
-    """The models of the benchmarks, but for those that differ only in their size."""
+    """The benchmark models, except the series that differ only in size."""
     return [name for name in MODELS if not name.startswith(SIZE_SERIES)]
 
 
 def benchmark_cases() -> Iterator[ShapeCase]:
-    """The models of the benchmarks; large weights become inputs."""
+    """The benchmark models with inputs in place of large weights."""
     for name in benchmark_names():
         yield ShapeCase(name, without_types(without_weights(load_without_data(path_of(name)))), {})
 
 
 def dynamic_cases() -> Iterator[ShapeCase]:
-    """The models of the benchmarks with a batch of any size, and texts of any length."""
+    """The benchmark models with dynamic batch size and sequence length."""
     for name in benchmark_names():
         model = without_types(without_weights(load_without_data(path_of(name))))
         weights = {tensor.name for tensor in model.graph.initializer}
@@ -89,7 +89,7 @@ def load_without_data(path: Path) -> onnx.ModelProto:
 
 
 def without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with inputs in place of its large weights; they stand last."""
+    """Replace large initializers by inputs, which come last."""
     kept = [tensor for tensor in model.graph.initializer if not _is_large(tensor)]
     inputs = {port.name for port in model.graph.input}
     for tensor in model.graph.initializer:
@@ -107,7 +107,7 @@ def _is_large(tensor: onnx.TensorProto) -> bool:
 
 
 def without_types(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy that says nothing of values inside the main graph, and only element types of its outputs."""
+    """A copy without `value_info` and without output shapes; element types stay."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     del copy.graph.value_info[:]

@@ -1,4 +1,4 @@
-"""What shape inference finds, held against the onnx package and against what models gave."""
+"""Compare inferred shapes with the onnx package and with the outputs of test data."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from xonnc.transforms.dims.functions import dim_names
 from xonnc.transforms.shape_inference_onnx import learn_shapes
 
 Kind: TypeAlias = Literal["less", "other", "wrong", "error"]
-"""Less precise; different; against what the model gave when it ran; refused."""
+"""Less precise; different; contradicted by the expected outputs; refused."""
 
 Types: TypeAlias = "Mapping[str, onnx.TypeProto]"
-"""What is known of values, by their names."""
+"""Types by value name."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as the onnx package has it."""
+    """A difference from the onnx package."""
 
     kind: Kind
     value: str
     what: str
     theirs_is_wrong: bool = False
-    """Whether the onnx package contradicts what the model gave when it ran."""
+    """Whether the expected outputs contradict the onnx package."""
 
 
 @dataclass(frozen=True)
 class ShapeVerdict:
-    """What there is to say of one model."""
+    """Comparison of one model."""
 
     name: str
     dims: int
-    """Dimensions that the onnx package knows or names as an input."""
+    """Dimensions that are static in the onnx package, or have the symbol of an input."""
     only_ours: int
-    """Dimensions, or whole shapes, that only we know."""
+    """Dimensions, or whole shapes, that only xonnc infers."""
     findings: Sequence[Finding]
 
 
 def compare_case(case: ShapeCase) -> ShapeVerdict:
-    """Infers the shapes of a case by both and compares them."""
+    """Infer the shapes of a case with both and compare them."""
     theirs = infer_with_onnx(case.model)
     try:
         ours = infer_with_xonnc(case.model)
@@ -82,7 +82,7 @@ def compare_case(case: ShapeCase) -> ShapeVerdict:
 
 
 def unknown_dims(case: ShapeCase) -> list[str]:
-    """The values of a case with sizes that are neither known nor named."""
+    """Values of a case with dimensions that are neither static nor symbolic."""
     found = infer_with_xonnc(case.model)
     return [
         f"{name}: {_text(type_)}"
@@ -96,7 +96,7 @@ def unknown_dims(case: ShapeCase) -> list[str]:
 
 
 def infer_with_onnx(model: onnx.ModelProto) -> Types:
-    """What the onnx package infers, strictly if it can."""
+    """Types inferred by the onnx package, in strict mode unless that fails."""
     try:
         inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
     except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError):
@@ -105,7 +105,7 @@ def infer_with_onnx(model: onnx.ModelProto) -> Types:
 
 
 def infer_with_xonnc(model: onnx.ModelProto) -> Types:
-    """What shape inference here finds."""
+    """Types inferred by xonnc."""
     module = import_proto(model, new_context())
     _, facts = learn_shapes(module)
     found: dict[str, onnx.TypeProto] = {}
@@ -123,7 +123,7 @@ def _main(module: ModuleOp) -> FuncOp:
 
 @dataclass(frozen=True)
 class _DimComparison:
-    """One dimension, or what is wrong with a whole type."""
+    """Comparison of one dimension, or of a whole type."""
 
     kind: Kind | None = None
     what: str = ""
@@ -184,7 +184,7 @@ def _dims(
 
 
 def _fits(type_: onnx.TypeProto, observed: Sequence[int]) -> bool:
-    """Whether a tensor of a shape may have a type."""
+    """Whether a shape is compatible with a type."""
     if type_.WhichOneof("value") != "tensor_type" or not type_.tensor_type.HasField("shape"):
         return True
     dims = type_.tensor_type.shape.dim

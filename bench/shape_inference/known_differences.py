@@ -1,4 +1,4 @@
-"""Why shapes differ from those of the onnx package where they do."""
+"""Known differences from the shapes of the onnx package, with reasons."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ REASONS = {
     "test_sequence_map_add_1_sequence_1_tensor": "a name in the type of a sequence's elements: every element"
     " may have a size of its own",
 }
-"""By the name of the case."""
+"""Reasons by case name."""
 
 
 def reason(case: str, finding: Finding) -> str | None:
-    """Why a finding is right; `None` if it is not known to be."""
+    """Why a difference is correct, or `None` if it is unexplained."""
     if finding.kind in ("wrong", "error"):
         return None
     if finding.theirs_is_wrong:
-        return "the onnx package contradicts what the model gives when it runs"
+        return "the expected outputs contradict the onnx package"
     return REASONS.get(case)

@@ -1,4 +1,4 @@
-"""Verdicts as a page: `docs/shapes.md`."""
+"""The page of differences: `docs/shapes.md`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ The declared shapes of intermediate values and outputs are removed from {models}
 * {more} dimensions and ranks that only `shape-inference-onnx` infers or names
 * {less} dimensions that only the onnx package infers, and {other} on which the two differ, all listed here
 
-| model | value | what | why |
+| model | value | difference | reason |
 |---|---|---|---|
 {rows}
 
@@ -28,14 +28,14 @@ The declared shapes of intermediate values and outputs are removed from {models}
 The models of `bench/models.py` with a name for the first dimension of each input and for the sequence length:
 dimensions of intermediate values that are neither known nor named.
 
-| model | without a name |
+| model | values with unknown dimensions |
 |---|---|
 {unknown_dims}
 """
 
 
 def unexplained(verdicts: Sequence[ShapeVerdict]) -> list[tuple[str, Finding]]:
-    """What differs without a reason that is known."""
+    """Differences without an entry in `known_differences.py`."""
     return [
         (verdict.name, finding)
         for verdict in verdicts
@@ -45,7 +45,7 @@ def unexplained(verdicts: Sequence[ShapeVerdict]) -> list[tuple[str, Finding]]:
 
 
 def page(verdicts: Sequence[ShapeVerdict], unknown_dims: Mapping[str, int]) -> str:
-    """The page, in Markdown; `unknown_dims` counts values of models with dynamic inputs."""
+    """The page in Markdown; `unknown_dims` counts values of models with dynamic inputs."""
     found = [(verdict.name, finding) for verdict in verdicts for finding in verdict.findings]
     rows = [
         f"| `{name}` | `{finding.value}` | {finding.what} | {reason(name, finding)} |"

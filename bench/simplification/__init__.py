@@ -1,1 +1,1 @@
-"""Parts of `bench/simplify.py`: the tools, a sample in a process of its own, tables and verdicts."""
+"""The tools that `bench/simplify.py` compares, samples in worker processes, tables and requirements."""

@@ -1,4 +1,4 @@
-"""How much memory this process holds and held at most."""
+"""Current and peak resident memory of this process."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ MEGABYTE = 1e6
 
 
 def begin_peak() -> float:
-    """Starts a new peak of resident memory; megabytes that are resident now."""
-    # 5 makes the kernel forget the peak (proc(5), clear_refs); without it there is the peak since the start.
+    """Reset the peak RSS; return the current RSS in MB."""
+    # Writing 5 resets the peak (proc(5), clear_refs); where it fails, the peak since process start counts.
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     return _status("VmRSS") or _largest()
 
 
 def peak() -> float:
-    """Megabytes that were resident at most since the peak began."""
+    """Peak RSS in MB since `begin_peak`."""
     return _status("VmHWM") or _largest()
 
 
 def _status(key: str) -> float | None:
-    """Megabytes by Linux's name; `None` elsewhere."""
+    """A field of /proc/self/status in MB; `None` on other systems."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""All samples of a run, their medians and the marks for what was asked of them."""
+"""All samples of a run, their medians, and the requirements on them."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from bench.simplification.tools import BASELINE, XONNC
 NODE_COUNT_PEERS = ("onnxsim", "onnxslim", "ort-basic")
 SPEED_PEERS = ("onnxslim", "onnxoptimizer", "onnxscript")
 LARGE_MEGABYTES = 40.0
-"""Megabytes from which on we are to be as fast as `ort-basic`."""
+"""Size in MB from which xonnc must be as fast as `ort-basic`."""
 PEAK_FACTOR, PEAK_MEGABYTES = 1.3, 60.0
 CHAIN, CHAIN_SECONDS = "chain5k", 1.5
 MAX_COST_RATIO = 1.3
-"""How much more a node of the dearest chain may cost than one of the cheapest."""
+"""Largest ratio between the costs per node of chains of different lengths."""
 NOISE = 0.1
-"""Ratios of medians and of minima that are further apart than this say nothing."""
+"""A ratio is noisy if the ratio of medians and that of minima differ by more than this fraction."""
 
 
 @dataclass
 class ToolResult:
-    """What a tool did to a model."""
+    """Samples of one tool on one model."""
 
     samples: list[Sample] = field(default_factory=list[Sample])
     failure: str = ""
     disagreement: str | None = None
-    """How the outputs differ from the original's; `None` if nobody looked."""
+    """Difference of the outputs from the original's, empty if equal; `None` if not compared."""
 
     def add(self, found: Sample | Failure) -> None:
-        """Takes another sample; the first failure stays."""
+        """Add a sample; the first failure is kept."""
         if isinstance(found, Sample):
             self.samples.append(found)
         else:
@@ -41,65 +41,65 @@ class ToolResult:
 
     @property
     def is_done(self) -> bool:
-        """Whether it worked, every time."""
+        """Whether all samples succeeded."""
         return bool(self.samples) and not self.failure
 
     @property
     def seconds(self) -> float:
-        """The median."""
+        """Median time."""
         return statistics.median(sample.seconds for sample in self.samples)
 
     @property
     def fastest(self) -> float:
-        """The least seconds."""
+        """Best time."""
         return min(sample.seconds for sample in self.samples)
 
     @property
     def start(self) -> float:
-        """The median of seconds before the clock."""
+        """Median startup time: interpreter, imports and warm-up."""
         return statistics.median(sample.start for sample in self.samples)
 
     @property
     def peak(self) -> float:
-        """The median in megabytes."""
+        """Median peak memory in MB."""
         return statistics.median(sample.peak for sample in self.samples)
 
     @property
     def operators(self) -> Counter[str]:
-        """Nodes left by operator."""
+        """Remaining nodes by operator."""
         return Counter(self.samples[0].operators)
 
     @property
     def nodes(self) -> int:
-        """Nodes left."""
+        """Number of remaining nodes."""
         return self.operators.total()
 
 
 @dataclass
 class Measurements:
-    """Cells by model and tool, and the size of each model in megabytes."""
+    """Results by model and tool, and the size of each model in MB."""
 
     tools: list[str]
     sizes: dict[str, float] = field(default_factory=dict[str, float])
     cells: dict[str, dict[str, ToolResult]] = field(default_factory=dict[str, dict[str, ToolResult]])
 
     def cell(self, model: str, tool: str) -> ToolResult:
-        """The cell, empty at first."""
+        """The result, created if missing."""
         return self.cells.setdefault(model, {}).setdefault(tool, ToolResult())
 
     def done(self, model: str, tool: str) -> ToolResult | None:
-        """The cell, if there is a figure in it."""
+        """The result if all its samples succeeded, else `None`."""
         cell = self.cells.get(model, {}).get(tool)
         return cell if cell is not None and cell.is_done else None
 
     def loaded(self, model: str) -> ToolResult | None:
-        """What reading the model takes."""
+        """The result of only loading the model."""
         return self.done(model, BASELINE)
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """Whether something that was asked holds, and for what it does not."""
+    """A requirement, and the models that miss it."""
 
     text: str
     failures: list[str]
@@ -107,12 +107,12 @@ class Requirement:
 
     @property
     def passed(self) -> bool:
-        """Whether it holds for all that was measured, and something was."""
+        """Whether it holds for all measured models, of which there is at least one."""
         return not self.failures and self.checked > 0
 
 
 def requirements(measurements: Measurements) -> list[Requirement]:
-    """What issue 3 asks for, point by point, of what was measured."""
+    """The requirements, checked on the measured models."""
     ours = {
         model: cell for model in measurements.cells if (cell := measurements.done(model, XONNC)) is not None
     }
@@ -176,7 +176,7 @@ def requirements(measurements: Measurements) -> list[Requirement]:
 
 
 def costs(cells: dict[int, ToolResult]) -> dict[int, float]:
-    """Microseconds a node by the length of the chain."""
+    """Microseconds per node by length of the chain."""
     return {count: cell.seconds / count * 1e6 for count, cell in cells.items()}
 
 
@@ -192,7 +192,7 @@ def _flat(cells: dict[int, ToolResult]) -> Requirement:
 
 
 def _requirement(text: str, outcomes: Iterable[str]) -> Requirement:
-    """Outcomes are empty where it holds."""
+    """A requirement from a failure message for each model, empty where it holds."""
     found = list(outcomes)
     return Requirement(text, [outcome for outcome in found if outcome], len(found))
 
@@ -207,7 +207,7 @@ def _more(model: str, nodes: int, peers: dict[str, int]) -> str:
 
 
 def ratio(cell: ToolResult, peer: ToolResult) -> float:
-    """How many times as long as its rival a tool takes: the median over the turns that they took together."""
+    """Ratio of the times of two tools: median over rounds that both ran, else ratio of medians."""
     if len(cell.samples) != len(peer.samples):
         return cell.seconds / peer.seconds
     pairs = zip(cell.samples, peer.samples, strict=True)
@@ -224,5 +224,5 @@ def _slower(model: str, cell: ToolResult, peers: dict[str, ToolResult]) -> str:
 
 
 def _noise(times: float, cell: ToolResult, peer: ToolResult) -> str:
-    """Says so if the median and the minima tell different stories."""
+    """Mark a ratio whose median and minima differ by more than `NOISE`."""
     return " (noisy)" if abs(times / (cell.fastest / peer.fastest) - 1) > NOISE else ""

@@ -1,8 +1,8 @@
 """
-One tool on one model, in a process that does nothing else: `run_sample` starts it, `main` is it.
+One sample: a tool on a model in its own process; `run_sample` starts it, `main` runs in it.
 
-Modules are imported and a model of one node is simplified before the clock starts. Memory is what the process
-holds at its peak beyond what it held when the clock started.
+Imports and the simplification of a one-node model come before the clock starts. Memory is the peak RSS beyond
+the RSS at that moment.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ CHECK = "check"
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run took: seconds and megabytes; `start` is from the start of the process to the clock's."""
+    """Seconds and MB of one run; `start` is the time from process start to the clock's start."""
 
     seconds: float
     start: float
     peak: float
     operators: dict[str, int]
-    """How many nodes of each operator are left, if that was asked."""
+    """Remaining nodes by operator, if requested."""
 
 
 @dataclass(frozen=True)
@@ -46,23 +46,23 @@ class Failure:
 
 def run_sample(tool: str, path: Path, limit: float, written: Path | None = None) -> Sample | Failure:
     """
-    Runs `tool` on the model at `path` for `limit` seconds at most.
+    Run `tool` on the model at `path` for at most `limit` seconds.
 
-    With `written`, nodes are counted and the model goes to that file.
+    With `written`, count the nodes and write the model to that file.
     """
     found = _run([tool, str(path), str(time.time()), *([str(written)] if written else [])], limit)
     return found if isinstance(found, Failure) else Sample(**json.loads(found))
 
 
 def disagreement(original: Path, other: Path, count: int, limit: float) -> str:
-    """How the outputs of two models differ on `count` inputs; empty if they agree."""
+    """Difference of the outputs of two models on `count` inputs; empty if they agree."""
     found = _run([CHECK, str(original), str(other), str(count)], limit)
     return found.reason if isinstance(found, Failure) else str(json.loads(found))
 
 
 def _run(arguments: Sequence[str], limit: float) -> str | Failure:
     with tempfile.TemporaryDirectory() as folder:
-        # A file, because peers print to the standard output.
+        # A file, because tools print to the standard output.
         report = Path(folder, "report")
         try:
             done = subprocess.run(
@@ -82,7 +82,7 @@ def _run(arguments: Sequence[str], limit: float) -> str | Failure:
 
 
 def main() -> int:
-    """Measures what the command line says and writes it to the report."""
+    """Run the task of the command line and write its result to the report file."""
     report, task, path, *rest = sys.argv[1:]
     if task == CHECK:
         text = json.dumps(_check(Path(path), Path(rest[0]), int(rest[1])))
@@ -112,7 +112,7 @@ def _measure(name: str, path: Path, started: float, written: Sequence[str]) -> S
 
 
 def _first_model() -> bytes:
-    """A model that costs nothing: whoever reads it has loaded his modules and schemas."""
+    """A one-node model for warm-up: modules and operator schemas get loaded."""
     import onnx.parser
 
     text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }'
@@ -120,7 +120,7 @@ def _first_model() -> bytes:
 
 
 def _pin() -> None:
-    """Keeps the process on one core where the system can."""
+    """Pin the process to one core, where supported."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 

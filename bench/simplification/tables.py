@@ -1,4 +1,4 @@
-"""Tables of the figures, in Markdown."""
+"""Tables of the measurements in Markdown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTHING = "–"
 
 
 def tables(measurements: Measurements) -> str:
-    """Time, memory and nodes by model and tool; cost of a node; what was asked."""
+    """Time, memory and nodes by model and tool; cost per node; requirements."""
     others = [tool for tool in measurements.tools if tool != BASELINE]
     parts = [
         f"Time as a multiple of {BASELINE}; medians\n",
@@ -24,7 +24,7 @@ def tables(measurements: Measurements) -> str:
         _geomeans(measurements, others),
         "\nPeak memory as a multiple of the file\n",
         _table(measurements, measurements.tools, [("MB", _size)], _peak),
-        "\nNodes left\n",
+        "\nRemaining nodes\n",
         _table(
             measurements, others, [("nodes in", _nodes_in)], lambda _figures, _model, cell: str(cell.nodes)
         ),
@@ -33,9 +33,9 @@ def tables(measurements: Measurements) -> str:
         "",
         _chains(measurements),
         *_failures(measurements),
-        "\nAsked\n",
+        "\nRequirements\n",
         *(
-            f"* {'holds' if requirement.passed else 'MISSED'} ({requirement.checked}): {requirement.text}"
+            f"* {'met' if requirement.passed else 'MISSED'} ({requirement.checked}): {requirement.text}"
             + "".join(f"\n  * {miss}" for miss in requirement.failures)
             for requirement in requirements(measurements)
         ),
@@ -44,7 +44,7 @@ def tables(measurements: Measurements) -> str:
 
 
 def as_json(measurements: Measurements) -> str:
-    """Every sample."""
+    """All samples as JSON."""
     return json.dumps(
         {
             "tools": {name: TOOLS[name].package_version() for name in measurements.tools},
@@ -63,7 +63,7 @@ def as_json(measurements: Measurements) -> str:
 
 
 def from_json(text: str) -> Measurements:
-    """The figures of which `as_json` made a text."""
+    """Measurements from the output of `as_json`."""
     kept = json.loads(text)
     measurements = Measurements(list(kept["tools"]), kept["megabytes"])
     for model, row in kept["cells"].items():
@@ -122,7 +122,7 @@ def _peak(measurements: Measurements, model: str, cell: ToolResult) -> str:
 
 
 def _geomeans(measurements: Measurements, tools: list[str]) -> str:
-    """The last line of the table of times: over the models that the tool did, so many."""
+    """Last line of the table of times: geometric mean, and number of models."""
     cells = ["**geomean** (models)", "", ""]
     for tool in tools:
         ratios = [
@@ -151,7 +151,7 @@ def _chains(measurements: Measurements) -> str:
 
 
 def _failures(measurements: Measurements) -> Iterable[str]:
-    """Why cells are empty or wrong."""
+    """Failures and disagreements, a line each."""
     for model, row in measurements.cells.items():
         for tool, cell in row.items():
             if reason := cell.failure or cell.disagreement:

@@ -1,4 +1,4 @@
-"""The tools that simplify models: xonnc and its peers, each from a path to a model in memory."""
+"""Simplification tools: xonnc and its peers, each from a path to a model in memory."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from typing import Any, Protocol
 import onnx
 
 BASELINE = "onnx.load"
-"""Reads the model and no more: what the times of all are told in."""
+"""Only loads the model; times are relative to this."""
 
 XONNC = "xonnc"
 
 
 class Simplified(Protocol):
-    """What a tool made, still in memory."""
+    """A simplified model in memory."""
 
     def operators(self) -> Counter[str]:
-        """How many nodes there are of each operator, subgraphs included."""
+        """Number of nodes by operator, subgraphs included."""
         ...
 
     def write(self, path: Path) -> None:
-        """Writes the model."""
+        """Write the model."""
         ...
 
 
@@ -37,13 +37,13 @@ Simplifier = Callable[[Path], Simplified]
 
 @dataclass(frozen=True)
 class Tool:
-    """One way to simplify; `prepare` imports what it needs and gives what is timed."""
+    """A tool; `prepare` imports its packages and returns the function to time."""
 
     name: str
     package: str
     prepare: Callable[[], Simplifier]
     is_standard: bool = True
-    """Whether the nodes that it makes are of ONNX alone, so that they can be counted against others."""
+    """Whether it emits only standard ONNX operators, so that node counts are comparable."""
 
     def is_installed(self) -> bool:
         """Whether its package is installed."""
@@ -61,16 +61,16 @@ class Message:
     proto: onnx.ModelProto
 
     def operators(self) -> Counter[str]:
-        """Counts nodes."""
+        """Count nodes."""
         return count_operators(self.proto)
 
     def write(self, path: Path) -> None:
-        """Writes the message."""
+        """Write the message."""
         path.write_bytes(self.proto.SerializeToString())
 
 
 def count_operators(model: onnx.ModelProto) -> Counter[str]:
-    """How many nodes of each operator a model has, subgraphs included."""
+    """Count nodes by operator, subgraphs included."""
     return Counter(node.op_type for node in _nodes(model.graph))
 
 
@@ -84,7 +84,7 @@ def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
 
 @dataclass(frozen=True)
 class _Session:
-    """A session of onnxruntime: what it made of the graph is seen by making it again into a file."""
+    """A session of onnxruntime; its optimized graph is obtained by saving it from a second session."""
 
     source: Path
     level: str
@@ -102,7 +102,7 @@ class _Session:
 
 
 def _named(module: str, name: str) -> Callable[..., Any]:
-    """A function of a package that ships no types."""
+    """A function of a package without type stubs."""
     return getattr(import_module(module), name)
 
 
@@ -163,14 +163,14 @@ def _session(level: str) -> Callable[[], Simplifier]:
 
 
 def _open_session(source: Path, level: str, optimized: Path | None = None) -> object:
-    """A session at its defaults but for the level; writes the graph that it runs to `optimized`."""
+    """A default session at an optimization level; saves the optimized graph to `optimized`."""
     ort = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
     options.log_severity_level = 4
     if optimized is not None:
         options.optimized_model_filepath = str(optimized)
-        # A message holds 2 GB at most.
+        # Protobuf messages are limited to 2 GB.
         options.add_session_config_entry(
             "session.optimized_model_external_initializers_file_name", optimized.with_suffix(".data").name
         )

@@ -1,4 +1,4 @@
-"""Networks of convolutions, as torch exports them in training order: batch norms apart from convolutions."""
+"""Convolutional networks as torch exports them in training mode: BatchNormalization is not fused."""
 
 from __future__ import annotations
 

@@ -8,11 +8,11 @@ import onnx
 from bench.zoo.graph import Graph
 
 ACTIVATION_SCALES = {"input": 2 / 127, "layer": 6 / 255, "signed": 8 / 127}
-"""What a step of an activation is worth: of the image, from 0 up, about 128."""
+"""Quantization scales: of the input image, of ReLU outputs (zero point 0), of signed values (128)."""
 
 
 def resnet18_qdq() -> onnx.ModelProto:
-    """ResNet-18 in u8 activations and s8 weights with a scale for each output channel; 32-bit biases."""
+    """ResNet-18 in QDQ format: uint8 activations, per-channel int8 weights, int32 biases."""
     return _Quantized().resnet18()
 
 
@@ -68,7 +68,7 @@ class _Quantized:
         )
 
     def weights(self, name: str, shape: tuple[int, ...], source: str, gain: float) -> tuple[str, str]:
-        """Dequantised weights and bias; the bias in steps of weight times activation."""
+        """Dequantized weights and bias; the scale of the bias is that of weight times activation."""
         deviation = np.sqrt(gain / np.prod(shape[1:]))
         values = self.random.standard_normal(shape, np.float32) * np.float32(deviation)
         axes = tuple(range(1, len(shape)))
@@ -98,7 +98,7 @@ class _Quantized:
         return graph.op("DequantizeLinear", *operands, axis=0)
 
     def pair(self, value: str, kind: str = "layer") -> str:
-        """Rounds an activation to a step of its scale."""
+        """A QuantizeLinear/DequantizeLinear pair."""
         graph = self.graph
         zero = np.asarray(0 if kind == "layer" else 128, np.uint8)
         scale = graph.literal(ACTIVATION_SCALES[kind])

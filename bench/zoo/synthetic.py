@@ -14,14 +14,14 @@ TABLES, ROWS, WIDTH = 12, 65536, 1024
 """Embeddings of 256 MiB each: 3.2 GB."""
 
 USED_ROWS = 128
-"""Of each embedding so many rows are not zero at its start and at its end."""
+"""Nonzero rows at the start and at the end of each embedding."""
 
 
 def chain(count: int) -> onnx.ModelProto:
     """
-    `count` nodes in groups of four: a sum of constants, an addition of it, an Identity and an Abs.
+    `count` nodes in groups of four: Add of two constants, Add of the result, Identity and Abs.
 
-    Half of them fold away, none does the work of another.
+    Half of them fold away; no two are common subexpressions.
     """
     tensor = onnx.helper.make_tensor_value_info
     step = 1 / (1 << 16)
@@ -30,7 +30,7 @@ def chain(count: int) -> onnx.ModelProto:
     value = "x"
     for index in range(0, count - 3, 4):
         a, b, both, moved, same, positive = (f"{letter}{index}" for letter in "abcdef")
-        # Exact, and no two sums are the same number; they alternate, so that the value stays small.
+        # Sums are exact and distinct, so that CSE merges none; signs alternate to keep the value small.
         number = (index // 4 + 1) * (step if index % 8 else -step)
         weights.append(onnx.helper.make_tensor(a, FLOAT, [], [3 * number]))
         weights.append(onnx.helper.make_tensor(b, FLOAT, [], [-number]))
@@ -51,7 +51,7 @@ def chain(count: int) -> onnx.ModelProto:
 
 
 def big_matmul() -> onnx.ModelProto:
-    """One product with a weight of 128 MiB."""
+    """One MatMul with a weight of 128 MiB."""
     graph = Graph("big_matmul")
     value = graph.op("MatMul", graph.input("x", ("batch", 8192)), graph.normal("w", (8192, 4096), 1.0))
     return graph.model({"y": (value, ("batch", 4096))})
@@ -70,7 +70,7 @@ def external_3gb(path: Path) -> None:
     """
     A recommender: rows of twelve embeddings, scaled and concatenated, and a few dense layers of them.
 
-    The embeddings are 3.2 GB in a file beside the model, nearly all of it holes that take no room on a disk.
+    The embeddings are 3.2 GB in a file beside the model, sparse on disk.
     """
     size = ROWS * WIDTH * 4
     random = np.random.default_rng(0)
@@ -96,9 +96,9 @@ def external_3gb(path: Path) -> None:
     path.write_bytes(model.SerializeToString())
 
 
-def _external(name: str, dims: tuple[int, ...], place: str, offset: int, size: int) -> onnx.TensorProto:
+def _external(name: str, dims: tuple[int, ...], location: str, offset: int, size: int) -> onnx.TensorProto:
     """A float initializer whose bytes are in a file beside the model."""
     tensor = onnx.TensorProto(name=name, data_type=FLOAT, dims=dims, data_location=onnx.TensorProto.EXTERNAL)
-    for key, value in (("location", place), ("offset", offset), ("length", size)):
+    for key, value in (("location", location), ("offset", offset), ("length", size)):
         tensor.external_data.add(key=key, value=str(value))
     return tensor

@@ -82,5 +82,5 @@ def test_a_failure_without_a_reason_is_one(
     monkeypatch.setattr(backend, "load_cases", load_cases)
     assert main(["--list"]) == exit_code
     said = capsys.readouterr().out
-    assert ("no reason is known: test_other" in said) == (exit_code == 1)
+    assert ("unexpected failure: test_other" in said) == (exit_code == 1)
     assert ("test_unique: host: Unique" in said) == (number > 1)

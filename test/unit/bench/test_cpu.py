@@ -113,7 +113,7 @@ def test_tables_have_a_dash_and_a_reason_for_what_did_not_run() -> None:
     row.failures = {"tvm": "no LSTM"}
     text = section([row, other])
     assert text.startswith(
-        "Load average of the machine meanwhile, the peers' own among it: 0.0 to 2.2.\n\nLat"
+        "Load average of the machine during the measurement, the peers included: 0.0 to 2.2.\n\nLat"
     )
     assert "| model | onnxruntime | xonnc | tvm |" in text
     assert "| lstm | 2.00 ms | 0.50 (0.50) | – |" in text
@@ -129,7 +129,7 @@ def test_tables_have_a_dash_and_a_reason_for_what_did_not_run() -> None:
     assert "| geometric mean of networks |  | 0.50 (0.50) of 1 |" in section([row, chain])
     assert "| lstm | 2.00 | 2.00 (0.50) | – |" in text
     assert "| unet | 7 | 50 | 50 | 70 |" in text
-    assert text.endswith("was said:\n\n* lstm, tvm: no LSTM\n")
+    assert text.endswith("error output:\n\n* lstm, tvm: no LSTM\n")
 
 
 def test_rows_are_read_as_they_were_written() -> None:
