@@ -66,7 +66,7 @@ def test_a_case_passes_fails_or_runs_on_the_host() -> None:
 def test_the_page_names_reasons() -> None:
     text = page({"node": [run(each) for each in CASES]})
     assert "| node | 3 | 2 (66.7%) | 1 |" in text
-    assert "* it draws random numbers, other than those expected: `bernoulli`." in text
+    assert "* it samples random values, other than the expected ones: `bernoulli`." in text
     assert "| `Unique` | no kernel for this operator yet | 1 |" in text
 
 

@@ -103,9 +103,9 @@ def test_the_page_has_a_line_a_model_and_says_what_is_wrong():
     assert "\nMeasured at night.\n\n* 2 models\n" in text
     assert "| good | torch | 17 | 9 → 5 | yes | yes | yes | 0.80 | 4/5 (1), 0.9991 | **no** |" in text
     assert "| bad | by hand |  | 2 | yes | **no** | yes, host: STFT 2 | 1.25 |  |  |" in text
-    assert "\nonnxruntime itself does not run these, which are held against nothing: ugly.\n" in text
-    assert "does not write in these versions: one, other.\n\n| model |" in text
-    assert "native code has only a few of these operators yet.\n\n* bad: FusedConv, Gelu\n\n" in text
+    assert "\nonnxruntime itself does not run these; their outputs are not compared: ugly.\n" in text
+    assert "Not exported by these versions: one, other.\n\n| model |" in text
+    assert "native code supports only a few of these operators.\n\n* bad: FusedConv, Gelu\n\n" in text
     assert "* simplified with the same answers: 1 of 2 measured" in text
     assert "* native with the same answers: 2 of 2 measured" in text
     assert "* without a call of the reference evaluator: 1 of 2 that run natively" in text
