@@ -110,6 +110,10 @@ class Builder:
             array = array.astype(np.float32)
         return Value(self._writer.constant(array), self._describe)
 
+    def absent(self) -> SSAValue:
+        """What stands for a value that is not there."""
+        return self._writer.none()
+
     def _fold(self, name: str, operands: Sequence[Given]) -> Any:
         if not operands:
             raise XonncError(f"{name} needs an operand")

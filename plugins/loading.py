@@ -17,6 +17,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+from xonnc.plugins import bundled
 from xonnc.plugins.operators import Plugin, PluginError
 
 GROUP = "xonnc.plugins"
@@ -50,10 +51,11 @@ def load_file(path: str | Path) -> Sequence[Plugin]:
 
 def load_installed() -> None:
     """
-    Registers the plug-ins of the environment and of installed packages, once.
+    Registers the plug-ins of the environment and of installed packages, once, and offers the bundled ones.
 
     A package whose plug-in fails is left out with a warning: it must not stop models that do not need it.
     """
+    bundled.offer()
     if _state["installed"] or _state["disabled"]:
         return
     _state["installed"] = True

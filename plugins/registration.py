@@ -18,6 +18,7 @@ from xonnc.dialects.onnx import registry
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import (
+    NONE,
     element_type,
     element_type_of,
     is_ranked,
@@ -35,6 +36,7 @@ from xonnc.plugins.builder import Builder, Value
 from xonnc.plugins.kernels import add_kernel, has_kernel_for
 from xonnc.plugins.op_class import PluginOp, op_class, python_value
 from xonnc.plugins.operators import Array, OperatorSpec, Plugin, PluginError, bind
+from xonnc.plugins.ports import ElementTypes, Port
 from xonnc.plugins.types import Dim, Size, TensorType
 from xonnc.plugins.types import form_of as form_of_size
 from xonnc.rewriting import extensions
@@ -99,13 +101,14 @@ def register(plugin: Plugin) -> Plugin:
         [
             make_schema(
                 (spec.domain, spec.name, spec.since),
-                [Parameter(port.name, port.count, port.at_least) for port in spec.inputs],
-                [Parameter(port.name, port.count, port.at_least) for port in spec.outputs],
+                [_parameter(port) for port in spec.inputs],
+                [_parameter(port) for port in spec.outputs],
                 [
                     AttributeParameter(each.onnx_name, each.kind, each.default, each.is_required)
                     for each in spec.attributes
                 ],
                 spec.doc,
+                {name: _dtypes(allowed) for name, allowed in spec.variables.items()},
             )
             for spec in plugin.operators
         ]
@@ -121,10 +124,15 @@ def register(plugin: Plugin) -> Plugin:
     for name, kind in plugin.passes.items():
         extensions.add_pass(name, kind)
     if kinds:
-        extensions.add_dialect(plugin.name, lambda: Dialect(plugin.name, list(kinds)))
+        extensions.add_dialect(plugin.name, lambda: dialect_of(plugin))
     extensions.add_identity(_identity(plugin))
     _registered[plugin.name] = plugin
     return plugin
+
+
+def dialect_of(plugin: Plugin) -> Dialect:
+    """The dialect of a registered plug-in's ops."""
+    return Dialect(plugin.name, [spec.kind for spec in plugin.operators if spec.kind is not None])
 
 
 def _identity(plugin: Plugin) -> str:
@@ -150,6 +158,23 @@ def _require_new_operators(plugin: Plugin) -> None:
             f"plug-in {plugin.name}: {spec} is registered by {owner} already; "
             f"with Plugin('{plugin.name}', override=True) yours takes its place"
         )
+
+
+def _parameter(port: Port) -> Parameter:
+    is_variable = isinstance(port.types, str)
+    return Parameter(
+        port.name,
+        port.count,
+        port.at_least,
+        str(port.types) if is_variable else "",
+        _dtypes(port.types),
+    )
+
+
+def _dtypes(allowed: ElementTypes) -> Sequence[np.dtype[Any]]:
+    if isinstance(allowed, str):
+        return ()
+    return [np.dtype(each) for each in ([allowed] if isinstance(allowed, type) else allowed)]
 
 
 def _define(spec: OperatorSpec, plugin: Plugin) -> type[PluginOp]:
@@ -321,7 +346,8 @@ def _fold(root: Operation) -> RewriteResult:
             if int(np.prod(shape, dtype=np.int64)) * numpy_dtype(element).itemsize > MAX_FOLDED_BYTES:
                 return MatchFailure("the result is larger than what is folded")
     arrays = [cast("Array | None", operand.held) for operand in operands if operand is not None]
-    parts = result_parts(root, _computed(root, arrays))
+    results = zip(root.results, _computed(root, arrays), strict=False)
+    parts = result_parts(root, [array for result, array in results if result.type != NONE])
     return parts if isinstance(parts, MatchFailure) else tuple(parts)
 
 
@@ -367,17 +393,25 @@ def _decompose(root: Operation) -> RewriteResult:
             for operand in op.operands
         ]
         bound = _bound(op, inputs, symbols)
+        builder = Builder(op, described)
         try:
-            found = decompose(bound, Builder(op, described))
+            found = decompose(bound, builder)
         except XonncError as error:
             raise bound.fail(str(error).removeprefix(f"{bound.node}: ")) from error
         except Exception as error:
             raise bound.fail(f"decompose raised {type(error).__name__}: {error}") from error
         results = _listed(found)
-        if len(results) != len(op.results) or not all(isinstance(each, Value) for each in results):
+        wanted = [result.type != NONE for result in op.results]
+        if len(results) != len(op.results) or not all(
+            isinstance(each, Value) or not is_wanted for each, is_wanted in zip(results, wanted, strict=True)
+        ):
             raise bound.fail(f"decompose gave {len(results)} values for {len(op.results)} results")
         _keep_location(op, results)
-        return [each.ssa for each in results]
+        # A result that the node leaves out is replaced by no value.
+        return [
+            each.ssa if is_wanted else builder.absent()
+            for each, is_wanted in zip(results, wanted, strict=True)
+        ]
 
     return ImperativeRewrite(write)
 

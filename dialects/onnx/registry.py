@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 
@@ -36,6 +36,24 @@ MODULES = (
 _ADDED: list[type[OnnxOp]] = []
 """Op classes of plug-ins, whose names have prefixes of their own."""
 
+_PROVIDERS: dict[str, Callable[[], object]] = {}
+"""Functions that register the operators of a domain, by domain, until the domain is first looked up."""
+
+_provided: set[str] = set()
+
+
+def provide(domain: str, load: Callable[[], object]) -> None:
+    """Call `load`, which registers op classes, at the first look-up of an operator of `domain`."""
+    if domain not in _provided:
+        _PROVIDERS[domain] = load
+
+
+def _load_domain(domain: str) -> None:
+    load = _PROVIDERS.pop(domain, None)
+    if load is not None:
+        _provided.add(domain)
+        load()
+
 
 def register(kinds: Sequence[type[OnnxOp]]) -> Sequence[type[OnnxOp]]:
     """Adds op classes from outside; those of the same operator and version that they take the place of."""
@@ -53,6 +71,7 @@ def added_classes() -> Sequence[type[OnnxOp]]:
 
 def versions_of(domain: str, op_type: str) -> Sequence[type[OnnxOp]]:
     """The classes of an operator, of every version."""
+    _load_domain(domain)
     return _versions().get(("" if domain == "ai.onnx" else domain, op_type), ())
 
 
@@ -69,6 +88,7 @@ def op_class(domain: str, op_type: str, opset: int) -> type[OnnxOp] | None:
     `ai.onnx` is the empty domain. An opset newer than this dialect has the newest class.
     """
     domain = "" if domain == "ai.onnx" else domain
+    _load_domain(domain)
     for found in _versions().get((domain, op_type), ()):
         if found.SINCE <= opset and (found.UNTIL is None or opset < found.UNTIL):
             return found

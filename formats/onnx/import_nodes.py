@@ -185,7 +185,7 @@ class NodeImporter:
         if found is ConstantOp:
             extras[IS_NODE] = UnitAttr()
             result_types = _constant_type(properties) or result_types
-        elif found is CustomOp and operand_types:
+        elif operand_types and (found is CustomOp or not found.name.startswith("onnx.")):
             like = operand_types[operand_like_result(domain, op_type, operand_types)]
             result_types = [
                 _element_of(like) if type_ == NONE and name else type_

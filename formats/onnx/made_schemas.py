@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -23,6 +23,10 @@ class Parameter(NamedTuple):
     name: str
     multiplicity: Literal["one", "optional", "variadic"]
     at_least: int
+    variable: str = ""
+    """The type variable, empty if the parameter has element types of its own."""
+    dtypes: Sequence[np.dtype[Any]] = ()
+    """Its own element types; none are all."""
 
 
 class AttributeParameter(NamedTuple):
@@ -40,10 +44,13 @@ def make_schema(
     outputs: Sequence[Parameter],
     attributes: Sequence[AttributeParameter],
     doc: str,
+    variables: Mapping[str, Sequence[np.dtype[Any]]],
 ) -> onnx.defs.OpSchema:
     """The schema of an operator; `identity` is its domain, name and first version."""
     domain, name, since = identity
-    # The types of parameters are checked by the op class; the schema names one for the form's sake.
+    constraints = {name: _type_names(dtypes) for name, dtypes in variables.items()}
+    for each in (*inputs, *outputs):
+        constraints.setdefault(_variable(each), _type_names(each.dtypes))
     return onnx.defs.OpSchema(
         name,
         domain,
@@ -51,15 +58,29 @@ def make_schema(
         doc,
         inputs=[_parameter(each) for each in inputs],
         outputs=[_parameter(each) for each in outputs],
-        type_constraints=[],
+        type_constraints=[(name, allowed, "") for name, allowed in constraints.items()],
         attributes=[_attribute(each) for each in attributes],
     )
 
 
 def _parameter(given: Parameter) -> onnx.defs.OpSchema.FormalParameter:
     return onnx.defs.OpSchema.FormalParameter(
-        given.name, "tensor(float)", param_option=_OPTIONS[given.multiplicity], min_arity=given.at_least or 1
+        given.name, _variable(given), param_option=_OPTIONS[given.multiplicity], min_arity=given.at_least or 1
     )
+
+
+def _variable(given: Parameter) -> str:
+    return given.variable or f"type_of_{given.name}"
+
+
+def _type_names(dtypes: Sequence[np.dtype[Any]]) -> list[str]:
+    """The types as a schema names them."""
+    if not dtypes:
+        return [f"tensor({name.lower()})" for name in onnx.TensorProto.DataType.keys()[1:]]
+    return [
+        f"tensor({onnx.helper.tensor_dtype_to_string(onnx.helper.np_dtype_to_tensor_dtype(each)).rpartition('.')[2].lower()})"
+        for each in dtypes
+    ]
 
 
 def _attribute(given: AttributeParameter) -> onnx.defs.OpSchema.Attribute:

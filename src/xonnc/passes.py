@@ -87,9 +87,16 @@ PASSES: Mapping[str, str] = {
 """Passes by name, as `module:class` below `xonnc`."""
 
 
+BUNDLED: Mapping[str, str] = {
+    "microsoft": "plugins.bundled:get_microsoft",
+}
+"""Dialects of bundled plug-ins."""
+
+
 def dialect_factories() -> dict[str, Callable[[], Dialect]]:
     """Functions that import and make the dialects, by name."""
-    return {name: partial(_dialect, name) for name in DIALECTS} | dict(extensions.added_dialects())
+    own = {name: partial(_dialect, entry) for name, entry in {**DIALECTS, **BUNDLED}.items()}
+    return {**own, **extensions.added_dialects()}
 
 
 def pass_factories() -> dict[str, Callable[[], type[ModulePass]]]:
@@ -133,8 +140,8 @@ def use_onnx_package() -> None:
     use_inference(_infer)
 
 
-def _dialect(name: str) -> Dialect:
-    return _load(DIALECTS[name])()
+def _dialect(entry: str) -> Dialect:
+    return _load(entry)()
 
 
 def _load(entry: str) -> Any:

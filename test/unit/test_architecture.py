@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 API = "src/xonnc"
 TOP = (
     API,
+    "contrib",
     "dialects",
     "formats",
     "fuzzing",
@@ -29,6 +30,7 @@ TOP = (
 PUBLIC = {path.stem for path in (ROOT / API).glob("*.py")}
 
 MAY_IMPORT = {
+    "contrib": {"plugin"},
     "dialects": {"dialects"},
     "rewriting": {"dialects", "rewriting"},
     "transforms": {"dialects", "rewriting", "transforms"},

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.plugins import loading
+from xonnc.plugins import bundled, loading
 from xonnc.plugins.operators import OperatorSpec, Plugin
 from xonnc.plugins.registration import registered
 from xonnc.plugins.scaffold import plugin_file
@@ -84,6 +84,8 @@ def _described(plugin: Plugin) -> dict[str, object]:
 def _wanted(name: str) -> Sequence[Plugin]:
     if name.endswith(".py") or Path(name).exists():
         return loading.load_file(name)
+    if name in bundled.BUNDLED:
+        return [bundled.load(name)]
     known = {plugin.name: plugin for plugin in registered()}
     if name not in known:
         raise XonncError(f"no plug-in is called '{name}'{suggest(name, known)}; a file ends in .py")

@@ -1,0 +1,1 @@
+"""Plug-ins that come with xonnc, written against `xonnc.plugin` alone."""

@@ -1,0 +1,50 @@
+"""
+Plug-ins that come with xonnc; each is loaded when a model or text first has an operator of its domain.
+
+Models without such operators never import them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+
+from xdsl.ir import Dialect
+
+from xonnc.dialects.onnx import registry
+from xonnc.plugins.operators import Plugin
+from xonnc.plugins.registration import dialect_of, register
+
+BUNDLED = {"microsoft": ("com.microsoft", "xonnc.contrib.microsoft")}
+"""The domain of a bundled plug-in's operators and its module, by its name."""
+
+
+def offer() -> None:
+    """Let the operator registry load a bundled plug-in at the first look-up in its domain."""
+    for name, (domain, _) in BUNDLED.items():
+        registry.provide(domain, partial(_register, name))
+
+
+def load(name: str) -> Plugin:
+    """Load a bundled plug-in if it is not loaded yet."""
+    offer()
+    # The registry loads it, if it has not done so yet.
+    registry.versions_of(BUNDLED[name][0], "")
+    return _plugin(name)
+
+
+def get_microsoft() -> Dialect:
+    """The dialect of onnxruntime's contributed operators."""
+    return dialect_of(load("microsoft"))
+
+
+def _register(name: str) -> None:
+    plugin = _plugin(name)
+    plugin.source = "bundled with xonnc"
+    register(plugin)
+
+
+def _plugin(name: str) -> Plugin:
+    found = import_module(BUNDLED[name][1]).plugin
+    assert isinstance(found, Plugin)
+    return found
