@@ -202,6 +202,7 @@ def _change(
     if not uses:
         return
     made = RelayoutOp.create(operands=[value], result_types=[with_layout(rows, other)])
+    # One conversion right after the producer dominates all uses, also those in nested regions.
     if isinstance(value, OpResult):
         made.location = derived(value.op.location)
         block.insert_op_after(made, value.op)

@@ -303,6 +303,7 @@ def _repeat(
             source = saved
         if not is_kept:
             pairs.append((buffer, source))
+    # All sources are saved or disjoint from the targets by now, so the order of copies does not matter.
     for buffer, source in pairs:
         _copy(buffer, source, builder)
     if state.is_asked:

@@ -182,6 +182,7 @@ class ConvertOnnxToKrnl(ModulePass):
             self.lower(ctx, op, requested)
             return
         if has_dynamic_inputs(op):
+            # Whether all operators have dynamic kernels is only known after lowering: try on a clone.
             tried = op.clone()
             self.lower(ctx, tried, is_dynamic=True)
             if next(ops_without_kernel(tried), None) is None:
@@ -272,6 +273,7 @@ def to_row_major(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
 
 def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) -> None:
     """Lower the ops of a block in order; fusion and layouts are decided first."""
+    # Bodies first: control flow itself is lowered natively only if all ops of its bodies were.
     for op in list(block.ops):
         if isinstance(op, CONTROL):
             _lower_bodies(op, builder, assigned)

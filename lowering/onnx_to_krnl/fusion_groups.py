@@ -49,6 +49,7 @@ def _ordered(block: Block, chosen: dict[Operation, Group]) -> list[Operation | G
     A group stands where its last member did, or before the first reader of another member. A group on a cycle
     (an operand is computed from a member's result) is removed from `chosen`, and the order starts over.
     """
+    # Each round drops one cyclic group, so this terminates.
     while True:
         order: dict[Operation | Group, None] = {}
         for op in block.ops:

@@ -76,6 +76,7 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
     for image, shape in zip(others, shapes[2:], strict=True):
         buffers.append(image.buffer)
         types.append(buffer_type(shape, i8))
+    # Windows begin in the halo, which is at least as wide as the pads.
     first = source.start[0] - window.begins[0], source.start[1] - window.begins[1]
     properties: dict[str, Attribute] = {
         "kernel": pair(window.kernel),

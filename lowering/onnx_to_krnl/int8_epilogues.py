@@ -68,6 +68,8 @@ def _quantize(
     kernel: KernelBuilder, number: Scalar, quantization: QuantizationParams
 ) -> tuple[Scalar, SSAValue]:
     """Quantize a real number; return it in units of the scale, rounded, and as int8."""
+    # Multiply by the reciprocal: it can differ from the division in the last bit, which only matters halfway
+    # between two integers.
     steps = (
         number * float(np.float32(1) / np.float32(quantization.scale)) if quantization.scale != 1 else number
     )

@@ -224,6 +224,7 @@ def _ask_halo(product: QuantizedMatmul, layouts: Int8Plan) -> bool:
     zero = product.zero if product.runtime_zero_point is None else product.runtime_zero_point
     if not _is_made_before(zero, product.x) or layouts.zeros.setdefault(product.x, zero) != zero:
         return False
+    # All readers of an image share its halo, so they must agree on the zero point (checked above).
     halo = Halo(*window.begins, *window.ends)
     layouts.halos[product.x] = layouts.halo(product.x).around(halo)
     return True

@@ -227,6 +227,7 @@ def _unscaled_product(
         return None
     if len(shape) < 2:
         return None
+    # Σ (x - zero) w = Σ x w - zero Σ w: the second term is constant per output channel.
     begin = -zero * weights.reshape(weights.shape[0], -1).sum(axis=1, dtype=np.int64)
     if starts is not None:
         begin = begin + starts.astype(np.int64).reshape(-1)

@@ -472,6 +472,7 @@ def _is_of_channels(value: SSAValue, result: SSAValue, layouts: LayoutPlan) -> b
 
 def _propagate_halos(layouts: LayoutPlan) -> None:
     """Propagate halos between the operands of Concat and its result until they are equal."""
+    # A fixed point: halos only grow, up to the maximum over connected values, so this terminates.
     has_changed = True
     while has_changed:
         has_changed = False

@@ -230,6 +230,7 @@ class LoweringBuilder:
                 made = self._global(owner.value, type_)
             else:
                 cast = UnrealizedConversionCastOp.get([value], [type_])
+                # Right after the producer, so that the cast dominates later readers in nested bodies too.
                 if isinstance(owner, Operation):
                     assert owner.parent is not None
                     owner.parent.insert_op_after(cast, owner)
@@ -299,6 +300,7 @@ class LoweringBuilder:
         """
         if iterations is None:
             iterations = parallelize(kernel)
+        # The text is the key: kernels of equal text share one function.
         function = kernel.function("kernel")
         text = str(function)
         if text not in self._names:

@@ -242,6 +242,7 @@ def batched_matmul(
     B is packed first if more than one tile of rows of A reads it: rows of B far apart map to few cache sets,
     so unpacked reads would conflict.
     """
+    # Without packing, a tile of columns of B touches one cache line per row, N elements apart.
     tile = gemm_tile(builder, builder.element(result), sizes)
     a, b, *bias = buffers
     held = dict(properties or {})

@@ -150,6 +150,7 @@ def _affine_index(place: SSAValue, index: SSAValue) -> tuple[int, int] | None:
     factor, offset = inner
     if isinstance(owner, arith.AddiOp):
         return factor, offset + number
+    # A factor of 0 would map all iterations to one element.
     return (factor * number, offset * number) if number else None
 
 

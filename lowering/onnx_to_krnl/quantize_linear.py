@@ -93,6 +93,7 @@ def round_to_int8(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Sca
 
     Bounds are integers within ±2²². Returns the integer as f32 and as i32.
     """
+    # The comparison is false for NaN, which thus becomes `low`.
     kept = (steps > low).select(steps, low)
     kept = (kept < high).select(kept, high)
     shifted = kept + ROUND_MAGIC

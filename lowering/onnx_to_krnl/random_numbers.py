@@ -85,14 +85,14 @@ class _MersenneTwister:
 
     def _twist(self) -> None:
         """Generate the next 624 words of state."""
-        for first, count, runtime_zero_point in (
+        # Word i is made of words i, i + 1 and i + 397 modulo 624. Two loops and a last word avoid the modulo;
+        # the second reads words that the first has renewed, as the generator is defined.
+        for first, count, moved in (
             (0, WORDS - APART, APART),
             (WORDS - APART, APART - 1, APART - WORDS),
         ):
             with self.kernel.loops([count]) as (turn,):
-                here, after, other = (
-                    self.kernel.affine(turn, 1, first + step) for step in (0, 1, runtime_zero_point)
-                )
+                here, after, other = (self.kernel.affine(turn, 1, first + step) for step in (0, 1, moved))
                 self._renew(here, after, other)
         self._renew(*(self.kernel.index(place) for place in (WORDS - 1, 0, APART - 1)))
 

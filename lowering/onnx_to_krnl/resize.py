@@ -77,6 +77,8 @@ class _Axis:
         if how.mode == "nearest":
             return range(1)
         reach = 1 if how.mode == "linear" else 2
+        # When shrinking, the kernel is stretched by 1 / scale. A scale that rounds to `after` elements can be
+        # as small as (after - 0.5) / before; taps must reach as far as that one needs.
         least = min(1.0, (self.after - 0.5) / self.before) if how.antialias else 1.0
         start = floor(-reach / least) + 1
         return range(start, 2 - start) if how.antialias else range(1 - reach, 1 + reach)

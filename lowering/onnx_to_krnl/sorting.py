@@ -370,8 +370,8 @@ class _Best:
             with kernel.loops([(end - slot).value]) as (turn,):
                 target = end - Scalar(kernel, turn)
                 for buffer in (numbers, held):
-                    runtime_zero_point = kernel.load(buffer, [*outer, (target - 1).value])
-                    kernel.store(runtime_zero_point, buffer, [*outer, target.value])
+                    moved = kernel.load(buffer, [*outer, (target - 1).value])
+                    kernel.store(moved, buffer, [*outer, target.value])
             kernel.store(x, numbers, [*outer, slot.value])
             kernel.store(place.to(i64).value, held, [*outer, slot.value])
 

@@ -222,6 +222,7 @@ def _gemm_tile(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> 
         # Accumulators, vectors of B and a broadcast of A must fit: rows · v + v + 1 <= registers.
         rows, vectors = ADDRESSES, max(vectors, (target.registers - 1) // (ADDRESSES + 1))
     needed = -(-n // lanes) if is_static(n) else vectors
+    # Few rows: widen the tile until there are enough accumulators to hide the latency of a multiply-add.
     if is_static(m) and m * vectors < min(SMALL_M_ACCUMULATORS, rows * vectors):
         most = min(SMALL_M_ACCUMULATORS // m, target.registers // 2, needed)
         panels = -(-needed // most)

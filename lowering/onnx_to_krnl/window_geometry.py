@@ -34,6 +34,7 @@ def window_of(op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Se
     rank = len(kernel)
     strides = int_values(op.strides) or (1,) * rank
     dilations = int_values(op.dilations) or (1,) * rank
+    # Input elements that all output windows span: (out - 1) stride + (kernel - 1) dilation + 1.
     needed = [
         (size - 1) * stride + (length - 1) * dilation + 1
         for size, stride, length, dilation in zip(out, strides, kernel, dilations, strict=True)
@@ -45,6 +46,7 @@ def window_of(op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Se
         totals = [max(size - length, 0) for size, length in zip(needed, shape, strict=True)]
         upper = op.auto_pad.data == "SAME_UPPER"
         begins = tuple(total // 2 if upper else -(-total // 2) for total in totals)
+    # The last window may end before the input does (stride remainder) or after it (implicit end pads).
     sizes = [max(begin + length, size) for begin, length, size in zip(begins, shape, needed, strict=True)]
     ends = tuple(size - begin - length for size, begin, length in zip(sizes, begins, shape, strict=True))
     return Window(tuple(kernel), strides, dilations, begins, ends, tuple(sizes))
