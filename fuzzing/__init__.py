@@ -1,1 +1,1 @@
-"""Random models, run before and after simplification; what differs is made small and kept."""
+"""Differential fuzzing: random models run before and after simplification; failures are reduced and saved."""

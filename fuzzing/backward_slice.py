@@ -1,4 +1,4 @@
-"""Which nodes of a model an output is made of."""
+"""Backward slices of a model: the nodes that an output depends on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import onnx
 
 
 def backward_slice(model: onnx.ModelProto, output: str) -> onnx.ModelProto:
-    """The model with one output and the nodes that it is made of; the inputs are the same."""
+    """The model with one output and the nodes that it depends on; all inputs stay."""
     part = onnx.ModelProto()
     part.CopyFrom(model)
     wanted = {output}
@@ -26,14 +26,14 @@ def backward_slice(model: onnx.ModelProto, output: str) -> onnx.ModelProto:
 
 
 def names_read(node: onnx.NodeProto) -> list[str]:
-    """The names that a node and the graphs in it read."""
+    """Names that a node and its subgraphs read."""
     graphs = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
     inner = [name for graph in graphs for one in graph.node for name in names_read(one)]
     return [*node.input, *inner, *(output.name for graph in graphs for output in graph.output)]
 
 
 def walk_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
-    """All nodes, those in graphs of nodes and in functions too."""
+    """All nodes, including those of subgraphs and functions."""
     yield from _walk(model.graph.node)
     for function in model.functions:
         yield from _walk(function.node)

@@ -1,4 +1,4 @@
-"""A search for failures over many seeds, and what is kept of those found."""
+"""Run many seeds and save reduced failures."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from xonnc.fuzzing.reduction import reduced_failure
 
 @dataclass(frozen=True)
 class FuzzResult:
-    """What one seed gave."""
+    """Result of one seed."""
 
     seed: int
     nodes: int
     motifs: tuple[str, ...]
     runs_by: str
-    """`onnxruntime`, `reference`, or empty if neither takes the model, which then says nothing."""
+    """`onnxruntime`, `reference`, or empty if neither runs the model, which is then skipped."""
     failures: tuple[Failure, ...]
 
 
 def run_seed(seed: int, levels: Sequence[str] = tuple(LEVELS)) -> FuzzResult:
-    """Runs the model of a seed before and after each level of simplification."""
+    """Run the model of a seed before and after each level of simplification."""
     drawn = random_model(seed)
     nodes = len(drawn.model.graph.node)
     try:
@@ -45,12 +45,12 @@ def run_seed(seed: int, levels: Sequence[str] = tuple(LEVELS)) -> FuzzResult:
 
 
 def run_seeds(seeds: Sequence[int], levels: Sequence[str] = tuple(LEVELS)) -> Iterator[FuzzResult]:
-    """The trials of these seeds."""
+    """Results of several seeds."""
     return (run_seed(seed, levels) for seed in seeds)
 
 
 def save(found: FuzzResult, folder: Path) -> list[Path]:
-    """Reduces the first failure of a trial and writes it as a model and a text; gives the files."""
+    """Reduce the first failure of a seed and write it as a model and a text; return the files."""
     drawn = random_model(found.seed)
     case, failure = reduced_failure(ReductionCase(drawn.model, drawn.feeds), found.failures[0])
     stem = folder / f"seed-{found.seed}-{failure.level}"

@@ -1,4 +1,4 @@
-"""Runs a model before and after a level of simplification: outputs, validity and interface must stay."""
+"""Differential test of a model before and after simplification: outputs, validity and interface must stay."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ CRASHES, REFUSES, INVALID, INTERFACE, DOES_NOT_RUN, DIFFERS = (
     "makes it not run",
     "changes its outputs",
 )
-"""What a level may do wrong to a model."""
+"""Kinds of failures."""
 
 
 NO_KERNEL = "NOT_IMPLEMENTED"
-"""What onnxruntime says where it lacks an operator for a type."""
+"""Error code of onnxruntime for an operator without a kernel for a type."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What is wrong with a model after a level of simplification."""
+    """A failure of a level of simplification."""
 
     level: str
     kind: str
@@ -43,10 +43,10 @@ class Failure:
 
 
 class Original:
-    """A model, what it gives for its inputs, and those inputs that it takes."""
+    """The original model, and its outputs for the inputs that it accepts."""
 
     def __init__(self, model: onnx.ModelProto, feeds: Sequence[Feeds]):
-        """Raises `XonncError` if nothing runs the model on any of the inputs."""
+        """Raises `XonncError` if no engine runs the model on any of the inputs."""
         self.model = model
         self.engine = engine_for(model)
         self.runs: list[tuple[Feeds, Outputs]] = []
@@ -60,7 +60,7 @@ class Original:
             raise reasons[0] if reasons else XonncError("no inputs to run the model on")
 
     def by_reference(self, feeds: Feeds) -> Outputs | None:
-        """What the reference evaluator gives, if it was onnxruntime that was asked and both run the model."""
+        """Outputs of the reference evaluator; `None` if it is the engine, or fails."""
         if self.engine.by_reference:
             return None
         try:
@@ -69,7 +69,7 @@ class Original:
             return None
 
     def perturbed(self, feeds: Feeds) -> list[Outputs]:
-        """Outputs for inputs, and with constants, that are a few roundings away."""
+        """Outputs for perturbed inputs, without and with perturbed constants."""
         generator = np.random.default_rng(0)
         found: list[Outputs] = []
         for _ in range(PERTURBATIONS):
@@ -78,20 +78,20 @@ class Original:
                     engine = Engine(model, self.engine.by_reference)
                     found.append(engine.run(perturbed_feeds(feeds, generator)))
                 except XonncError:
-                    # A divisor nudged to what the model does not take says nothing.
+                    # A perturbed value may be invalid, e.g. a divisor: skip the run.
                     continue
         return found
 
 
 def failure_at(original: Original, level: str) -> Failure | None:
-    """What the level does wrong to the model, `None` if nothing."""
+    """The failure of a level on the model, or `None`."""
     try:
         made = LEVELS[level](original.model)
     except OpsetError:
         return None
     except XonncError as error:
         return Failure(level, REFUSES, str(error))
-    except Exception as error:  # Whatever it is, it is what the search is for.
+    except Exception as error:  # Any other exception is a crash, which the fuzzer looks for.
         return Failure(level, CRASHES, f"{type(error).__name__}: {error}")
     invalid = invalidity(made, with_shapes=level == WHOLE)
     if invalid:
@@ -107,7 +107,7 @@ def _difference(original: Original, made: onnx.ModelProto, level: str) -> Failur
         engine = Engine(made, original.engine.by_reference)
     except XonncError as error:
         if level != WHOLE and NO_KERNEL in str(error):
-            # A pass alone makes what the opset has; only for users must it be what onnxruntime has.
+            # A single pass may emit any operator of the opset; only `xonnc simplify` must stay runnable.
             return None
         return Failure(level, DOES_NOT_RUN, str(error))
     for feeds, expected in original.runs:
@@ -125,7 +125,8 @@ def _same_by_reference(original: Original, made: onnx.ModelProto, feeds: Feeds) 
     """
     Whether the reference evaluator, unlike onnxruntime, finds no difference.
 
-    Kernels of onnxruntime for the same maths differ where numbers overflow on the way, or in a zero's sign.
+    Kernels of onnxruntime for the same function differ where intermediate values overflow, or in the sign of
+    0.
     """
     expected = original.by_reference(feeds)
     if expected is None:
@@ -138,7 +139,7 @@ def _same_by_reference(original: Original, made: onnx.ModelProto, feeds: Feeds) 
 
 
 def _interface_change(before: onnx.ModelProto, after: onnx.ModelProto) -> str:
-    """The first input or output whose name, type or known size is another; empty if there is none."""
+    """The first input or output with another name, type or static dimension; empty if there is none."""
     made = {one.domain: one.version for one in after.opset_import}
     for one in before.opset_import:
         if made.get(one.domain, one.version) != one.version:

@@ -1,8 +1,8 @@
 """
-Every operator on values at the edge of ONNX, drawn into its templates.
+Every operator on edge values: NaN, infinities, signed zeros, denormals, integer limits, empty tensors.
 
-Constant propagation, native code and the reference evaluator are held against each other, C source by its
-test.
+The results of constant propagation, native code and the reference evaluator are compared; C source is covered
+by its own test.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ TYPES = tuple(
     np.dtype(each)
     for each in (np.float16, np.float64, ml_dtypes.bfloat16, np.int8, np.uint8, np.int32, np.uint32, np.int64)
 )
-"""Element types that templates are changed to, besides their own."""
+"""Further element types for each template."""
 
 
 FLOATS = {"bfloat16": (127, 7), "float16": (15, 10), "float32": (127, 23), "float64": (1023, 52)}
-"""The greatest exponent of a type, and the bits of its fraction."""
+"""Largest exponent and fraction bits of each float type."""
 
 
 def _value_sets(dtype: np.dtype[Any]) -> Mapping[str, Sequence[float]]:
-    """Numbers by what is at their edge; they are repeated."""
+    """Named sets of edge values of a type; they are repeated to fill a tensor."""
     if dtype.kind == "b":
         return {"truths": (1, 0, 0, 1, 1)}
     if dtype.kind in "iu" or dtype.name in ("int4", "uint4"):
@@ -70,13 +70,13 @@ def _value_sets(dtype: np.dtype[Any]) -> Mapping[str, Sequence[float]]:
 
 
 def value_sets(template: NodeTemplate) -> Sequence[str]:
-    """The kinds of numbers that are put into a template."""
+    """Names of the value sets for a template."""
     held = template.data
     return tuple(_value_sets(next(iter(held.values())).dtype)) if held else ("nothing drawn",)
 
 
 def instantiate(template: NodeTemplate, value_set: str) -> EdgeNode:
-    """The node with its data filled; each operand begins elsewhere among the numbers."""
+    """Fill the operands of a template from a value set, each operand starting at another value."""
     inputs = [
         _fill(each, value_set, place) if isinstance(each, DataOperand) else each
         for place, each in enumerate(template.inputs)
@@ -95,13 +95,13 @@ def instantiate(template: NodeTemplate, value_set: str) -> EdgeNode:
 
 def _fill(data: DataOperand, value_set: str, turn: int) -> Array:
     kinds = _value_sets(data.dtype)
-    # Integers beside floats have other numbers.
+    # An integer operand beside floats has other value sets.
     numbers = np.array(kinds.get(value_set, next(iter(kinds.values()))), object)
     return np.resize(np.roll(numbers, -turn), data.shape).astype(data.dtype)
 
 
 def variants(template: NodeTemplate) -> Iterator[NodeTemplate]:
-    """The template with operands of other types, without elements, and of rank 0: what is valid of these."""
+    """Variants of a template: other element types, empty operands, rank 0; some may be invalid."""
     held = template.data
     if not held:
         return
@@ -117,7 +117,7 @@ def variants(template: NodeTemplate) -> Iterator[NodeTemplate]:
 
 
 def is_valid(template: NodeTemplate) -> bool:
-    """Whether the model checker takes a template, whatever its numbers."""
+    """Whether the model checker accepts a template."""
     return not check_model(instantiate(template, value_sets(template)[0]).model(is_constant=False))
 
 
@@ -133,15 +133,15 @@ APPROXIMATE = frozenset(
     Tanh TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor Upsample""".split()
 )
 """
-Sums, and functions that are approximated: they may differ by roundings, by the sign of a zero, and in
-whether they overflow on the way.
+Sums and approximated functions: results may differ by rounding error, in the sign of zero, and in whether
+intermediate values overflow.
 """
 
 EITHER_ZERO = frozenset("GlobalMaxPool MaxPool ReduceMax ReduceMin".split())
-"""Extremes of many elements, which may be either of two zeros."""
+"""Minimum and maximum over many elements, which may return either of two signed zeros."""
 
 OVERFLOWING = ("edges", "extremes")
-"""Numbers whose sums overflow."""
+"""Value sets whose sums overflow."""
 
 REFERENCE_DEVIATIONS: Mapping[str, str] = {
     "Adam": "gives doubles",
@@ -166,14 +166,14 @@ REFERENCE_DEVIATIONS: Mapping[str, str] = {
     "ScatterElements": "keeps NaN out of extremes",
     "TopK": "takes NaN to be the greatest",
 }
-"""What the reference evaluator does otherwise, by operator."""
+"""Known deviations of the reference evaluator, by operator."""
 
 
 def difference(operator: str, value_set: str, expected: Array, found: Array, *, is_exact: bool = True) -> str:
     """
-    How two results of an operator differ by more than they may, in a line; empty if they do not.
+    Describe how two results of an operator differ beyond the tolerance; empty if they do not.
 
-    Unless it `is_exact`, roundings and the signs of zeros are nothing.
+    Unless `is_exact`, rounding errors and signs of zeros are ignored.
     """
     is_rounded = operator in APPROXIMATE or not is_exact
     if is_same(expected, found):
@@ -197,7 +197,7 @@ def _elements(array: Array) -> Array:
 
 
 def _differing(expected: Array, found: Array, value_set: str) -> Array:
-    """Which floats differ by more than roundings of the largest, or of 1."""
+    """Mask of floats that differ by more than rounding error of the largest magnitude, or of 1."""
     if expected.dtype.itemsize < 4:
         expected, found = expected.astype(np.float16), found.astype(np.float16)
     with np.errstate(all="ignore"):
@@ -208,7 +208,7 @@ def _differing(expected: Array, found: Array, value_set: str) -> Array:
 
 
 def disagreements(template: NodeTemplate, kinds: Sequence[str] = ()) -> Iterator[str]:
-    """What constant propagation, native code and the reference give otherwise, a line each."""
+    """Disagreements between constant propagation, native code and the reference evaluator, a line each."""
     session = None
     for value_set in kinds or value_sets(template):
         node = instantiate(template, value_set)
@@ -232,7 +232,7 @@ def disagreements(template: NodeTemplate, kinds: Sequence[str] = ()) -> Iterator
 
 
 def _by_reference(node: EdgeNode) -> list[Array] | None:
-    """What the reference evaluator gives, `None` if it does not run the node."""
+    """Outputs of the reference evaluator, or `None` if it does not run the node."""
     try:
         return list(Engine(node.model(is_constant=False), by_reference=True).run(node.feeds).values())
     except XonncError:

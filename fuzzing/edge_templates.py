@@ -1,8 +1,8 @@
 """
-A valid node or more for every operator, in which values at the edge of ONNX may be put, and what has none.
+Node templates for every operator, to be filled with edge values; and the operators without a template.
 
-Operands are shapes, whose numbers `fuzzing/edge_cases.py` draws, or arrays of numbers that say where or how
-many, which stay.
+Operands are `DataOperand`s, filled by `fuzzing/edge_cases.py`, or constant arrays such as indices, axes and
+counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ F32, I8, U8, I32, I64, BOOL = (
 
 @dataclass(frozen=True)
 class DataOperand:
-    """An operand whose numbers are drawn."""
+    """An operand that is filled with edge values."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any] = F32
@@ -34,7 +34,7 @@ class DataOperand:
 
 @dataclass(frozen=True)
 class NodeTemplate:
-    """A node and its operands; `None` is one left out."""
+    """A node and its operands; `None` is an omitted one."""
 
     operator: str
     inputs: Sequence[DataOperand | Array | None]
@@ -45,11 +45,11 @@ class NodeTemplate:
 
     @property
     def data(self) -> Mapping[int, DataOperand]:
-        """The operands that are drawn, by their places."""
+        """Operands to fill, by index."""
         return {place: each for place, each in enumerate(self.inputs) if isinstance(each, DataOperand)}
 
     def changed(self, data: Mapping[int, DataOperand]) -> NodeTemplate:
-        """The template with other operands at some places."""
+        """The template with some operands replaced, by index."""
         return replace(self, inputs=[data.get(place, each) for place, each in enumerate(self.inputs)])
 
 
@@ -86,10 +86,10 @@ def _t(
 
 
 X = _d(4, 5)
-"""Room for every value at the edge."""
+"""Large enough for every edge value."""
 
 A, B = _d(16, 1), _d(1, 16)
-"""Every one with every other."""
+"""Operands that broadcast each value with every other."""
 
 UNARY = (
     "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Clip Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid "
@@ -449,10 +449,10 @@ TEMPLATES: Sequence[NodeTemplate] = (
     *TRAINING,
 )
 
-RANDOM = "it draws random numbers"
-STRINGS = "it takes or gives texts"
-NO_TENSOR = "it takes or gives what is no tensor, and computes nothing"
-BODY = "it runs a body of other operators"
+RANDOM = "it samples random values"
+STRINGS = "it takes or returns strings"
+NO_TENSOR = "it takes or returns sequences or optionals, and computes nothing"
+BODY = "it runs a subgraph"
 
 WITHOUT_TEMPLATE: Mapping[str, str] = {
     **dict.fromkeys(
@@ -471,6 +471,6 @@ WITHOUT_TEMPLATE: Mapping[str, str] = {
     ),
     "Constant": "it has no operands",
     "Gradient": "it computes nothing without a training runtime",
-    "ImageDecoder": "it reads files of images",
+    "ImageDecoder": "it decodes image files",
 }
 """Operators without a template, and why."""

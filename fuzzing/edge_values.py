@@ -1,8 +1,8 @@
 """
-One node on values at the edge of what ONNX says: NaN, infinities, zeros with a sign, out of range, empty.
+One node on edge values: NaN, infinities, signed zeros, out-of-range and empty operands.
 
-Constant propagation and native code compute the same there. `CHOICES` has what they give where the text of
-an operator leaves it open, and is the table of `docs/edge-values.md`.
+Constant propagation and native code compute the same there. `CHOICES` lists the results where the ONNX
+specification leaves them open; it is the table of `docs/edge-values.md`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from xonnc.passes import run_pass
 OPSET = 23
 
 FILE_VERSION = 10
-"""The version of the file format that all of these runtimes read."""
+"""An IR version that all of these runtimes read."""
 
 FOLDING = ("shape-inference-onnx", "constprop-onnx")
-"""The passes that make constants of a node with constant operands."""
+"""The passes that fold a node with constant operands."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class EdgeNode:
 
     operator: str
     inputs: Sequence[Array | None]
-    """Those left out are `None`."""
+    """`None` for omitted ones."""
     attributes: Mapping[str, object] = field(default_factory=dict[str, object])
     outputs: int = 1
     opset: int = OPSET
     constant: Sequence[int] = ()
-    """Inputs that are initializers in native code too: those that determine shapes."""
+    """Indices of the shape-determining inputs, which are initializers in native code too."""
     domain: str = ""
 
     def model(self, *, is_constant: bool) -> onnx.ModelProto:
@@ -70,7 +70,7 @@ class EdgeNode:
 
     @property
     def feeds(self) -> dict[str, Array]:
-        """What native code is fed with."""
+        """Inputs of native code."""
         return {
             f"x{place}": array
             for place, array in enumerate(self.inputs)
@@ -78,11 +78,11 @@ class EdgeNode:
         }
 
     def folded(self) -> list[Array] | None:
-        """The outputs as constant propagation leaves them, `None` if one is no constant tensor."""
+        """The constant-folded outputs, or `None` if one does not fold to a tensor."""
         return folded(self.model(is_constant=True))
 
     def native(self) -> list[Array]:
-        """The outputs as native code gives them."""
+        """The outputs of native code."""
         session = compile_native(self.model(is_constant=False), cache=False)
         return [np.asarray(value) for value in session.run(None, self.feeds)]
 
@@ -104,7 +104,7 @@ def folded(model: onnx.ModelProto) -> list[Array] | None:
 
 
 def is_same(a: Array, b: Array) -> bool:
-    """Whether two tensors are equal, zeros with their sign; NaN is NaN, whatever its bits."""
+    """Whether two tensors are equal, signs of zeros included; all NaN bit patterns are equal."""
     if (a.dtype, a.shape) != (b.dtype, b.shape):
         return False
     if a.dtype.kind in "biuO" or a.dtype.name.startswith(("int", "uint")):
@@ -116,16 +116,16 @@ def is_same(a: Array, b: Array) -> bool:
 
 @dataclass(frozen=True)
 class ImplementationChoice:
-    """A case that ONNX leaves open, and what is computed."""
+    """A case that the ONNX specification leaves open, and the result chosen here."""
 
     text: str
-    """What ONNX says."""
+    """The text of the specification."""
     case: str
     chosen: str
     node: EdgeNode
     expected: Sequence[Array]
     folds: bool = True
-    """Whether constant propagation computes it, too; else it leaves it alone."""
+    """Whether constant propagation folds it."""
 
 
 def _floats(*values: float) -> Array:

@@ -1,9 +1,8 @@
 """
-What makes a model smaller: each edit gives one candidate, which may well not be a valid model.
+Edits for test-case reduction (delta debugging): each yields smaller candidates, which may be invalid models.
 
-A case is a model with inputs to run it on; whoever tries the edits says which candidates still show what is
-looked for. Values that a cut needs as inputs come from a run of the whole model, or from types if nothing is
-run.
+The caller decides which candidates still show the failure. Values that become inputs of a candidate come from
+a run of the model, or from inferred types if there are no inputs to run it on.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from xonnc.fuzzing.random_models import Array, Feeds
 
 @dataclass(frozen=True)
 class ReductionCase:
-    """A model, and sets of inputs for it; none if it is not run here."""
+    """A model and sets of inputs for it, none if it is not run."""
 
     model: onnx.ModelProto
     feeds: tuple[Feeds, ...] = ()

@@ -1,4 +1,4 @@
-"""What goes wrong with a model at any level: a simplification, or native code."""
+"""Failures of a model at any level: simplification or native code."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ ALL_LEVELS = (*LEVELS, NATIVE)
 
 
 def failure_of(original: Original, level: str) -> Failure | None:
-    """What is wrong with a model at a level, `None` if nothing."""
+    """The failure of a model at a level, or `None`."""
     return native_failure(original) if level == NATIVE else failure_at(original, level)

@@ -1,9 +1,9 @@
 """
-Models that may be invalid, made from valid ones: one thing about them is changed.
+Mutants of valid models, most of them invalid: one random change each.
 
-What is changed is drawn: an attribute's value, an operand dropped or swapped, a shape or element type of an
-input, a declared type, an initializer cut short, numbers that say where or how many. Some of what comes out
-is valid all the same; whoever runs it judges that by another runtime.
+Changes: an attribute value, an operand dropped or swapped, the shape or element type of an input, a declared
+type, a truncated initializer, indices and counts out of range. Some mutants are still valid; the caller
+compares them with another runtime.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _T = TypeVar("_T")
 _KINDS = {"INT": _A.INT, "FLOAT": _A.FLOAT, "STRING": _A.STRING, "INTS": _A.INTS}
 
 UNUSUAL_INTEGERS = (-(2**40), -129, -2, -1, 0, 1, 2, 3, 5, 7, 64, 2**31)
-"""What numbers become: around the ends of small ranges, and far out."""
+"""Replacements of integers: around the limits of small ranges, and far out of range."""
 
 UNUSUAL_STRINGS = ("", "nonsense", "NOTSET", "linear", "constant", "none", "TANH")
 
 MAX_ELEMENTS = 1 << 16
-"""Inputs whose shapes change stay small."""
+"""Most elements of an input whose shape changes."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,17 @@ class Mutant:
     """A model with one thing changed, and inputs for it."""
 
     change: str
-    """What was done, in words."""
+    """Description of the change."""
     model: onnx.ModelProto
     feeds: Feeds
 
 
 class _NotApplicable(Exception):
-    """A change for which the model has no place."""
+    """A change that does not apply to the model."""
 
 
 def mutants(model: onnx.ModelProto, feeds: Feeds, count: int, seed: int) -> Iterator[Mutant]:
-    """`count` changes of a model, drawn by `seed`; fewer where there is nothing to change."""
+    """Up to `count` mutants of a model, sampled by `seed`; fewer where changes do not apply."""
     generator = np.random.default_rng(seed)
     for _ in range(count):
         copy = onnx.ModelProto()
@@ -204,12 +204,12 @@ def _change_shape(model: onnx.ModelProto, feeds: dict[str, Array], generator: np
 def _make_shape_dynamic(
     model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator
 ) -> str:
-    """The same with all sizes left open."""
+    """The same with all dimensions dynamic."""
     said = _change_shape(model, feeds, generator)
     for info in model.graph.input:
         for dim in info.type.tensor_type.shape.dim:
             dim.Clear()
-    return f"{said}, sizes left open"
+    return f"{said}, dynamic shapes"
 
 
 def _is_numeric(held: Array | None) -> bool:

@@ -1,4 +1,4 @@
-"""Differences of native code that are no mistakes of it: what engines do with NaN, what models contradict."""
+"""Differences of native code that are not its errors: NaN handling of engines, contradictory models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHAPE_ERRORS = re.compile(r"do not broadcast|the model says|is said to be|but th
 
 
 class Lazy:
-    """Outputs that are computed when they are first asked for."""
+    """Outputs that are computed on first use."""
 
     def __init__(self, compute: Callable[[], Sequence[Outputs]]) -> None:
         self._compute = compute
@@ -32,11 +32,11 @@ class Lazy:
 
 def contradicts(original: Original, feeds: Feeds, error: str) -> bool:
     """
-    Whether inputs contradict the shapes that bodies of the model are said to have.
+    Whether inputs contradict the shapes that subgraphs of the model declare.
 
-    Models are drafted for the shapes of the first inputs, with which their bodies are written. What a body
-    says is believed; onnxruntime finds out in a run, if the body runs. Of a loop without turns it gives
-    results of the shape that is declared, native code of that which follows from the inputs.
+    Models are built for the shapes of the first inputs, and their subgraphs declare shapes from these. xonnc
+    trusts declarations; onnxruntime checks them at run time, if the subgraph runs. For a loop without
+    iterations, onnxruntime returns the declared shape and native code the one that follows from the inputs.
     """
     drafted = original.runs[0][0]
     is_other = any(array.shape != drafted[name].shape for name, array in feeds.items())
@@ -81,7 +81,7 @@ def is_explained(original: Original, feeds: Feeds, name: str, expected: Array, f
 
 
 def _is_nan_conversion(expected: Array, found: Array) -> bool:
-    """Whether integers differ where NaN is 0 for the one, the least of all for the other."""
+    """Whether integers differ only where NaN was cast to the least integer by one and to 0 by the other."""
     if expected.dtype.kind != "i":
         return False
     wrong = expected != found
@@ -104,7 +104,7 @@ def _is_out_of_range(expected: Array, found: Array) -> bool:
 
 
 def _differs_by_one(expected: Array, found: Array) -> bool:
-    """Whether integers differ by one at most."""
+    """Whether integers differ by at most one."""
     if expected.dtype.kind not in "iu":
         return False
     return bool((np.maximum(expected, found) - np.minimum(expected, found) <= 1).all())

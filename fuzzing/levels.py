@@ -1,4 +1,4 @@
-"""How a model can be simplified: not at all, by one pass alone, or by all that `xonnc simplify` does."""
+"""Levels of simplification: none, a single pass, or all of `xonnc simplify`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xonnc.simplifier import simplify
 Level = Callable[[onnx.ModelProto], onnx.ModelProto]
 
 WHOLE = "simplify"
-"""What users run; the other levels are parts of it, or more than it does."""
+"""The full pipeline of `xonnc simplify`."""
 
 ROUND_TRIP = "round-trip"
 
@@ -36,7 +36,7 @@ PASSES = (
 
 
 class OpsetError(XonncError):
-    """What a pass made has no form in the model's opset; `xonnc simplify` never does that."""
+    """A single pass emitted an operator that the model's opset lacks; `xonnc simplify` never does."""
 
 
 def simplified(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -45,7 +45,7 @@ def simplified(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def single_pass(name: str | None) -> Level:
-    """The level of one pass alone, or of none."""
+    """The level of a single pass, or of none."""
 
     def run(model: onnx.ModelProto) -> onnx.ModelProto:
         context = new_context()
@@ -70,4 +70,4 @@ LEVELS: Mapping[str, Level] = {
     **{name: single_pass(name) for name in PASSES},
     WHOLE: simplified,
 }
-"""Every level by its name."""
+"""Levels by name."""

@@ -1,9 +1,8 @@
 """
-A model under construction: every value with the type, shape and, where needed, numbers that it will have.
+A random model under construction: every value has a type, a shape and, where it is constant, elements.
 
-Types are concrete while a model is drafted, so that each node can be given operands that it takes; which
-sizes the finished model leaves dynamic is decided at the end. Operators take the form that the model's opset
-has.
+Shapes are static during construction, so that each node gets valid operands; which dimensions of the finished
+model are dynamic is decided at the end. Operators take the form that the model's opset defines.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ U64, U32, U16, U8 = (np.dtype(kind) for kind in (np.uint64, np.uint32, np.uint16
 BOOL = np.dtype(np.bool_)
 
 FLOATS = (F32, F32, F32, F32, F64, F16)
-"""Types of floats, as often as they are to be drawn."""
+"""Float types, repeated by their sampling weight."""
 
 INTEGERS = (I64, I64, I32, I32, I8, U8, I16, U16, U32, U64)
 NUMBERS = (*FLOATS, *FLOATS, *INTEGERS)
 
 SIZES = (1, 2, 2, 3, 3, 4, 5)
-"""Sizes of dimensions, as often as they are to be drawn."""
+"""Dimension sizes, repeated by their sampling weight."""
 
 MAX_ELEMENTS = 20_000
-"""No value of a draft has more elements, so that a thousand models run in minutes."""
+"""Most elements of a value, so that a thousand models run in minutes."""
 
 MAX_KNOWN_ELEMENTS = 64
-"""Constants of up to so many elements are shown to shape inference."""
+"""Constants of up to so many elements are passed to shape inference."""
 
 KEEPS_BOUNDS = frozenset(
     """Abs Add BatchNormalization Ceil Clip Concat Conv DepthToSpace Dropout Elu Expand Flatten Floor Gather
@@ -50,24 +49,24 @@ KEEPS_BOUNDS = frozenset(
     Neg Pad Relu Reshape Round Sigmoid Sign Slice Softmax SpaceToDepth Split Squeeze Sub Sum Tanh Tile
     Transpose Trilu Unsqueeze Where""".split()
 )
-"""Operators whose results are finite, and not far larger than finite operands."""
+"""Operators with finite results, not far larger than their finite operands."""
 
 
 class NotApplicable(Exception):
-    """A motif that does not fit: no such types in this opset, no such operand, too large."""
+    """A motif that does not apply: a type not in this opset, no suitable operand, too large."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value of a draft."""
+    """A value of a model under construction."""
 
     name: str
     dtype: DType
     shape: Shape
     data: Array | None = None
-    """Its numbers if they are the same for all inputs of the model."""
+    """Its elements if they do not depend on the model's inputs."""
     is_bounded: bool = False
-    """Whether it is finite and not large, so that it may become an integer."""
+    """Whether it is finite and small enough to be cast to an integer."""
     is_sequence: bool = False
 
     @property
@@ -104,24 +103,24 @@ SPELLINGS = {
 
 @dataclass(frozen=True)
 class Input:
-    """An input of the model and which numbers it may be fed with."""
+    """An input of the model and the range of its elements."""
 
     value: Value
     low: float
     high: float
     is_fixed: bool = False
-    """Whether all sizes stand in the model as they are."""
+    """Whether its shape stays static."""
 
 
 @dataclass
 class BuilderState:
-    """What a draft and the bodies within it have in common."""
+    """State shared by the main graph and its subgraphs."""
 
     names: Callable[[str], str]
     inputs: list[Input] = field(default_factory=list[Input])
     functions: list[onnx.FunctionProto] = field(default_factory=list[onnx.FunctionProto])
     allows_nonfinite: bool = False
-    """Whether infinities and NaN may be fed and stand among constants."""
+    """Whether inputs and constants may be infinite or NaN."""
     allows_empty: bool = False
     """Whether inputs may have dimensions of size 0."""
 
@@ -137,23 +136,23 @@ class ModelBuilder:
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
         self.values: list[Value] = []
-        """What later motifs may read."""
+        """Values that later motifs may read."""
         self.numpy = np.random.default_rng(random.getrandbits(32))
 
     def name(self, kind: str) -> str:
-        """A name that nothing else in the model has."""
+        """A name unique in the model."""
         return self.shared.names(kind)
 
     def chance(self, probability: float) -> bool:
-        """True as often as that."""
+        """True with this probability."""
         return self.random.random() < probability
 
     def body(self) -> ModelBuilder:
-        """The draft of a subgraph, which may read what this one has made so far."""
+        """A builder of a subgraph, which may capture the values of this one."""
         return ModelBuilder(self.random, self.opset, self.shared, self)
 
     def attempt(self, motif: Callable[[ModelBuilder], None]) -> bool:
-        """Adds a motif; if it does not fit, the draft stays as it was."""
+        """Add a motif; if it does not apply, the graph stays unchanged."""
         kept = len(self.nodes), len(self.initializers), len(self.values), len(self.shared.inputs)
         try:
             motif(self)
@@ -172,7 +171,7 @@ class ModelBuilder:
         high: float | None = None,
         is_fixed: bool = False,
     ) -> Value:
-        """An input of the model, fed with numbers between `low` and `high`."""
+        """Add an input of the model with elements between `low` and `high`."""
         if dtype.kind in "iu" and low is None:
             limits = np.iinfo(dtype)
             low, high = max(-100, limits.min), min(100, limits.max)
@@ -183,7 +182,7 @@ class ModelBuilder:
         return value
 
     def constant(self, array: Array) -> Value:
-        """A constant, in one of the forms that models have them."""
+        """Add a constant: an initializer, or a Constant node with any of its attributes."""
         bounded = array.dtype.kind not in "fV" or bool(np.isfinite(array.astype(np.float32)).all())
         value = Value(self.name("c"), array.dtype, array.shape, array, bounded)
         tensor = numpy_helper.from_array(array, value.name)
@@ -198,14 +197,14 @@ class ModelBuilder:
 
     @staticmethod
     def _plain_form(array: Array) -> Mapping[str, Attribute]:
-        """The attribute of a constant that is numbers instead of a tensor, if it can be one."""
+        """The scalar or list attribute of a Constant node, if the array can be one."""
         name = {F32: "value_float", I64: "value_int"}.get(array.dtype)
         if name is None or array.ndim > 1 or array.size == 0:
             return {}
         return {name: array.item()} if array.ndim == 0 else {f"{name}s": array.tolist()}
 
     def int64s(self, *numbers: int) -> Value:
-        """A constant list of sizes or axes."""
+        """An int64 constant vector, e.g. of sizes or axes."""
         return self.constant(np.array(numbers, np.int64))
 
     def node(
@@ -217,7 +216,7 @@ class ModelBuilder:
         given: Mapping[str, Attribute] | None = None,
         **attributes: Attribute,
     ) -> Value:
-        """Adds a node with one result."""
+        """Add a node with one result."""
         return self.node_with_outputs(
             op_type, *operands, results=results, domain=domain, given={**(given or {}), **attributes}
         )[0]
@@ -233,10 +232,11 @@ class ModelBuilder:
         **attributes: Attribute,
     ) -> list[Value]:
         """
-        Adds a node with `count` results, `results` if their types do not follow from the operands.
+        Add a node with `count` results, or `results` if shape inference does not determine their types.
 
-        Attributes that are `None` are left out; those whose names are computed come as `given`.
-        Raises `NotApplicable` if the opset has no such operator for these operands, or a result is too large.
+        Attributes that are `None` are left out; those with computed names are in `given`.
+        Raises `NotApplicable` if the opset has no such operator for these operands, or if a result is too
+        large.
         """
         attributes = {**(given or {}), **attributes}
         if results is not None:
@@ -300,24 +300,24 @@ class ModelBuilder:
         return [_value(name, found.get(name)) for name in node.output]
 
     def keep(self, *values: Value) -> None:
-        """Lets later motifs read the values."""
+        """Let later motifs read the values."""
         self.values.extend(values)
 
     def readable(self) -> list[Value]:
-        """What may be read here, values of the graphs around included."""
+        """Values that may be read here, captured ones included."""
         return [*self.values, *(self.outer.readable() if self.outer is not None else ())]
 
     def take(
         self, dtypes: Sequence[DType] = FLOATS, ranks: Sequence[int] = (0, 1, 2, 3, 4), bounded: bool = False
     ) -> Value:
-        """A value of one of the types and ranks: one that is there, or now and then a new input."""
+        """A value of one of the types and ranks: an existing one, or sometimes a new input."""
         fitting = [
             value
             for value in self.readable()
             if value.dtype in dtypes and value.rank in ranks and (value.is_bounded or not bounded)
         ]
         if fitting and self.chance(0.8):
-            # What was made last is taken most, so that models get deep.
+            # Prefer recent values, so that models get deep.
             return (
                 fitting[-1 - int(len(fitting) * self.random.random() ** 2)]
                 if self.outer is None
@@ -331,12 +331,12 @@ class ModelBuilder:
         return made
 
     def shape(self, rank: int) -> Shape:
-        """A shape of that rank."""
+        """A random shape of a rank."""
         sizes = (*SIZES, 0) if self.shared.allows_empty else SIZES
         return tuple(self.random.choice(sizes) for _ in range(rank))
 
     def numbers(self, dtype: DType, shape: Shape, is_finite: bool = False) -> Array:
-        """Numbers for a constant: few of them, with zeros and negatives, most of them without roundings."""
+        """Elements of a constant: small, with zeros and negatives, mostly exact in binary."""
         if dtype == BOOL:
             return self.numpy.integers(0, 2, shape).astype(np.bool_)
         if dtype.kind == "u":
@@ -350,21 +350,21 @@ class ModelBuilder:
         return (self.numpy.integers(-12, 13, shape) / 4).astype(dtype)
 
     def weights(self, dtype: DType, *shape: int, is_finite: bool = False) -> Value:
-        """A constant of such numbers."""
+        """A constant with such elements."""
         return self.constant(self.numbers(dtype, shape, is_finite))
 
     def positive(self, dtype: DType, *shape: int) -> Value:
-        """A constant of positive numbers."""
+        """A constant with positive elements."""
         return self.constant(
             (self.numpy.integers(1, 9, shape) / (4 if dtype.kind == "f" else 1)).astype(dtype)
         )
 
     def scalar(self, dtype: DType, number: float) -> Value:
-        """A constant of rank 0 or, sometimes, of one element."""
+        """A constant of rank 0 or, sometimes, of shape [1]."""
         return self.constant(np.full(self.random.choice(((), (), (1,))), number, dtype))
 
     def like(self, value: Value, *shape: int) -> Value:
-        """Another value of the same type, constant more often than not."""
+        """Another value of the same type, mostly constant."""
         if self.chance(0.6):
             return self.weights(value.dtype, *shape)
         known = [one for one in self.readable() if one.dtype == value.dtype and one.shape == shape]
@@ -375,7 +375,7 @@ class ModelBuilder:
         return self.input(value.dtype, shape)
 
     def broadcastable(self, shape: Shape) -> Shape:
-        """A shape that broadcasts to this one, or now and then one that it broadcasts to."""
+        """A shape that broadcasts with this one, mostly to it."""
         sizes = [size if self.chance(0.7) else 1 for size in shape]
         while sizes and self.chance(0.25):
             del sizes[0]
@@ -385,7 +385,7 @@ class ModelBuilder:
 
 
 def new_builder(seed: int, opset: int, allows_nonfinite: bool, allows_empty: bool) -> ModelBuilder:
-    """An empty draft of a model."""
+    """A builder of an empty model."""
     counter = count()
     shared = BuilderState(
         lambda kind: f"{kind}{next(counter)}", allows_nonfinite=allows_nonfinite, allows_empty=allows_empty
@@ -394,7 +394,7 @@ def new_builder(seed: int, opset: int, allows_nonfinite: bool, allows_empty: boo
 
 
 def _value(name: str, type_proto: TypeProto | None) -> Value:
-    """A result as shape inference describes it, which must be a tensor of a known shape."""
+    """A result from its inferred type, which must be a tensor of static shape."""
     tensor = None if type_proto is None else type_proto.tensor_type
     if tensor is None or not tensor.elem_type or not tensor.HasField("shape"):
         raise NotApplicable
@@ -405,7 +405,7 @@ def _value(name: str, type_proto: TypeProto | None) -> Value:
 
 
 def _check_types(schema: onnx.defs.OpSchema, operands: Sequence[Value | None]) -> None:
-    """Raises `NotApplicable` for operands that the operator does not take."""
+    """Raise `NotApplicable` for operands that the operator schema does not accept."""
     bound: dict[str, str] = {}
     if not schema.min_input <= len(operands) <= schema.max_input:
         raise NotApplicable

@@ -1,7 +1,7 @@
 """
-Runs a model as native code: outputs are those of the original, wrong inputs are refused, nothing crashes.
+Native code as a level: outputs equal those of the original, invalid inputs are refused, nothing crashes.
 
-Code that ends the process ends the search too; the seed under way is then the one to look at.
+A crash of native code ends the process of the fuzzer; the current seed is then the failing one.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session
 
 NATIVE = "native"
-"""The level of code for this processor."""
+"""Name of the level of native code."""
 
 ACCEPTS_INVALID, LACKS_KERNEL = "takes wrong inputs", "lacks code, and the reference is wrong, for"
 
 REFERENCE_ERRORS = re.compile(r"the reference evaluator fails|Loop\w*: gives .*, the model says ")
-"""What the session says where an operator has no code and the reference evaluator is not up to it."""
+"""Errors of the session where an operator has no kernel and the reference evaluator fails on it."""
 
 
 def native_failure(original: Original) -> Failure | None:
-    """What is wrong with the code of a model, `None` if nothing."""
+    """The failure of native code on a model, or `None`."""
     try:
         session = compile_native(original.model, cache=False)
         return _difference(session, original) or _input_check_failure(session, original)
     except XonncError as error:
         kind = LACKS_KERNEL if REFERENCE_ERRORS.search(str(error)) else DOES_NOT_RUN
         return Failure(NATIVE, kind, str(error))
-    except Exception as error:  # Whatever it is, it is what the search is for.
+    except Exception as error:  # Any other exception is a crash.
         return Failure(NATIVE, CRASHES, f"{type(error).__name__}: {error}")
 
 
@@ -48,7 +48,7 @@ def _outputs(session: Session, feeds: Feeds) -> Outputs:
 
 def _difference(session: Session, original: Original) -> Failure | None:
     for feeds, expected in original.runs:
-        for given, said in ((feeds, ""), (_non_contiguous(feeds), "inputs that lie apart: ")):
+        for given, said in ((feeds, ""), (_non_contiguous(feeds), "non-contiguous inputs: ")):
             try:
                 found = _outputs(session, given)
             except XonncError as error:
@@ -66,7 +66,7 @@ def _difference(session: Session, original: Original) -> Failure | None:
 
 
 def _input_check_failure(session: Session, original: Original) -> Failure | None:
-    """Wrong inputs that are taken, or that end otherwise than with one line."""
+    """Invalid inputs that are accepted, or that end otherwise than with an `XonncError`."""
     feeds = original.runs[0][0]
     for what, wrong in _invalid_feeds(feeds):
         try:
@@ -74,7 +74,7 @@ def _input_check_failure(session: Session, original: Original) -> Failure | None
         except XonncError:
             continue
         return Failure(NATIVE, ACCEPTS_INVALID, what)
-    # A loop of 2^63 turns would not end.
+    # A loop of 2^63 iterations would not end.
     has_loop = b"Loop" in original.model.SerializeToString()
     for extreme in () if has_loop else _extreme_feeds(session, feeds):
         try:
@@ -85,7 +85,7 @@ def _input_check_failure(session: Session, original: Original) -> Failure | None
 
 
 def _non_contiguous(feeds: Feeds) -> Feeds:
-    """The same numbers, not one beside the other in memory."""
+    """The same arrays with non-contiguous strides."""
     found: dict[str, Array] = {}
     for name, array in feeds.items():
         apart = np.zeros((*array.shape, 2), array.dtype)
@@ -95,7 +95,7 @@ def _non_contiguous(feeds: Feeds) -> Feeds:
 
 
 def _invalid_feeds(feeds: Feeds) -> Iterator[tuple[str, Feeds]]:
-    """Inputs that no model takes, and what is wrong with them."""
+    """Invalid inputs, with a description."""
     yield "an input of another name", {**feeds, "no such input": np.zeros(1, np.float32)}
     for name, array in feeds.items():
         yield "no input", {other: held for other, held in feeds.items() if other != name}
@@ -105,7 +105,7 @@ def _invalid_feeds(feeds: Feeds) -> Iterator[tuple[str, Feeds]]:
 
 
 def _extreme_feeds(session: Session, feeds: Feeds) -> Iterator[Feeds]:
-    """Integers as large and as small as can be: indices out of range, divisions by 0 and of the smallest."""
+    """Extreme integers: indices out of range, division by zero, and overflow of the least integer."""
     integers = [name for name, array in feeds.items() if array.dtype.kind in "iu"]
     for name in integers:
         if name not in session.shape_determining:

@@ -1,4 +1,4 @@
-"""Random models: motifs of all themes after one another, and what to feed them with."""
+"""Random models composed of motifs, with several sets of inputs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MOTIFS_BY_THEME = {
 }
 
 OPSETS = (9, 10, 11, 12, 13, 13, 14, 15, 16, 17, 17, 18, 18, 19, 20, 21, 21, 22, 23, 24)
-"""Opsets as often as they are drawn; onnxruntime knows none of the newer ones for sure."""
+"""Opsets, repeated by their sampling weight; onnxruntime supports no newer ones."""
 
 FILE_VERSIONS = {
     9: 4,
@@ -68,7 +68,7 @@ FILE_VERSIONS = {
     23: 11,
     24: 11,
 }
-"""The version of the file format that came with each opset."""
+"""The IR version released with each opset."""
 
 MAX_MOTIFS = 8
 MAX_ATTEMPTS = 40
@@ -82,12 +82,12 @@ class RandomModel:
     seed: int
     model: onnx.ModelProto
     feeds: tuple[Feeds, ...]
-    """Numbers without roundings, normal numbers, extremes; where sizes are dynamic, another size too."""
+    """Exact, normal and extreme values; with dynamic shapes also another size."""
     motifs: tuple[str, ...]
 
 
 def random_model(seed: int) -> RandomModel:
-    """The model of this seed, always the same."""
+    """The model of a seed; deterministic."""
     chooser = np.random.default_rng((seed, 1))
     opset = OPSETS[int(chooser.integers(len(OPSETS)))]
     builder = new_builder(
@@ -116,11 +116,11 @@ def random_model(seed: int) -> RandomModel:
 
 
 Symbols = Mapping[tuple[str, int], str]
-"""The names of dynamic dimensions, by input and axis; an empty name is one too."""
+"""Symbols of dynamic dimensions by input and axis; empty for an unnamed one."""
 
 
 def _symbols(builder: ModelBuilder) -> Symbols:
-    """Which sizes of inputs the model leaves open; those of one name are equal."""
+    """Choose dynamic dimensions of the inputs; equal symbols are equal sizes."""
     if builder.chance(0.6):
         return {}
     dynamic = builder.random.sample((1, 2, 3, 4, 5), 2)
@@ -133,7 +133,7 @@ def _symbols(builder: ModelBuilder) -> Symbols:
 
 
 def _build_model(builder: ModelBuilder, symbols: Symbols) -> onnx.ModelProto:
-    """The model of a draft: what nothing reads is an output, and now and then what is read too."""
+    """Build the model: unread values become outputs, and sometimes others too."""
     read = {name for node in builder.nodes for name in names_read(node)}
     outputs = [
         one
@@ -170,10 +170,10 @@ def _build_model(builder: ModelBuilder, symbols: Symbols) -> onnx.ModelProto:
 
 def _clear_symbolic_dims(model: onnx.ModelProto) -> None:
     """
-    Takes the names of sizes from what was inferred.
+    Remove symbols from inferred shapes.
 
-    A part of a tensor has the names of the whole for `onnx.shape_inference` (Slice, onnx 1.23), by which
-    onnxruntime then shares memory between them.
+    `onnx.shape_inference` (Slice, onnx 1.23) gives a slice the symbols of the whole tensor, after which
+    onnxruntime lets both share a buffer.
     """
     for info in model.graph.value_info:
         for dimension in info.type.tensor_type.shape.dim:
@@ -194,7 +194,7 @@ def _output(builder: ModelBuilder, one: Value, is_dynamic: bool) -> onnx.ValueIn
 
 
 def _feeds(inputs: list[Input], symbols: Symbols, kind: int, seed: int, allows_nonfinite: bool) -> Feeds:
-    """Inputs of one kind; what comes after the kinds is one with other sizes."""
+    """Inputs of one kind; the last kind has larger dynamic dimensions."""
     generator = np.random.default_rng((seed, 2, kind))
     larger = 1 if kind == FEED_KINDS else 0
     found: dict[str, Array] = {}
@@ -210,7 +210,7 @@ def _feeds(inputs: list[Input], symbols: Symbols, kind: int, seed: int, allows_n
 
 
 EXTREMES = (0.0, 1.0, -1.0, 0.5, -2.5, 1e-3, 100.0, -100.0)
-"""No negative zero: `x + 0` is `x` for all but its sign, which all that simplify leave to chance."""
+"""Without -0: simplifying `x + 0` to `x` changes only its sign, which all simplifiers accept."""
 
 NON_FINITE = (np.nan, np.inf, -np.inf)
 

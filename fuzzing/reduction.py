@@ -1,4 +1,4 @@
-"""Makes a failing model small: edits are kept as long as what remains still fails."""
+"""Test-case reduction: greedily apply edits that keep the failure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xonnc.fuzzing.edits import EDITS, Edit, ReductionCase
 from xonnc.fuzzing.failures import failure_of
 
 MAX_CANDIDATES = 3000
-"""Candidates tried at most; with what is left after so many, a person goes on."""
+"""Most candidates to try."""
 
 StillFails = Callable[[ReductionCase], bool]
 
@@ -18,7 +18,7 @@ StillFails = Callable[[ReductionCase], bool]
 def reduced(
     case: ReductionCase, still_fails: StillFails, max_candidates: int = MAX_CANDIDATES
 ) -> ReductionCase:
-    """The smallest case found by edits that `still_fails` holds for; the case itself if there is none."""
+    """The smallest case found for which `still_fails` holds; the case itself if no edit applies."""
     search = _Search(still_fails, max_candidates)
     changed = True
     while changed:
@@ -31,14 +31,14 @@ def reduced(
 
 
 class _Search:
-    """Counts candidates, so that the search ends."""
+    """Greedy search with a budget of candidates."""
 
     def __init__(self, still_fails: StillFails, max_candidates: int):
         self.still_fails = still_fails
         self.tries = max_candidates
 
     def exhausted(self, edit: Edit, case: ReductionCase) -> ReductionCase:
-        """The case after an edit was applied until it finds nothing more."""
+        """Apply an edit until no candidate of it fails."""
         found: ReductionCase | None = case
         while found is not None:
             case, found = found, self._first(edit, found)
@@ -55,7 +55,7 @@ class _Search:
 
 
 def reduced_failure(case: ReductionCase, failure: Failure) -> tuple[ReductionCase, Failure]:
-    """A smaller case that fails in the same way at the same level, and how it fails."""
+    """A smaller case with the same kind of failure at the same level, and its failure."""
 
     def still_fails(candidate: ReductionCase) -> bool:
         found = _failure(candidate, failure.level)

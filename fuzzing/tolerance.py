@@ -1,8 +1,8 @@
 """
-Whether two runs say the same: integers equal, floats within rounding errors, NaN in the same places.
+Comparison of two runs: integers equal, floats within rounding error, NaN at the same indices.
 
-Where a model makes much of a rounding (a comparison of equals, the difference of large numbers), the original
-itself, fed with inputs that are a rounding away, says how far outputs may be apart.
+Where a model amplifies rounding errors (comparisons of nearly equal values, cancellation), its sensitivity is
+estimated: the original runs on inputs perturbed by a few epsilons, which bounds the allowed difference.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from xonnc.fuzzing.engines import Outputs
 from xonnc.fuzzing.random_models import Array, Feeds
 
 TOLERANCE_EPS = {"float16": 64, "float32": 256, "float64": 4096}
-"""By how many roundings of the largest number outputs may differ, by their type."""
+"""Allowed difference by element type, in epsilons of the largest magnitude."""
 
 PERTURBATIONS = 3
-"""How often the original runs on nudged inputs to see how much it makes of roundings."""
+"""Number of perturbed runs for the estimate of sensitivity."""
 
 SENSITIVITY_FACTOR = 64
-"""Outputs may be apart by so many times what nudging the inputs by a few roundings does."""
+"""Outputs may differ by this multiple of the change that perturbed inputs cause."""
 
 BoolArray = npt.NDArray[np.bool_]
 
 
 def differing(expected: Array, found: Array, range_: float = 0.0) -> BoolArray:
     """
-    Which elements differ by more than roundings; both of one type and shape.
+    Mask of the elements that differ by more than rounding error; both arrays have one type and shape.
 
-    Roundings are those of the largest number, or of `range_` if numbers as large were computed with.
+    The error is relative to the largest magnitude, or to `range_` if intermediate values were that large.
     """
     if expected.dtype.kind not in "f":
         return np.asarray(expected != found)
@@ -47,7 +47,7 @@ def differing(expected: Array, found: Array, range_: float = 0.0) -> BoolArray:
 
 
 def _are_of_single(*arrays: Array) -> bool:
-    """Whether all are doubles that float32 holds: they were computed in it, and cast."""
+    """Whether all are float64 arrays with float32 values, hence computed in float32 and cast."""
     with np.errstate(over="ignore"):
         return all(
             array.dtype == np.float64 and np.array_equal(array.astype(np.float32), array, equal_nan=True)
@@ -58,16 +58,15 @@ def _are_of_single(*arrays: Array) -> bool:
 def _allowed(dtype: np.dtype[np.generic], numbers: Array, range_: float) -> float:
     largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=range_))
     limits = np.finfo(dtype.name)
-    # The largest number of a type cannot be told from infinity: a rounding away it is.
+    # The largest finite value may round to infinity.
     return TOLERANCE_EPS.get(dtype.name, 256) * float(limits.eps) * largest + float(limits.tiny)
 
 
 def disagreement(expected: Outputs, found: Outputs, perturbed: Callable[[], Sequence[Outputs]]) -> str:
     """
-    What differs between the outputs of two runs, in a line; empty if nothing does.
+    Describe the first difference between the outputs of two runs; empty if there is none.
 
-    `perturbed` gives outputs of the original for inputs a few roundings away; it is asked only if something
-    differs.
+    `perturbed` returns outputs of the original for perturbed inputs; it is called only if outputs differ.
     """
     for name, a in expected.items():
         b = found[name]
@@ -77,16 +76,16 @@ def disagreement(expected: Outputs, found: Outputs, perturbed: Callable[[], Sequ
         if wrong.any():
             wrong &= ~_explained(a, b, [outputs[name] for outputs in perturbed() if name in outputs])
         if wrong.any():
-            place = tuple(int(index) for index in np.argwhere(wrong)[0])
+            index = tuple(int(axis) for axis in np.argwhere(wrong)[0])
             count = int(np.count_nonzero(wrong))
             return (
-                f"{name}{list(place)} is {b[place]!s}, not {a[place]!s}; {count} of {a.size} elements differ"
+                f"{name}{list(index)} is {b[index]!s}, not {a[index]!s}; {count} of {a.size} elements differ"
             )
     return ""
 
 
 def _explained(expected: Array, found: Array, perturbed: Sequence[Array]) -> BoolArray:
-    """Which elements are apart no further than roundings of the inputs make them."""
+    """Mask of the elements whose difference the sensitivity to perturbed inputs explains."""
     explained = np.zeros(expected.shape, np.bool_)
     if expected.dtype.kind != "f":
         for other in perturbed:
@@ -102,12 +101,12 @@ def _explained(expected: Array, found: Array, perturbed: Sequence[Array]) -> Boo
 
 
 def perturbed_feeds(feeds: Feeds, generator: np.random.Generator) -> Feeds:
-    """Inputs whose floats are up to four roundings away."""
+    """Inputs with floats perturbed by up to four epsilons."""
     return {name: _perturbed(array, generator) for name, array in feeds.items()}
 
 
 def perturbed_model(model: onnx.ModelProto, generator: np.random.Generator) -> onnx.ModelProto:
-    """The model with the floats of its constants a few roundings away."""
+    """The model with its float constants perturbed by up to four epsilons."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     constants = [

@@ -1,4 +1,4 @@
-"""Whether a model is one: what the checker of the onnx package says."""
+"""Model validity by the checker of the onnx package."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 import onnx
 
 CHECK: Callable[..., None] = vars(onnx.checker)["check_model"]
-"""By name, because its type is only known in part."""
+"""Accessed by name, because it is only partially typed."""
 
 
 def invalidity(model: onnx.ModelProto, with_shapes: bool = True) -> str:
-    """What is wrong with a model, in a line; empty if nothing is. With shapes, types must be right too."""
+    """The checker's error, empty for a valid model. `with_shapes` checks types and shapes too."""
     try:
         CHECK(model, full_check=with_shapes)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:

@@ -1,1 +1,1 @@
-"""Motifs by theme: each adds a few nodes to a draft that some rule of simplification may be tempted by."""
+"""Motifs by theme: each adds a few nodes that a simplification pattern may match, rightly or not."""

@@ -1,4 +1,4 @@
-"""Numbers that become another type and back."""
+"""Casts to other element types and back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ F8 = np.dtype(ml_dtypes.float8_e4m3fn)
 
 
 def cast(builder: ModelBuilder, x: Value, dtype: DType) -> Value:
-    """The numbers as another type."""
+    """Cast."""
     return builder.node("Cast", x, to=helper.np_dtype_to_tensor_dtype(dtype))
 
 
@@ -60,7 +60,7 @@ def integer_chain(builder: ModelBuilder) -> None:
 
 
 def to_boolean(builder: ModelBuilder) -> None:
-    """Numbers as truth values and back: what is not zero is one."""
+    """Cast to boolean and back: nonzero becomes 1."""
     x = builder.take(NUMBERS)
     value = cast(builder, x, BOOL)
     builder.keep(

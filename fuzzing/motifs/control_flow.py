@@ -48,7 +48,7 @@ def derived_value(body: ModelBuilder, x: Value) -> Value:
 
 
 def condition(builder: ModelBuilder) -> Value:
-    """A truth value: an input, a constant, or computed."""
+    """A boolean condition: an input, a constant, or computed."""
     kind = builder.random.randrange(4)
     if kind == 0:
         return builder.constant(np.array(builder.chance(0.5)))
@@ -87,7 +87,7 @@ def branches(builder: ModelBuilder) -> None:
 
 
 def loop(builder: ModelBuilder) -> None:
-    """Loop with a carried value, in part one that is stacked, the number of turns constant or not."""
+    """Loop with a loop-carried value, sometimes a scan output, and a constant or dynamic trip count."""
     start = builder.take((F32, F64, I32, I64), (0, 1, 2))
     iterations = builder.random.randint(0, 3)
     body = builder.body()

@@ -1,4 +1,4 @@
-"""Elements that move: layouts, shapes, parts, borders, indices."""
+"""Data movement: transpose, reshape, split, slice, pad, gather and scatter."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def joined(builder: ModelBuilder) -> None:
 
 
 def splits(builder: ModelBuilder) -> None:
-    """Split evenly or not, in part put together again in the same order or another."""
+    """Split into equal or unequal parts, sometimes concatenated again in any order."""
     x = builder.take(ANY, (1, 2, 3))
     axis = builder.random.randrange(x.rank)
     cut = builder.random.randint(0, x.shape[axis])

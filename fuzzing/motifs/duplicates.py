@@ -1,4 +1,4 @@
-"""The same thing twice: nodes, constants, readers, and calls of the model's own functions."""
+"""Common subexpressions: repeated nodes and constants, and calls of local functions."""
 
 from __future__ import annotations
 

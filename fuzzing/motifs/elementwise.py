@@ -1,4 +1,4 @@
-"""Element by element: arithmetic with and without constants, comparisons, logic, limits."""
+"""Elementwise operators: arithmetic with and without constants, comparison, logic, clipping."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def almost_neutral_constant(builder: ModelBuilder) -> None:
 
 
 def same_operand_twice(builder: ModelBuilder) -> None:
-    """x - x, x + x, x * x, max(x, x), x == x, which are not what they seem if x is no number."""
+    """x - x, x + x, x * x, max(x, x), x == x, which do not simplify if x is NaN."""
     x = builder.take(NUMBERS)
     op_type = builder.random.choice(("Sub", "Add", "Mul", "Max", "Min", "Equal", "Less"))
     builder.keep(builder.node(op_type, x, x))

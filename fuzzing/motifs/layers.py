@@ -175,7 +175,7 @@ def pool(builder: ModelBuilder) -> None:
     attributes = window(builder, spatial)
     if op_type == "AveragePool":
         attributes["count_include_pad"] = builder.random.choice((None, 0, 1))
-    # Before opset 22, onnx counts windows that lie in the border alone, which nobody computes.
+    # Before opset 22, onnx counts windows that lie entirely in the padding, which no runtime computes.
     is_clear = builder.opset >= 22 or "pads" not in attributes
     if builder.opset >= 10 and op_type != "LpPool" and is_clear:
         attributes["ceil_mode"] = builder.random.choice((None, None, 0, 1))
@@ -229,7 +229,7 @@ def other_normalization(builder: ModelBuilder) -> None:
     count = x.shape[1]
     if kind == "InstanceNormalization":
         if x.size == x.shape[0] * count:
-            # An element less itself is zero, which onnxruntime finds but for roundings, times hundreds.
+            # x - mean of one element is 0; onnxruntime's rounding error is amplified by 1/sqrt(epsilon).
             raise NotApplicable
         builder.keep(builder.node(kind, x, builder.weights(x.dtype, count), builder.weights(x.dtype, count)))
     elif kind == "LayerNormalization":

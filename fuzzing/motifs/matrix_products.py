@@ -1,4 +1,4 @@
-"""Products of matrices: MatMul, Gemm, Einsum, attention, and what is folded into them."""
+"""Matrix products: MatMul, Gemm, Einsum, attention, and operators that fuse into them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eight bits: QuantizeLinear and DequantizeLinear around layers, and layers that compute in integers."""
+"""Quantization: QDQ pairs around layers, and integer operators."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def scale(builder: ModelBuilder, count: int | None = None) -> Value:
 
 
 def zero_point(builder: ModelBuilder, kind: DType, count: int | None = None) -> Value:
-    """The integer that stands for zero."""
+    """A zero point."""
     low = 0 if kind == U8 else -4
     return builder.constant(builder.numpy.integers(low, 9, () if count is None else (count,)).astype(kind))
 
 
 def rounded(builder: ModelBuilder, x: Value) -> Value:
-    """Through eight bits and back."""
+    """A QDQ pair."""
     kind = builder.random.choice((I8, U8))
     step = scale(builder)
     offset = zero_point(builder, kind) if kind == I8 or builder.chance(0.7) else None
@@ -38,7 +38,7 @@ def quantized(builder: ModelBuilder) -> None:
 
 
 def quantized_per_channel(builder: ModelBuilder) -> None:
-    """Q then DQ with a step for each channel."""
+    """A QDQ pair with per-channel scales."""
     x = builder.take((F32,), (2, 3, 4), bounded=True)
     if builder.opset < 13:
         raise NotApplicable
@@ -59,7 +59,7 @@ def dequantized_weights(builder: ModelBuilder) -> None:
 
 
 def quantized_layer(builder: ModelBuilder) -> None:
-    """A convolution between rounded values."""
+    """A convolution between QDQ pairs."""
     x = image(builder, 2)
     if x.dtype != F32 or not x.is_bounded:
         raise NotApplicable

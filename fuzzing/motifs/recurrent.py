@@ -1,4 +1,4 @@
-"""Recurrent networks, sequences of tensors, and draws of random numbers."""
+"""Recurrent operators, sequences, optionals and random operators."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def optional(builder: ModelBuilder) -> None:
 
 
 def two_random_nodes(builder: ModelBuilder) -> None:
-    """Two draws of random numbers, which are equal only if one was taken for the other."""
+    """Two equal random nodes, which CSE must not merge."""
     op_type = builder.random.choice(("RandomUniform", "RandomNormal"))
     draws = [builder.node(op_type, shape=[16]) for _ in range(2)]
     difference = builder.node("Sub", *draws)

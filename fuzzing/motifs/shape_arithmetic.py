@@ -1,4 +1,4 @@
-"""Arithmetic on shapes, whose results say how other values are shaped."""
+"""Shape computations that determine the shapes of other values."""
 
 from __future__ import annotations
 

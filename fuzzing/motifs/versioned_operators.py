@@ -1,4 +1,4 @@
-"""Operators whose axes, sizes and limits were attributes before some opset and are operands since."""
+"""Operators whose attributes (axes, sizes, limits) became inputs in some opset."""
 
 from __future__ import annotations
 

@@ -49,7 +49,6 @@ NOT_YET = (
     "dialects/onnx/",
     "docs/nvdla-checks.md",
     "formats/",
-    "fuzzing/",
     "lowering/dla",
     "lowering/krnl_to_llvm/",
     "lowering/llvm_to_c/",
