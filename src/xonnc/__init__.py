@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from xonnc.api import compile
     from xonnc.artifacts import Artifact, compile_artifact
     from xonnc.compiler import Compilation, compile_model
+    from xonnc.dla_model import DlaModel
     from xonnc.errors import InvalidModelError, RefusalError, XonncError
     from xonnc.formats.nvdla.checks.check import read_checked
     from xonnc.formats.nvdla.reader import read_loadable
-    from xonnc.native import compile_native as compile
     from xonnc.native import load_native as load
     from xonnc.package_engine import load_package
     from xonnc.packages import CompiledPackage, compile_package
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
     from xonnc.simplifier import SimplifiedModel, simplify
     from xonnc.targets import load_target
 
+__version__: str
+
 __all__ = [
     "Artifact",
     "Compilation",
     "CompiledPackage",
+    "DlaModel",
     "InvalidModelError",
     "Library",
     "LoadedPackage",
@@ -50,6 +54,7 @@ _HOMES = {
     "Artifact": "artifacts",
     "Compilation": "compiler",
     "CompiledPackage": "packages",
+    "DlaModel": "dla_model",
     "InvalidModelError": "errors",
     "Library": "runtime.native.library",
     "LoadedPackage": "runtime.package",
@@ -58,7 +63,7 @@ _HOMES = {
     "SimplifiedModel": "simplifier",
     "Simulator": "runtime.nvdla.simulator",
     "XonncError": "errors",
-    "compile": "native",
+    "compile": "api",
     "compile_artifact": "artifacts",
     "compile_model": "compiler",
     "compile_package": "packages",
@@ -71,14 +76,22 @@ _HOMES = {
     "simulate": "runtime.nvdla.simulator",
 }
 
-_NAMES_THERE = {"compile": "compile_native", "load": "load_native"}
+_NAMES_THERE = {"load": "load_native"}
 """Public names that are others where they live."""
 
 
 def __getattr__(name: str) -> object:
     """Loads a public name from its module when it is first asked for (PEP 562): every tool imports this."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("xonnc")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), _NAMES_THERE.get(name, name))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

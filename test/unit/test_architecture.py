@@ -193,11 +193,13 @@ def test_public_modules():
     assert PUBLIC == {
         "__init__",
         "__main__",
+        "api",
         "artifacts",
         "backend",
         "calibration",
         "compiler",
         "contexts",
+        "dla_model",
         "errors",
         "explanation",
         "model_check",

@@ -46,6 +46,10 @@ def entry_points() -> Iterator[tuple[str, Callable[..., object]]]:
 
 def definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
     for node in body:
+        if isinstance(node, ast.FunctionDef) and any(
+            isinstance(each, ast.Name) and each.id == "overload" for each in node.decorator_list
+        ):
+            continue
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             yield f"{prefix}.{node.name}", node
             if isinstance(node, ast.ClassDef):

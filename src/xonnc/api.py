@@ -1,0 +1,110 @@
+"""
+One `compile` for every target.
+
+    xonnc.compile("model.onnx").run(None, {"x": array})                        # this processor
+    xonnc.compile("model.onnx", "nv_small", calibrate="images.npz").save("model.xpkg")
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+import onnx
+
+from xonnc.errors import UnknownNameError, XonncError, suggest
+from xonnc.native import compile_native
+from xonnc.targets import target_names
+from xonnc.targets.cpu import cpu_names
+
+if TYPE_CHECKING:
+    from xonnc.dla_model import DlaModel
+    from xonnc.runtime.native.session import Session
+
+ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes] | onnx.ModelProto"
+"""A model: a file's path, its content, an open file, or the model in memory."""
+
+CpuName = Literal["cpu", "avx512vnni", "avx512", "avxvnni", "avx2", "aarch64", "portable"]
+"""The targets that are processors."""
+
+CompiledModel: TypeAlias = "Session | DlaModel"
+
+
+@overload
+def compile(model: ModelSource, target: CpuName = "cpu", **options: Any) -> Session: ...
+@overload
+def compile(model: ModelSource, target: str = "cpu", **options: Any) -> CompiledModel: ...
+def compile(model: ModelSource, target: str = "cpu", **options: Any) -> CompiledModel:
+    """
+    Compile a model for a target.
+
+    Parameters:
+        model: a path, bytes, a binary file object or a `ModelProto`.
+        target: `cpu` for this processor, a processor kind such as `avx2`, an NVDLA configuration such as
+            `nv_small`, or the path of a TOML file that describes one.
+        options: for processors those of `xonnc.native.compile_native`: threads, level, profile, unsafe,
+            cache, enable_pass, disable_pass, tuning, layouts. For NVDLA: calibrate (samples, a file of them,
+            or a function from a module to ranges), method, strict.
+
+    Returns: a `Session` or a `DlaModel`; both have `run`, `save`, `report`, `inputs` and `outputs`, and the
+        methods of `onnxruntime.InferenceSession` that run models.
+
+    Raises:
+        InvalidModelError: for an invalid model.
+        UnknownNameError: for an unknown target.
+        XonncError: for what is no model, or an option that the target does not have.
+
+    Example:
+        >>> xonnc.compile("model.onnx", threads=2).run(None, {"x": array})
+        >>> xonnc.compile("model.onnx", "nv_full").save("model.nvdla")
+    """
+    if target == "cpu" or target in cpu_names():
+        _require_options(options, compile_native, target)
+        return compile_native(_in_memory(model), target, **options)
+    if target not in target_names() and not target.endswith(".toml"):
+        known = ["cpu", *cpu_names(), *target_names()]
+        hint = suggest(target, known) or f"; there are {', '.join(known)}"
+        raise UnknownNameError(f"no target '{target}'{hint}")
+    # Imported late: sessions need nothing of it.
+    from xonnc.dla_model import compile_for_dla
+
+    _require_options(options, compile_for_dla, target)
+    return compile_for_dla(_in_memory(model), target, **options)
+
+
+def _require_options(options: Mapping[str, object], function: Callable[..., object], target: str) -> None:
+    known = [
+        each.name
+        for each in inspect.signature(function).parameters.values()
+        if each.name not in ("model", "target")
+    ]
+    for name in options:
+        if name not in known:
+            hint = suggest(name, known) or f"; there are {', '.join(known)}"
+            raise XonncError(f"no option '{name}' for target {target}{hint}")
+
+
+def _in_memory(model: ModelSource) -> str | Path | onnx.ModelProto:
+    """A path as it is; bytes and file objects as a model."""
+    if isinstance(model, onnx.ModelProto):
+        return model
+    if isinstance(model, str | os.PathLike):
+        return Path(model)
+    content = model if isinstance(model, bytes) else _content(model)
+    try:
+        return onnx.load_model_from_string(content)
+    except Exception as error:
+        raise XonncError(f"the model: {len(content)} bytes that are no ONNX model") from error
+
+
+def _content(file: object) -> bytes:
+    read = getattr(file, "read", None)
+    content = read() if callable(read) else None
+    if not isinstance(content, bytes):
+        raise XonncError(
+            f"the model: not a {type(file).__name__}; give a path, bytes, a binary file or a ModelProto"
+        )
+    return content

@@ -1,0 +1,163 @@
+"""Models compiled for NVDLA, ready to run on the simulator or to be saved."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from xdsl.dialects.builtin import ModuleOp
+
+from xonnc.calibration import calibrate_module, input_shapes, read_samples
+from xonnc.errors import XonncError, suggest
+from xonnc.formats.native.program import TensorSpec
+from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.formats.nvdla.writer import write_loadable
+from xonnc.formats.package.manifest import PackagePort, TensorInfo
+from xonnc.package_engine import load_package
+from xonnc.packages import CompiledPackage, compile_package
+from xonnc.runtime.calibration import DEFAULT_METHOD
+from xonnc.runtime.native.onnxruntime_api import OnnxruntimeApi, write_output
+from xonnc.runtime.package import LoadedPackage
+
+Array = npt.NDArray[Any]
+
+Samples: TypeAlias = "str | os.PathLike[str] | Sequence[Mapping[str, Array]]"
+"""Samples to calibrate with: a file or folder as `read_samples` takes, or inputs by name."""
+
+
+class DlaModel(OnnxruntimeApi):
+    """A model compiled for NVDLA: loadables, and native code for what the DLA does not take."""
+
+    def __init__(self, package: CompiledPackage) -> None:
+        self.package = package
+        """The compiled package, with what runs where and why."""
+
+    @cached_property
+    def _loaded(self) -> LoadedPackage:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.xpkg"
+            self.package.write(path)
+            return load_package(path)
+
+    @property
+    def inputs(self) -> Sequence[TensorSpec]:
+        """What must be fed, in the model's order."""
+        return self._specs(self.package.manifest.inputs)
+
+    @property
+    def outputs(self) -> Sequence[TensorSpec]:
+        """What is given, in the model's order."""
+        return self._specs(self.package.manifest.outputs)
+
+    def run(
+        self,
+        names: Sequence[str] | None,
+        feeds: Mapping[str, object],
+        out: Mapping[str, Array] | None = None,
+    ) -> list[Any]:
+        """
+        Run the model: loadables on the NVDLA simulator, CPU parts as native code.
+
+        Parameters:
+            names: the outputs asked for; `None` for all.
+            feeds: arrays by input name.
+            out: arrays that outputs are written to.
+
+        Raises: `XonncError` for inputs that are missing, unknown, or of another type or shape.
+        """
+        known = [spec.name for spec in self.outputs]
+        for name in (*(names or ()), *(out or {})):
+            if name not in known:
+                raise XonncError(f"no output '{name}'{suggest(name, known)}; there are {', '.join(known)}")
+        results = self._loaded.run({name: np.asarray(held) for name, held in feeds.items()})
+        for name, array in (out or {}).items():
+            write_output(name, results[name], array)
+            results[name] = array
+        return [results[name] for name in (names if names is not None else known)]
+
+    def report(self) -> CompiledPackage:
+        """What runs where: nodes on the CPU with reasons, tensors that cross, reports of the loadables."""
+        return self.package
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """
+        Write the model.
+
+        Parameters:
+            path: a `.xpkg` file; or `.nvdla`, for a model that runs on the DLA entirely.
+
+        Returns: the files written.
+
+        Raises: `XonncError` for another suffix, or a `.nvdla` file of a model with CPU parts.
+        """
+        place = Path(path)
+        if place.suffix == ".xpkg":
+            self.package.write(place)
+        elif place.suffix == ".nvdla":
+            whole = self.package.whole
+            if whole is None:
+                nodes = ", ".join(f"{node.name} ({node.operator})" for node in self.package.cpu_nodes[:3])
+                raise XonncError(f"{place}: the CPU runs a part, {nodes}; save a package (.xpkg)")
+            write_loadable(whole.loadable, place)
+        else:
+            raise XonncError(f"{place}: a model for the DLA is saved as .xpkg or .nvdla")
+        return [place]
+
+    def _specs(self, ports: Sequence[PackagePort]) -> list[TensorSpec]:
+        values = self.package.manifest.values
+        return [_spec(port, index, values[port.value]) for index, port in enumerate(ports)]
+
+
+def _spec(port: PackagePort, index: int, info: TensorInfo) -> TensorSpec:
+    try:
+        dtype: np.dtype[Any] | None = np.dtype(info.type)
+    except TypeError:
+        dtype = None
+    return TensorSpec(port.name, index, info.shape, dtype)
+
+
+def compile_for_dla(
+    model: str | Path | onnx.ModelProto,
+    target: str,
+    *,
+    calibrate: Samples | Callable[[ModuleOp], Ranges] | None = None,
+    method: str = DEFAULT_METHOD,
+    strict: bool = False,
+) -> DlaModel:
+    """
+    Compile a model for an NVDLA configuration.
+
+    Parameters:
+        model: the model.
+        target: the name of a target or the path of a TOML file.
+        calibrate: samples, a file of them, or a function from the simplified module to ranges.
+        method: how samples become ranges.
+        strict: whether declared shapes that contradict the operators are an error.
+
+    Returns: the compiled model.
+
+    Raises: `XonncError` as `compile_package` does.
+
+    Example:
+        >>> compile_for_dla("model.onnx", "nv_small", calibrate="images.npz").save("model.xpkg")
+    """
+    ranges = calibrate if calibrate is None or callable(calibrate) else partial(_ranges, calibrate, method)
+    if not isinstance(model, onnx.ModelProto):
+        return DlaModel(compile_package(model, target, None, ranges, None, strict))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        path.write_bytes(model.SerializeToString())
+        return DlaModel(compile_package(path, target, None, ranges, None, strict))
+
+
+def _ranges(samples: Samples, method: str, module: ModuleOp) -> Ranges:
+    if isinstance(samples, str | os.PathLike):
+        samples = read_samples(Path(samples), input_shapes(module))
+    return calibrate_module(module, samples, method)

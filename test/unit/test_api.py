@@ -1,0 +1,137 @@
+"""One `compile` for every target and every kind of source."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx.parser
+import pytest
+
+import xonnc
+from xonnc.errors import UnknownNameError, XonncError
+from xonnc.formats.nvdla.reader import read_loadable
+
+Array = npt.NDArray[Any]
+
+MODEL = onnx.parser.parse_model(
+    """<ir_version: 8, opset_import: ["": 17]>
+    g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) { y = Relu (x) }"""
+)
+X = np.random.default_rng(3).normal(size=(1, 4, 8, 8)).astype(np.float32)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(MODEL.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("target", ["cpu", "nv_full"])
+@pytest.mark.parametrize("kind", ["path", "text", "bytes", "file", "memory", "proto"])
+def test_sources_and_targets(target: str, kind: str, path: Path):
+    content = path.read_bytes()
+    sources: dict[str, Any] = {
+        "path": path,
+        "text": str(path),
+        "bytes": content,
+        "memory": io.BytesIO(content),
+        "proto": MODEL,
+    }
+    if kind == "file":
+        with path.open("rb") as file:
+            model = xonnc.compile(file, target)
+    else:
+        model = xonnc.compile(sources[kind], target)
+    (y,) = model.run(None, {"x": X})
+    np.testing.assert_allclose(np.asarray(y, np.float32), np.maximum(X, 0), rtol=1e-3)
+    assert [spec.name for spec in model.inputs] == ["x"]
+    assert [spec.shape for spec in model.outputs] == [(1, 4, 8, 8)]
+    assert model.get_inputs()[0].type == "tensor(float)"
+
+
+def test_models_for_the_dla_are_saved_and_run(tmp_path: Path):
+    model = xonnc.compile(MODEL, "nv_full")
+    assert model.save(tmp_path / "m.xpkg") == [tmp_path / "m.xpkg"]
+    outputs = xonnc.load_package(tmp_path / "m.xpkg").run({"x": X})
+    y = np.empty_like(X)
+    (same,) = model.run(["y"], {"x": X}, out={"y": y})
+    assert same is y
+    np.testing.assert_array_equal(y, outputs["y"])
+    model.save(tmp_path / "m.nvdla")
+    assert read_loadable(tmp_path / "m.nvdla")
+
+
+def test_models_of_which_the_cpu_runs_a_part(tmp_path: Path):
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[1, 4, 8, 8] x) => (float[1, 4] z) { y = Relu (x)  z = Det (y) }"""
+    model = xonnc.compile(onnx.parser.parse_model(text), "nv_full")
+    (z,) = model.run(None, {"x": X})
+    np.testing.assert_allclose(
+        np.asarray(z, np.float32), np.linalg.det(np.maximum(X, 0)), rtol=1e-1, atol=1e-1
+    )
+    with pytest.raises(XonncError, match=r"the CPU runs a part, .*Det.*; save a package \(.xpkg\)"):
+        model.save(tmp_path / "m.nvdla")
+    with pytest.raises(XonncError, match=r"saved as .xpkg or .nvdla"):
+        model.save(tmp_path / "m.bin")
+    assert not list(tmp_path.iterdir())
+
+
+def test_samples_calibrate(tmp_path: Path):
+    samples = [{"x": X * scale} for scale in (0.5, 1.0)]
+    np.savez(tmp_path / "samples.npz", x=np.concatenate([sample["x"] for sample in samples]))
+    found = [
+        np.asarray(xonnc.compile(MODEL, "nv_small", calibrate=given).run(None, {"x": X})[0])
+        for given in (samples, tmp_path / "samples.npz")
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_allclose(found[0], np.maximum(X, 0), atol=0.05)
+
+
+def test_unknown_targets():
+    with pytest.raises(UnknownNameError, match="no target 'nv_smal'; did you mean 'nv_small'"):
+        xonnc.compile(MODEL, "nv_smal")
+
+
+@pytest.mark.parametrize(
+    ("target", "option", "problem"),
+    [
+        ("cpu", "threds", "no option 'threds' for target cpu; did you mean 'threads'"),
+        (
+            "nv_small",
+            "threads",
+            "no option 'threads' for target nv_small; there are calibrate, method, strict",
+        ),
+    ],
+)
+def test_unknown_options(target: str, option: str, problem: str):
+    with pytest.raises(XonncError, match=problem):
+        xonnc.compile(MODEL, target, **{option: 2})
+
+
+@pytest.mark.parametrize(
+    ("model", "problem"),
+    [
+        (b"no model", "the model: 8 bytes that are no ONNX model"),
+        (7, "the model: not a int; give a path, bytes, a binary file or a ModelProto"),
+        (io.StringIO("text"), "the model: not a StringIO"),
+        ("nowhere.onnx", "nowhere.onnx: cannot be read: No such file"),
+    ],
+)
+def test_what_is_no_model(model: Any, problem: str):
+    with pytest.raises(XonncError, match=problem):
+        xonnc.compile(model)
+
+
+def test_outputs_that_are_not_there():
+    with pytest.raises(XonncError, match="no output 'z'; there are y"):
+        xonnc.compile(MODEL, "nv_full").run(["z"], {"x": X})
+
+
+def test_the_version_is_known():
+    assert xonnc.__version__
