@@ -58,13 +58,11 @@ NOT_YET = (
     "lowering/placement/",
     "lowering/quantization_statistics/",
     "oracles/",
-    "rewriting/",
     "runtime/",
     "src/",
     "targets/",
     "test/",
     "tools/",
-    "transforms/",
 )
 """Folders that still use words of the list, and pages generated from them."""
 

@@ -42,7 +42,7 @@ from xonnc.transforms.rules.conditions import rank
 x, c = value.x, const.c
 
 MAX_POWER = 64
-"""Powers above stay: their chains of products cost more than they save."""
+"""Larger exponents are kept: the chain of Mul would cost more than Pow."""
 
 
 def pool_rule(pool: Template, reduction: Template) -> Rule:
@@ -90,14 +90,14 @@ def _meet(first: Constant | None, second: Constant | None, choose: np.ufunc) -> 
 
 @rule(Pow(x, c), bonus=-1)
 def power_to_products(root: Operation, x: SSAValue, c: Constant) -> RewriteResult:
-    """x^n by squaring, for whole n from 0 to 64"""
+    """x^n by repeated squaring, for integers n from 0 to 64"""
     exponents, shape = c.array, static_shape(root.results[0].type)
     element = element_type(x.type)
     if exponents.size != 1 or element is None:
-        return MatchFailure("the exponent is not one number")
+        return MatchFailure("the exponent is not a scalar constant")
     exponent = float(exponents.reshape(()))
     if not 0 <= exponent <= MAX_POWER or exponent != int(exponent):
-        return MatchFailure(f"the exponent {exponent} is not whole or not in [0, {MAX_POWER}]")
+        return MatchFailure(f"the exponent {exponent} is not an integer in [0, {MAX_POWER}]")
     if int(exponent) == 0:
         if shape is None:
             return MatchFailure("the shape is not static")
@@ -145,7 +145,7 @@ def power_of_one_type(x: SSAValue, exponent: Constant) -> RewriteResult:
 
 @rule(SoftmaxV11(x, axis=attr.axis))
 def softmax_to_latest(x: SSAValue, axis: int) -> RewriteResult:
-    """Along the last axis that is longer than one the old softmax is the new one"""
+    """Softmax-11 on the last axis longer than 1 equals Softmax-13"""
     after = x.type.get_shape()[axis:][1:] if is_ranked(x.type) else None
     if axis != -1 and (after is None or set(after) - {1}):
         return MatchFailure("the old softmax takes several axes as one")

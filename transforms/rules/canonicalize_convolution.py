@@ -1,4 +1,7 @@
-"""What convolutions and matrix products take in, norms as arithmetic (docs/internals/onnx-rules.md §3.2)."""
+"""
+Fold arithmetic into convolutions and Gemm; expand batch normalisation to arithmetic
+(docs/internals/onnx-rules.md §3.2).
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ conv_with_bias = Conv(x, w, b).named("conv")
 
 
 def per_channel(c: Constant, root: Operation, channels: SSAValue) -> DisposableElementsAttr | MatchFailure:
-    """c as one number for each channel of the result, if it has one for each channel or one for all."""
+    """Return c as one value per output channel, if it has one per channel or one for all."""
     filters, whole = static_shape(channels.type), rank(root.results[0])
     if filters is None or whole is None:
         return MatchFailure("the number of channels is not known")
@@ -125,7 +128,7 @@ statistics = (value.scale, value.bias, value.mean, value.var)
 
 
 def is_of_one_type(root: Operation) -> str | None:
-    """Data and statistics are of the same element type."""
+    """Data and statistics have one element type."""
     kinds = {element_type(operand.type) for operand in root.operands}
     return None if len(kinds) == 1 else "the statistics are of another type than the data"
 
@@ -199,7 +202,7 @@ def batch_norm_vector(
 
 
 def fits_a_matrix(root: Operation, z: SSAValue, inner: Operation) -> str | None:
-    """z broadcasts to the matrix and does not make it larger."""
+    """z broadcasts to the matrix without enlarging it."""
     matrix, added = inner.results[0].type, z.type
     if not is_ranked(added) or len(added.get_shape()) > 2:
         return "z is no matrix, row or scalar"
@@ -220,12 +223,12 @@ def two_matrices(a: SSAValue, b: SSAValue) -> str | None:
 
 
 def is_one_number(c: Constant) -> str | None:
-    """c is one number."""
+    """c is a scalar."""
     return None if c.array.shape in ((), (1,)) else "c is not a scalar"
 
 
 def holds_floats(root: Operation) -> str | None:
-    """Integers would be cut at another place."""
+    """Elements are floats: integers would wrap elsewhere."""
     element = element_type(root.results[0].type)
     return None if element is not None and is_float(numpy_dtype(element)) else "the result holds no floats"
 

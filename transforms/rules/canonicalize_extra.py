@@ -1,4 +1,7 @@
-"""The compiler's own ops: layouts, maps of elements, zeros in between (docs/internals/onnx-rules.md §3.3)."""
+"""
+Canonicalisation of the compiler's own ops: layout conversion, index maps, interior padding
+(docs/internals/onnx-rules.md §3.3).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops that do nothing go, shapes that are known become constants (docs/internals/onnx-rules.md §3.3)."""
+"""Remove ops without effect; replace known shapes by constants (docs/internals/onnx-rules.md §3.3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ x, c = value.x, const.c
 
 
 def without_mask(root: Operation, x: SSAValue) -> RewriteResult:
-    """x, and a mask that lets everything pass if somebody asks"""
+    """Return x, and an all-true mask if it has uses"""
     if root.results[1].first_use is None:
         return (x, None)
     shape = static_shape(x.type)
@@ -50,7 +50,7 @@ def dropout(root: Operation, x: SSAValue, training: Constant | None) -> RewriteR
 
 @rule(DropoutV10(x))
 def dropout_v10(root: Operation, x: SSAValue) -> RewriteResult:
-    """x; what the mask is where nothing is dropped, no version before 12 says"""
+    """x; opsets before 12 do not define the mask at inference"""
     if root.results[1].first_use is not None:
         return MatchFailure("the mask is read")
     return (x, None)
@@ -58,14 +58,14 @@ def dropout_v10(root: Operation, x: SSAValue) -> RewriteResult:
 
 @rule(DropoutV7(x))
 def dropout_v7(root: Operation, x: SSAValue) -> RewriteResult:
-    """x; of the mask, no version before 12 says anything"""
+    """x; opsets before 12 do not define the mask"""
     if root.results[1].first_use is not None:
         return MatchFailure("the mask is read")
     return (x, None)
 
 
 def already_of_type(x: SSAValue, to: Attribute, saturate: int) -> str | None:
-    """The elements are of the type wanted, and no infinity becomes the largest number of 8 bits."""
+    """The elements have the type of the cast, and no infinity saturates in float8."""
     if element_type(x.type) != to:
         return "the element type changes"
     return "infinities saturate" if to == f8E5M2 and saturate else None
@@ -79,7 +79,7 @@ def same_static_type(root: Operation) -> str | None:
 
 
 def whole_axes(starts: Constant, steps: Constant | None) -> str | None:
-    """The slice goes forward by ones from the start."""
+    """The slice starts at 0 with step 1."""
     if steps is not None and np.any(steps.array != 1):
         return "a step is not 1"
     return None
@@ -111,7 +111,7 @@ def dim_to_constant(x: SSAValue, axis: int) -> RewriteResult:
 
 
 SHAPES = rules(ShapeToConstantPattern=shape_to_constant, SizeToConstantPattern=size_to_constant)
-"""Shapes become constants, for const-prop too."""
+"""Rules that fold shapes to constants, for constant propagation too."""
 
 RULES = SHAPES | rules(
     CastEliminationPattern=rule(Cast(x, to=attr.to, saturate=attr.saturate), x, where=already_of_type),

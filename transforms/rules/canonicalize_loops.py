@@ -1,4 +1,4 @@
-"""Loops that count to a limit turn that often (docs/internals/onnx-rules.md §3.4)."""
+"""Constant trip counts of counting loops (docs/internals/onnx-rules.md §3.4)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 
 
 def made_by(operand: SSAValue, name: str) -> Operation | None:
-    """The op that makes a value, if it is called so."""
+    """Return the defining op of a value, if it has this name."""
     return operand.op if isinstance(operand, OpResult) and operand.op.name == name else None
 
 
 def number(found: SSAValue) -> int | None:
-    """An integer constant of one element."""
+    """Return the value of an integer scalar constant."""
     constant = constant_of(ONNX, found)
     if constant is None or not isinstance(element_type(found.type), IntegerType) or constant.array.size != 1:
         return None
@@ -40,30 +40,30 @@ def number(found: SSAValue) -> int | None:
 
 
 def carried(body: Block, argument: SSAValue) -> int | None:
-    """The place of a value among those that the body hands from turn to turn, if it is one."""
+    """Return the index of a value among the loop-carried ones, or `None`."""
     if not isinstance(argument, BlockArgument) or argument.block is not body:
         return None
     return argument.index - 2 if argument.index >= 2 else None
 
 
 def unchanging(body: Block, found: SSAValue, initial: Sequence[SSAValue]) -> int | None:
-    """An integer that is the same in every turn: a constant, or handed on as it is."""
+    """Return the value of a loop-invariant integer constant, or `None`."""
     place, end = carried(body, found), body.last_op
     if place is None or end is None:
         return number(found)
     return number(initial[place]) if end.operands[place + 1] is found else None
 
 
-def turns(body: Block, initial: Sequence[SSAValue]) -> int | MatchFailure:
-    """How often a body turns before `counter + step < limit` ends it: at least once."""
+def trip_count(body: Block, initial: Sequence[SSAValue]) -> int | MatchFailure:
+    """Return the trip count of a loop that ends once `counter + step < limit` fails: at least 1."""
     end = body.last_op
     less = made_by(end.operands[0], "onnx.Less") if end is not None else None
     add = made_by(less.operands[0], "onnx.Add") if less is not None else None
     if end is None or less is None or add is None:
-        return MatchFailure("the loop does not go on while a sum is less than a limit")
+        return MatchFailure("the loop condition is not counter + step < limit")
     place = carried(body, add.operands[0])
     if place is None or end.operands[place + 1] is not add.results[0]:
-        return MatchFailure("the sum is not handed to the next turn")
+        return MatchFailure("the counter is not carried to the next iteration")
     start, step = number(initial[place]), unchanging(body, add.operands[1], initial)
     limit = unchanging(body, less.operands[1], initial)
     element = element_type(add.results[0].type)
@@ -78,15 +78,15 @@ def turns(body: Block, initial: Sequence[SSAValue]) -> int | MatchFailure:
 @rule(Loop(const.most, value.condition, rest.initial), bonus=-1)
 def counted(root: Operation, most: Constant, initial: Sequence[SSAValue]) -> RewriteResult:
     """
-    A loop that counts from start by step up to a limit turns ⌈(limit - start) / step⌉ times
+    A loop that counts from start by step up to a limit has the trip count ⌈(limit - start) / step⌉
 
-    Only where these are constants; then the condition is handed on as it came. The peer also counts with
-    sizes that are not known, in single precision, which is wrong above 2^24.
+    Only for constants; the condition is then passed through. onnx-mlir also folds dynamic values, in float32,
+    which is wrong above 2^24.
     """
     body = root.regions[0].blocks.first
     if body is None or most.array.size != 1:
-        return MatchFailure("the loop has no body, or no most turns")
-    count = turns(body, initial)
+        return MatchFailure("the loop has no body, or no maximum trip count")
+    count = trip_count(body, initial)
     if isinstance(count, MatchFailure):
         return count
     trips = np.minimum(most.array, count).astype(most.array.dtype).reshape(())

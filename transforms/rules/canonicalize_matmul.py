@@ -1,5 +1,6 @@
 """
-Matrix products: reshapes go behind them, scalars into weights (docs/internals/onnx-rules.md §3.3, §3.4).
+MatMul canonicalisation: move reshapes after it, fold scalars into weights (docs/internals/onnx-rules.md §3.3,
+§3.4).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 a, b, c = value.a, value.b, const.c
 
 MOVES = frozenset(f"onnx.{name}" for name in ("Reshape", "Transpose", "Squeeze", "Unsqueeze"))
-"""Ops through which a factor passes."""
+"""Data-movement ops that commute with a scalar factor."""
 
 
 @rule(MatMul(Reshape(a, value.shape, allowzero=attr.allowzero).named("reshape"), b))
@@ -55,15 +56,15 @@ def reshape_after_product(
 
 @dataclass(frozen=True)
 class Weights:
-    """A linear op, and its operands that a factor can go into."""
+    """A linear op and its constant operands that a factor can be folded into."""
 
     op: Operation
     """The Gemm or MatMul."""
     readers: tuple[tuple[Operation, int], ...]
-    """Each op that reads a constant to be scaled, and as which operand."""
+    """Users of the constants to be scaled, with the operand index."""
 
     def scale(self, scaling: Template, factor: Constant) -> None:
-        """Scales the constants, in place."""
+        """Scale the constants in place."""
         for reader, place in self.readers:
             old = reader.operands[place]
             writer = OpBuilder(reader)
@@ -74,13 +75,13 @@ class Weights:
 
 
 def read_once(result: SSAValue) -> bool:
-    """Whether one op reads a value, apart from those that only ask for its shape."""
+    """Return whether a value has one use, Shape and Dim not counted."""
     readers = [use.operation for use in result.uses if use.operation.name != "onnx.Dim"]
     return len(readers) == 1
 
 
 def weights_behind(side: SSAValue) -> Weights | None:
-    """The linear op with constant weights from which a value comes by moves alone."""
+    """Return the linear op with constant weights that defines a value up to data movement."""
     found = side
     while isinstance(found, OpResult) and read_once(found) and found.op.name in MOVES:
         found = found.op.operands[0]
@@ -102,7 +103,7 @@ def weights_behind(side: SSAValue) -> Weights | None:
 
 
 def scaled_attention(scaling: Template) -> Rule:
-    """The scale of an attention goes into the weights of one of its projections."""
+    """Fold the scale of an attention into the weights of one of its projections."""
 
     @rule(scaling(one_use(MatMul(a, b)).named("product"), c), bonus=-2)
     def into_weights(

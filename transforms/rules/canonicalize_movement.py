@@ -1,6 +1,4 @@
-"""
-Reshapes, transposes and concatenations that meet become one (docs/internals/onnx-rules.md §3.3 to §3.5).
-"""
+"""Merge adjacent Reshape, Transpose, Concat, Cast and Split (docs/internals/onnx-rules.md §3.3 to §3.5)."""
 
 from __future__ import annotations
 
@@ -51,11 +49,11 @@ THROUGH = (
     "Atan Cast Ceil Cos Cosh Elu Erf Acos Acosh Asin Asinh Atanh Exp Floor HardSigmoid IsNaN LeakyRelu Log"
     " Neg Not Reciprocal Relu Round Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh"
 )
-"""The ops that a transpose goes through, in the order tried (docs/internals/onnx-rules.md §3.5)."""
+"""Elementwise ops that commute with Transpose, in the order tried (docs/internals/onnx-rules.md §3.5)."""
 
 
 def composed(first: Sequence[int], second: Sequence[int]) -> list[int]:
-    """The permutation that does first, then second."""
+    """Return the permutation that applies first, then second."""
     return [first[axis] for axis in second]
 
 
@@ -207,7 +205,7 @@ def axes_of(axes: Constant | tuple[int, ...] | None) -> tuple[int, ...] | None:
 
 
 def undone(outer: Node, through_cast: bool, squeezes_first: bool) -> Rule:
-    """g(f(x)) = x, or g(cast(f(x))) = cast(x), where f and g squeeze and unsqueeze the same axes."""
+    """g(f(x)) = x, or g(cast(f(x))) = cast(x), where f and g are Squeeze and Unsqueeze of the same axes."""
 
     @rule(outer)
     def undo(
@@ -260,7 +258,7 @@ def before_split(name: str) -> Rule:
 
 
 def pulled(root: Operation, op: Template, readers: Sequence[Operation]) -> Sequence[SSAValue]:
-    """The parts of f(x), which take the place of the parts of x and of f of them."""
+    """Return the parts of f(x), which replace the parts of x and f of them."""
     writer = OpBuilder(root)
     data, sizes = root.operands
     whole_result = writer.all(op, data, types=[data.type], **readers[0].properties)[0]
@@ -272,12 +270,12 @@ def pulled(root: Operation, op: Template, readers: Sequence[Operation]) -> Seque
 
 
 def without_empties(name: str) -> Rule:
-    """A resize that is told nothing by a tensor without elements is one without that tensor."""
+    """Remove empty optional operands of Resize."""
     resize = Template(ONNX, name)
 
     @rule(resize(x, value.roi, value.scales, value.sizes))
     def drop(root: Operation, x: SSAValue) -> RewriteResult:
-        """Tensors without elements say nothing"""
+        """Tensors without elements are absent operands"""
         told = [None if static_size(operand) == 0 else operand for operand in root.operands[1:]]
         if None not in told:
             return MatchFailure("no operand is empty")

@@ -1,4 +1,6 @@
-"""Normalisations as layer normalisations, which take biases in (docs/internals/onnx-rules.md §3.4)."""
+"""
+Instance and group normalisation as LayerNormalization, with fused bias (docs/internals/onnx-rules.md §3.4).
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ x, b, scale, bias = value.x, value.b, value.scale, value.bias
 NONE = NoneType()
 
 SINGLE = 1
-"""The `stash_type` of layer normalisations that compute in single precision."""
+"""`stash_type` of LayerNormalization in float32."""
 
 
 def channels_of(x: SSAValue) -> int | None:
@@ -51,7 +53,7 @@ def channels_of(x: SSAValue) -> int | None:
 
 
 def would_lose_digits(x: SSAValue) -> bool:
-    """Whether single precision, in which layer normalisations compute, is not enough."""
+    """Return whether float32, in which LayerNormalization computes, is too narrow."""
     return element_type(x.type) == f64
 
 
@@ -103,7 +105,7 @@ def grouped(
 
 
 def group_problem(x: SSAValue, groups: int) -> str | None:
-    """Why the channels are not in groups."""
+    """Return why the channels do not divide into groups, or `None`."""
     channels = channels_of(x)
     if channels is None:
         return "only for data with axes after the channels"
@@ -169,7 +171,7 @@ def takes_bias(template: Template, results: int, swapped: bool) -> Rule:
         """
         norm(x, scale) + b = norm(x, scale, b)
 
-        Only if the sum is no larger, and nobody reads the other results; `stash_type` stays as it is.
+        Only if the sum is no larger and the other results have no uses; `stash_type` is kept.
         """
         shape = static_shape(b.type)
         made = root.results[0].type

@@ -1,4 +1,4 @@
-"""Recurrent networks: one layout, no lengths that say nothing (docs/internals/onnx-rules.md §3.4)."""
+"""RNN operators: sequence-first layout, no redundant sequence lengths (docs/internals/onnx-rules.md §3.4)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.op_builder import OpBuilder
 
-FIRST = (value.x, value.w, value.r, value.b)
+DATA_OPERANDS = (value.x, value.w, value.r, value.b)
 """Data, weights and biases."""
 
 NETWORKS: dict[str, tuple[Template, tuple[Pattern, ...]]] = {
@@ -34,19 +34,19 @@ NETWORKS: dict[str, tuple[Template, tuple[Pattern, ...]]] = {
     "LSTM": (LSTM, (value.h, value.c, value.peepholes)),
     "RNN": (RNN, (value.h,)),
 }
-"""The networks, and what they read after the lengths."""
+"""RNN operators and their operands after the sequence lengths."""
 
 STATES = slice(5, 7)
-"""The operands that are initial states."""
+"""Operand indices of the initial states."""
 
 SWAPPED = (1, 0, 2)
-"""Batch and sequence, or batch and direction, change places."""
+"""Permutation that swaps batch with sequence or direction."""
 BATCH_FIRST = (2, 0, 1, 3)
-"""From sequence, direction, batch to batch, sequence, direction."""
+"""Permutation from [sequence, direction, batch, hidden] to batch first."""
 
 
 def unmoved(moved: Attribute, perm: Sequence[int]) -> Attribute:
-    """The type of what becomes a tensor of type `moved` when its axes are permuted."""
+    """Return the type that a Transpose by `perm` makes `moved` of."""
     if not is_ranked(moved):
         return moved
     sizes = moved.get_shape()
@@ -54,9 +54,9 @@ def unmoved(moved: Attribute, perm: Sequence[int]) -> Attribute:
 
 
 def batch_second(template: Template, last: Sequence[Pattern]) -> Rule:
-    """A network whose data begin with the batch is one whose data begin with the sequence, transposed."""
+    """Rewrite a batch-first RNN as a sequence-first one between transposes."""
 
-    @rule(template(*FIRST, value.lengths, *last, layout=1))
+    @rule(template(*DATA_OPERANDS, value.lengths, *last, layout=1))
     def transpose_around(root: Operation) -> RewriteResult:
         """A network whose data begin with the batch is one whose data begin with the sequence, transposed"""
         return ImperativeRewrite(lambda op: with_batch_second(template, op))
@@ -65,7 +65,7 @@ def batch_second(template: Template, last: Sequence[Pattern]) -> Rule:
 
 
 def with_batch_second(template: Template, op: Operation) -> Sequence[SSAValue]:
-    """The results of a network with layout 0 between transposes, which stands before `op`."""
+    """Create the RNN with layout 0 between transposes, before `op`; return its results."""
     writer = OpBuilder(op)
     operands = list(op.operands)
     moving = (0, *range(*STATES.indices(len(operands) - (template.name == "LSTM"))))
@@ -84,9 +84,9 @@ def with_batch_second(template: Template, op: Operation) -> Sequence[SSAValue]:
 
 
 def of_full_length(template: Template, last: Sequence[Pattern]) -> Rule:
-    """A network for sequences that are all as long as the data are one without lengths."""
+    """Remove sequence lengths that equal the length of the data."""
 
-    @rule(template(*FIRST, const.lengths, *last), bonus=-1)
+    @rule(template(*DATA_OPERANDS, const.lengths, *last), bonus=-1)
     def without_lengths(root: Operation, x: SSAValue, lengths: Constant) -> RewriteResult:
         """
         A network for sequences that are all as long as the data is one without lengths
@@ -107,7 +107,7 @@ def of_full_length(template: Template, last: Sequence[Pattern]) -> Rule:
 LAYOUTS = rules(
     **{f"RNNOpRewriteLayoutPattern{name}": batch_second(*network) for name, network in NETWORKS.items()}
 )
-"""One layout for all networks, at the price of transposes."""
+"""Rules that normalise the layout of all RNNs, at the cost of transposes."""
 
 RULES = LAYOUTS | rules(
     **{f"RNNOpRewriteSeqLenPattern{name}": of_full_length(*network) for name, network in NETWORKS.items()}

@@ -1,6 +1,4 @@
-"""
-Arithmetic with scalars, broadcasting of old, comparisons of casts (docs/internals/onnx-rules.md §3.2, §3.4).
-"""
+"""Scalar arithmetic, legacy broadcasting, comparisons of casts (docs/internals/onnx-rules.md §3.2, §3.4)."""
 
 from __future__ import annotations
 
@@ -19,11 +17,11 @@ x, y, a, b, k, c, shape = value.x, value.y, value.a, value.b, const.k, const.c, 
 
 ARITHMETIC = "Add Sub Mul Div".split()
 ALIGNED = "Add And Div Equal Greater Less Mul Or Pow Sub Xor".split()
-"""The ops that once aligned their operands by an attribute."""
+"""Ops with the `axis` and `broadcast` attributes of opsets before 7."""
 
 
 def both_scalar(k: Constant, c: Constant) -> str | None:
-    """k and c are one number each."""
+    """k and c are scalars."""
     shapes = {k.type.get_shape(), c.type.get_shape()}
     return None if shapes <= {(), (1,)} else "a constant is not a scalar"
 
@@ -35,7 +33,7 @@ def names_sizes(shape: SSAValue) -> str | None:
 
 
 def y_is_scalar(y: SSAValue, reshape: Operation) -> str | None:
-    """y is one number that adds no axis to the other operand."""
+    """y is a scalar that adds no axis to the other operand."""
     if not is_scalar(y):
         return "y is not a scalar"
     # A y of shape [1] makes a result of shape [1] out of one without axes.
@@ -65,7 +63,7 @@ def before_reshape(op: Template) -> Rule:
 
 
 def asks_for_axis(root: Operation) -> str | None:
-    """The op has the attributes by which operands were aligned before ONNX 7."""
+    """The op has the broadcast attributes of opsets before 7."""
     if "axis" in root.attributes and decode(root.attributes.get("broadcast")) == 1:
         return None
     return "no attribute says how to align the operands"
@@ -91,7 +89,7 @@ def aligned(op: Template) -> Rule:
 
 
 def cast_keeps_order(a: SSAValue, b: SSAValue, to: object, root: Operation) -> str | None:
-    """Numbers of one type that the cast keeps as they are."""
+    """The cast is exact for all values of the common operand type."""
     first, second = element_type(a.type), element_type(b.type)
     wide = element_type(root.operands[0].type)
     if first is None or first != second or wide is None:

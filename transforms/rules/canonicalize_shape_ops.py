@@ -1,4 +1,4 @@
-"""Shapes that are put together from single sizes (docs/internals/onnx-rules.md §3.2 to §3.4)."""
+"""Shapes concatenated from single dimensions (docs/internals/onnx-rules.md §3.2 to §3.4)."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ ONE_SIZE = TensorType(i64, (1,))
 
 
 def number(size: int) -> DenseIntOrFPElementsAttr:
-    """A size as a constant of one element; equal ones become one constant."""
+    """Return a dimension as a one-element constant."""
     return DenseIntOrFPElementsAttr.from_list(ONE_SIZE, [size])
 
 
 def sizes_in(shape: SSAValue) -> list[SSAValue] | None:
-    """The values of shape [1] that make up a shape, `None` if it is not made of such."""
+    """Return the one-element values that a shape is concatenated of, or `None`."""
     if isinstance(shape, OpResult) and shape.op.name == "onnx.Concat":
         parts = [sizes_in(part) for part in shape.op.operands]
         return None if None in parts else [size for part in parts if part for size in part]
@@ -64,23 +64,23 @@ def sizes_in(shape: SSAValue) -> list[SSAValue] | None:
 
 
 def joined(sizes: Sequence[OperandSpec]) -> Node:
-    """A shape made of single sizes."""
+    """Return the concatenation of single dimensions."""
     return Concat(*sizes, axis=0).typed(tensor_type((len(sizes),), i64))
 
 
 def known_size(size: SSAValue) -> int | None:
-    """The number, if it is constant."""
+    """Return the value of a constant dimension, or `None`."""
     found = constant_of(ONNX, size)
     return int(found.array.reshape(())) if found is not None and found.array.size == 1 else None
 
 
 def is_dim(size: SSAValue) -> bool:
-    """Whether a size is one of a tensor, so that it is not negative."""
+    """Return whether a value is a dimension of a tensor, hence not negative."""
     return isinstance(size, OpResult) and size.op.name == "onnx.Dim"
 
 
 def is_dim_of(size: SSAValue, data: SSAValue, axis: int) -> bool:
-    """Whether a size is this one of this tensor."""
+    """Return whether a value is this dimension of this tensor."""
     if not isinstance(size, OpResult) or not is_dim(size):
         return False
     return size.op.operands[0] is data and decode(size.op.properties.get("axis")) == axis
@@ -95,7 +95,7 @@ def dim_of_reshape(x: SSAValue, sizes: Sequence[SSAValue], axis: int) -> Rewrite
     which copies), or a size that cannot be 0 because x has none there to copy.
     """
     if any(size.type != ONE_SIZE for size in sizes) or not 0 <= axis < len(sizes):
-        return MatchFailure("the shape is not made of single sizes")
+        return MatchFailure("the shape is not a concatenation of single dimensions")
     size, known, axes = sizes[axis], known_size(sizes[axis]), rank(x)
     if known is not None and known > 0:
         return size
@@ -225,7 +225,7 @@ Size = int | SSAValue
 
 
 def shape_entries(shape: SSAValue) -> list[Size] | None:
-    """The sizes in a shape, constants as numbers."""
+    """Return the dimensions in a shape, constants as integers."""
     constant = constant_of(ONNX, shape)
     if constant is not None:
         return list(whole(constant) or ())
@@ -260,7 +260,7 @@ def reshape_once(x: SSAValue, first: SSAValue, second: SSAValue) -> RewriteResul
                 return MatchFailure("a size may be 0 and thus copied from another place")
         sizes.append(size)
     if sizes.count(-1) > 1:
-        return MatchFailure("two sizes are left to be found")
+        return MatchFailure("two dimensions would have to be inferred")
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):
         return Reshape(x, np.array(numbers, np.int64), allowzero=0)

@@ -1,4 +1,4 @@
-"""Conditions that several rules share; each says why it refuses."""
+"""Conditions shared by rules; each returns the reason of a match failure."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from xonnc.transforms.numerics import is_float
 
 
 def rank(value: SSAValue) -> int | None:
-    """The rank of a value, `None` if unknown."""
+    """Return the rank of a value, or `None`."""
     return len(value.type.get_shape()) if is_ranked(value.type) else None
 
 
 def is_absent(value: SSAValue) -> bool:
-    """Whether a value stands for an operand that is not there."""
+    """Return whether a value is an absent operand."""
     return isinstance(value.type, NoneType)
 
 
 def is_scalar(value: SSAValue) -> bool:
-    """Whether a value is a tensor of rank 0 or of shape [1]."""
+    """Return whether a value has rank 0 or shape [1]."""
     return static_shape(value.type) in ((), (1,))
 
 
 def first_type_is_result_type(root: Operation) -> str | None:
-    """The first operand can stand for the result."""
+    """The first operand can replace the result."""
     if root.operands[0].type == root.results[0].type:
         return None
     return "the result has another type than the first operand"
 
 
 def x_gives_the_shape(root: Operation, x: SSAValue, c: Constant) -> str | None:
-    """x has the type of the result, whatever its dynamic sizes are: c has no axis and no size of its own."""
+    """x has the result type even if its dimensions are dynamic: c adds no axis and no dimension."""
     if x.type != root.results[0].type:
         return "the result has another type than x"
     axes = c.array.shape
@@ -55,7 +55,7 @@ def result_is_static(root: Operation) -> str | None:
 
 
 def result_is_integer(root: Operation) -> str | None:
-    """The result holds integers: floats may be infinite or NaN, which zeros do not absorb."""
+    """Results are integers: for floats 0 x is not 0 if x is infinite or NaN."""
     if isinstance(element_type(root.results[0].type), IntegerType):
         return None
     return "the result does not hold integers"
@@ -67,14 +67,14 @@ def all_zeros(c: Constant) -> str | None:
 
 
 def is_finite(c: Constant) -> str | None:
-    """c is a finite number everywhere: infinite ones would meet each other, or zeros, in a sum."""
+    """c is finite everywhere: infinities could meet others, or zeros, in a sum."""
     if not is_float(c.array.dtype) or np.all(np.isfinite(c.array)):
         return None
     return "c is not finite everywhere"
 
 
 def is_not_zero(c: Constant) -> str | None:
-    """c is 0 nowhere: what is divided by it would meet other infinities, or zeros, in a sum."""
+    """c has no 0: a quotient by 0 could meet other infinities, or zeros, in a sum."""
     return None if np.all(c.array) else "c is zero somewhere"
 
 

@@ -1,7 +1,7 @@
 """
-Element-wise functions of constants beyond the arithmetic of `constprop_elementwise`.
+Constant folding of activation functions and other elementwise ops.
 
-Each step is computed and rounded in the type of the operand, as the reference does it.
+Each step is computed and rounded in the type of the operand, as in the reference.
 """
 
 from __future__ import annotations
@@ -267,9 +267,9 @@ def _unmasked(root: Operation, c: Constant) -> RewriteResult:
 
 def dynamically_quantized(c: Constant) -> RewriteResult:
     """
-    Integers, their scale and their zero point, by the steps that ONNX writes the operator out in
+    DynamicQuantizeLinear: quantised values, scale and zero point, by the function body of ONNX
 
-    Of zeros, and of nothing, the scale is 0, and so are the integers.
+    For all-zero or empty input the scale is 0, and so are the values.
     """
     x, zero = c.array.astype(np.float32), np.float32(0)
     with np.errstate(all="ignore"):
@@ -280,7 +280,7 @@ def dynamically_quantized(c: Constant) -> RewriteResult:
 
 
 def bytes_of(x: Array) -> Array:
-    """Whole floats as integers of 8 bits without sign, the nearest; NaN as 0"""
+    """Round floats to uint8, saturating; NaN becomes 0"""
     return cast(np.dtype(np.uint8), saturate=True, nearest=False)(np.asarray(x))
 
 
@@ -328,4 +328,4 @@ RULES = rules(
 )
 
 EXPANDING = frozenset({"BitShiftofConst", "MeanofConst"})
-"""The rules that the expansion bound holds back."""
+"""Rules subject to the expansion bound."""

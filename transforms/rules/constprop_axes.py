@@ -1,4 +1,4 @@
-"""Ops that work along an axis of a constant: sorting, sums on the way, normal forms of a whole axis."""
+"""Constant folding along an axis: softmax, norms, cumulative sums, sorting, Einsum."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from xonnc.transforms.rules.constprop_movement import normalised, whole
 c = const.c
 
 MAX_PRODUCTS = 1 << 24
-"""So many products of elements one Einsum may sum."""
+"""Limit of products that an Einsum may sum."""
 
 
 def along(op: Template, function: Callable[[Array, int], Array]) -> Rule:
@@ -180,7 +180,7 @@ def top(c: Constant, k: Constant, axis: int, largest: int) -> RewriteResult:
     if place is None or len(wanted) != 1 or not 0 <= wanted[0] <= array.shape[place[0]]:
         return MatchFailure(f"axis {axis} has no {list(wanted)} elements")
     if is_float(array.dtype) and np.any(np.isnan(array)):
-        return MatchFailure("what is not a number has no place in an order")
+        return MatchFailure("NaN has no order")
     if largest:
         # Sorted from behind and read from behind: of equals the first comes first.
         back = np.argsort(np.flip(array, place[0]), axis=place[0], kind="stable")
@@ -215,7 +215,7 @@ def unique(c: Constant, axis: int | None, ordered: int) -> RewriteResult:
     if place is None or array.size == 0:
         return MatchFailure(f"there is nothing along axis {axis}")
     if is_float(array.dtype) and np.any(np.isnan(array)):
-        return MatchFailure("what is not a number is equal to nothing")
+        return MatchFailure("NaN is not equal to itself")
     slices = np.moveaxis(array, place[0], 0)
     keys = [tuple(each) for each in _comparable(slices)]
     firsts: dict[tuple[object, ...], int] = {}
@@ -311,4 +311,4 @@ RULES = rules(
 )
 
 EXPANDING = frozenset({"EinsumofConst"})
-"""The rules that the expansion bound holds back."""
+"""Rules subject to the expansion bound."""

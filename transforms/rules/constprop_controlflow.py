@@ -1,4 +1,4 @@
-"""Control flow that constants decide (docs/internals/onnx-rules.md §2.4)."""
+"""Fold If with a constant condition (docs/internals/onnx-rules.md §2.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Element-wise ops of constants become constants (docs/internals/onnx-rules.md §2.4, §2.6)."""
+"""Constant folding of elementwise ops (docs/internals/onnx-rules.md §2.4, §2.6)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def variadic(op: Template, function: Callable[[Array, Array], Array]) -> Rule:
 
 
 def divided(a: Constant, b: Constant) -> RewriteResult:
-    """a / b; what a / 0 is for integers is nobody's business, so it stays to be seen at run time"""
+    """a / b; integer division by 0 is undefined in ONNX and stays for run time"""
     if is_integer(a.array.dtype) and not np.all(b.array):
         return MatchFailure("an integer is divided by zero")
     return a.pool.combine(numerics.divide, a.attribute, b.attribute)
@@ -143,7 +143,7 @@ def casting(nearest: bool) -> Native:
 
 
 def is_number(dtype: np.dtype[np.generic]) -> bool:
-    """Whether numpy casts such elements as ONNX does: not text, complex numbers and bare exponents."""
+    """Return whether NumPy casts such elements as ONNX does: not strings, complex numbers and float8e8m0."""
     return dtype == np.bool_ or is_integer(dtype) or (is_float(dtype) and "e8m0" not in dtype.name)
 
 
@@ -206,9 +206,9 @@ RULES = rules(
 )
 
 ROUNDING = rules(CastofConst=cast_rule(nearest=True))
-"""In place of the rule of the same name when casts are to round."""
+"""Replaces the rule of the same name if casts round to nearest."""
 
 EXPANDING = frozenset(
     {*BINARY, "ClipConstProp", "MaxConstProp", "MinConstProp", "SumConstProp", "WhereConstProp"}
 )
-"""The rules that the expansion bound holds back."""
+"""Rules subject to the expansion bound."""

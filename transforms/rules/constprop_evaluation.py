@@ -1,8 +1,8 @@
 """
-Ops of constants become constants by way of the reference evaluator: every operator without a rule of its own.
+Constant folding by the ONNX reference evaluator, for every operator without a rule of its own.
 
-Never folded are operators that draw random numbers, and QuantizeLinear and DequantizeLinear: where they stand
-is what says which part of a network runs in integers. `docs/folding.md` lists what does not fold otherwise.
+Random operators are never folded, nor are QuantizeLinear and DequantizeLinear, which mark the quantised parts
+of a network. `docs/folding.md` lists the other exceptions.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from xonnc.transforms.rules.limits import MAX_BYTES
 from xonnc.transforms.rules.reference_faults import fault
 
 MAX_WORK = 1 << 22
-"""Elements that the reference may go through, one after the other at a few microseconds each."""
+"""Limit of elements that the reference may visit one by one, at a few microseconds each."""
 
 KEPT = frozenset({"QuantizeLinear", "DequantizeLinear"})
-"""What stays although it could be computed."""
+"""Operators that are kept although they could be folded."""
 
 NOT_HERE = KEPT | {"Constant", "Gradient", "If", "Loop", "Optional", "SequenceConstruct", "SequenceEmpty"}
-"""Operators that are what others fold to, have rules elsewhere, or have no meaning of their own."""
+"""Operators that are constants, have rules elsewhere, or no semantics of their own."""
 
 OF_SEQUENCES = frozenset(
     {
@@ -63,7 +63,7 @@ OF_SEQUENCES = frozenset(
         "SplitToSequence",
     }
 )
-"""Operators whose operands may be sequences or optionals, which no constant is."""
+"""Operators with sequence or optional operands, for which there is no constant."""
 
 GROWING = frozenset(
     {
@@ -79,7 +79,7 @@ GROWING = frozenset(
         "Upsample",
     }
 )
-"""Operators whose results may be much larger than what goes in: their size must be known before."""
+"""Operators whose results may be much larger than their operands: the size is checked first."""
 
 MULTIPLYING = frozenset(
     {
@@ -100,10 +100,10 @@ MULTIPLYING = frozenset(
         "RNN",
     }
 )
-"""Operators that multiply matrices: of these a whole row of an operand goes into each element."""
+"""Operators with matrix products: each element of the result takes a whole row of an operand."""
 
 OWN = (BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp)
-"""Ops of the compiler's own that are a case of an operator."""
+"""Ops of the compiler that are special cases of an ONNX operator."""
 
 
 MOVING = frozenset(
@@ -131,11 +131,11 @@ MOVING = frozenset(
         "Tile",
     }
 )
-"""Operators that move elements, or convert them one by one: what the reference does to NaN is right there."""
+"""Operators that move or convert elements: the reference is right for NaN."""
 
 
 def rules_but(elsewhere: Iterable[str]) -> RuleSet:
-    """A rule for every deterministic operator whose name is not among those with rules `elsewhere`."""
+    """Return a rule for every deterministic operator that has no rule `elsewhere`."""
     return _rules(frozenset(elsewhere))
 
 
@@ -163,7 +163,7 @@ def _rule(kind: type[OnnxOp]) -> Rule:
 
 
 def evaluated(root: Operation) -> RewriteResult:
-    """What the operator's reference makes of its operands"""
+    """The result of the reference evaluator"""
     inputs = [value for value in dict.fromkeys(root.operands) if value.type != NONE]
     held = [found for value in inputs if (found := known(value)) is not None]
     if len(held) < len(inputs):
@@ -184,10 +184,9 @@ def evaluated(root: Operation) -> RewriteResult:
 
 def _not_finite(op: Operation, values: Sequence[Known]) -> MatchFailure | None:
     """
-    Why values with NaN or infinities are not left to the reference.
+    Return why values with NaN or infinities are not left to the reference, or `None`.
 
-    It multiplies infinities by weights of 0, takes them from each other, or orders its steps so that they
-    overflow, where ONNX says nothing of the kind.
+    It may compute inf · 0 or inf - inf, or overflow, where ONNX does not.
     """
     if _operator(op) in MOVING:
         return None
@@ -198,7 +197,7 @@ def _not_finite(op: Operation, values: Sequence[Known]) -> MatchFailure | None:
 
 
 def _too_much(op: Operation, operands: Sequence[Known]) -> str | None:
-    """Why folding would take too long or too much memory, as far as can be told before."""
+    """Return why folding would take too much time or memory, or `None`."""
     arrays = [array for each in operands for array in each.arrays]
     sizes = [_size(result.type) for result in op.results if result.type != NONE]
     if any(size is None for size, _ in sizes) and _operator(op) in GROWING:
@@ -212,7 +211,7 @@ def _too_much(op: Operation, operands: Sequence[Known]) -> str | None:
 
 
 def _size(type_: Attribute) -> tuple[int | None, int]:
-    """Elements and bytes of a result, as far as they are known."""
+    """Return elements and bytes of a result, as far as known."""
     shape, element = static_shape(type_), element_type(type_)
     if shape is None or element is None:
         return None, 0
@@ -220,7 +219,7 @@ def _size(type_: Attribute) -> tuple[int | None, int]:
 
 
 def _terms(op: Operation, arrays: Sequence[Array]) -> int:
-    """How many elements go into one of the result, roughly: a window, or a row of weights."""
+    """Estimate the number of input elements per result element: a window, or a row of weights."""
     kernel = decode(op.properties.get("kernel_shape"))
     window = prod(size for size in kernel if isinstance(size, int)) if isinstance(kernel, tuple) else 1
     if _operator(op) not in MULTIPLYING:
@@ -236,7 +235,7 @@ def _operator(op: Operation) -> str:
 
 
 def refusal_inside(op: Operation) -> str | None:
-    """What inside of an op, or about it, forbids to compute it."""
+    """Return why an op, or an op nested in it, must not be folded, or `None`."""
     for inner in op.walk():
         if inner.has_trait(RandomEffect):
             return f"{inner.name} draws random numbers"

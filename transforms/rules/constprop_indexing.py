@@ -1,4 +1,4 @@
-"""Ops that pick elements of constants, put some in, or arrange them by blocks."""
+"""Constant folding of gather, scatter, one-hot, and depth/space rearrangement."""
 
 from __future__ import annotations
 

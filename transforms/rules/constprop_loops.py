@@ -1,4 +1,4 @@
-"""Loops over constants become constants: their bodies run turn by turn, for a bounded number of turns."""
+"""Constant folding of Loop and Scan: evaluate the body for a bounded number of iterations."""
 
 from __future__ import annotations
 
@@ -20,115 +20,121 @@ from xonnc.transforms.rules.constprop_evaluation import refusal_inside
 from xonnc.transforms.rules.limits import MAX_BYTES
 
 MAX_ITERATIONS = 128
-"""Loops of more turns are not folded unless asked for."""
+"""Default limit of iterations of a folded loop."""
 
 
 @dataclass
-class Turns:
-    """The turns of one loop: its body as a program, what it carries along, what it collects."""
+class LoopEvaluation:
+    """Evaluation of one loop: body program, carried values, scan outputs."""
 
     program: Program
     carried: list[Held]
     around: Sequence[Held]
-    """What the body reads from outside."""
-    most: int
-    """So many turns are allowed."""
+    """Values captured by the body."""
+    max_iterations: int
+    """Limit of iterations."""
     collected: list[Sequence[Held]] = field(default_factory=list[Sequence[Held]])
 
     def take(self, first: Sequence[Held], last: Sequence[Held], results: int) -> Sequence[Held]:
-        """One turn; gives the first `results` of what the body gives, before what is carried on."""
-        if len(self.collected) == self.most:
-            raise XonncError(f"the loop takes more than {self.most} turns")
+        """Run one iteration; return the first `results` outputs of the body, before the carried values."""
+        if len(self.collected) == self.max_iterations:
+            raise XonncError(f"the loop takes more than {self.max_iterations} iterations")
         made = self.program([*first, *self.carried, *last, *self.around])
         end = results + len(self.carried)
         self.carried = list(made[results:end])
         self.collected.append(made[end:])
         if self.size() > MAX_BYTES:
-            raise XonncError(f"what the turns make takes more than {MAX_BYTES} bytes")
+            raise XonncError(f"the scan outputs take more than {MAX_BYTES} bytes")
         return made[:results]
 
     def size(self) -> int:
-        """The bytes that the results take by now."""
+        """Return the bytes of the results so far."""
         held = (*self.carried, *(each for turn in self.collected for each in turn))
         return sum(array.nbytes for each in held for array in Known(each).arrays)
 
     def stacked(self, place: int, type_: Attribute, axis: int = 0, backwards: bool = False) -> Array:
-        """What the turns collected at one place, along a new axis."""
+        """Return a scan output, stacked along a new axis."""
         slices = [turn[place] for turn in self.collected]
         arrays = [each for each in slices if isinstance(each, np.ndarray)]
         if len(arrays) < len(slices) or len({array.shape for array in arrays}) > 1:
-            raise XonncError("the turns give tensors of different shapes")
+            raise XonncError("the iterations give tensors of different shapes")
         if arrays:
             return np.stack(arrays[::-1] if backwards else arrays, axis)
         if not is_ranked(type_) or DYNAMIC_INDEX in (sizes := list(type_.get_shape())):
-            raise XonncError("there is no turn, and the shape of what it would give is not known")
+            raise XonncError("there is no iteration, and the shape of the scan output is not known")
         sizes[axis] = 0
         return np.zeros(sizes, numpy_dtype(type_.element_type))
 
 
 def looped(bound: int, op: Operation) -> list[Held]:
-    """The results of a Loop."""
+    """Return the results of a Loop."""
     outside = _present(captured(op))
     count, condition, *carried = _known(op.operands)
-    turns = Turns(program_of_body(op, op.regions[0].block, outside), carried, _known(outside), bound)
-    most = None if count is None else int(np.asarray(count).reshape(()))
+    evaluation = LoopEvaluation(
+        program_of_body(op, op.regions[0].block, outside), carried, _known(outside), bound
+    )
+    max_iterations = None if count is None else int(np.asarray(count).reshape(()))
     goes_on = condition is None or _is_true(condition)
     number_of, flag_of = (_as_argument(argument) for argument in op.regions[0].block.args[:2])
-    while goes_on and (most is None or len(turns.collected) < most):
-        number = np.array(len(turns.collected), np.int64)
-        (again,) = turns.take([number_of(number), flag_of(np.array(True))], [], 1)
+    while goes_on and (max_iterations is None or len(evaluation.collected) < max_iterations):
+        number = np.array(len(evaluation.collected), np.int64)
+        (again,) = evaluation.take([number_of(number), flag_of(np.array(True))], [], 1)
         goes_on = _is_true(again)
         if condition is None and not goes_on:
             # The specification has it go on to the count, onnxruntime ends it.
             raise XonncError("the body would end a loop that has no condition")
     types = op.result_types[len(carried) :]
-    return [*turns.carried, *(turns.stacked(place, type_) for place, type_ in enumerate(types))]
+    return [*evaluation.carried, *(evaluation.stacked(place, type_) for place, type_ in enumerate(types))]
 
 
 def _as_argument(argument: SSAValue) -> Callable[[Array], Array]:
-    """How a body takes one element: as a scalar, or as a vector where it says so."""
+    """Convert one element to the type of a body argument: a scalar, or a vector if declared so."""
     shape = (1,) * len(argument.type.get_shape()) if is_ranked(argument.type) else ()
     return lambda element: element.reshape(shape)
 
 
 @dataclass(frozen=True)
-class Ways:
-    """Along which axes and in which directions a Scan goes through its inputs or stacks its outputs."""
+class ScanAxes:
+    """Axes and directions of the scan inputs or scan outputs of a Scan."""
 
     axes: tuple[int, ...] | None
     directions: tuple[int, ...] | None
 
     def axis(self, place: int, rank: int) -> int:
-        """The axis, counted from the front."""
+        """Return the axis, normalised to be non-negative."""
         return self.axes[place] % rank if self.axes else 0
 
     def backwards(self, place: int) -> bool:
-        """Whether the last slice comes first."""
+        """Return whether the direction is reverse."""
         return bool(self.directions and self.directions[place])
 
 
-def scanned(bound: int, op: Operation, inputs: int, ways_in: Ways, ways_out: Ways) -> list[Held]:
-    """The results of a Scan with this many inputs to go through."""
+def scanned(
+    bound: int, op: Operation, inputs: int, input_axes: ScanAxes, output_axes: ScanAxes
+) -> list[Held]:
+    """Return the results of a Scan with this many scan inputs."""
     outside = _present(captured(op))
     given = _known(op.operands)
     carried, sources = list(given[:-inputs]), given[-inputs:]
-    slices = [_slices(each, ways_in, place) for place, each in enumerate(sources)]
+    slices = [_slices(each, input_axes, place) for place, each in enumerate(sources)]
     if len({len(each) for each in slices}) > 1:
-        raise XonncError("the inputs to go through are not equally long")
-    turns = Turns(program_of_body(op, op.regions[0].block, outside), carried, _known(outside), bound)
-    for turn in zip(*slices, strict=True):
-        turns.take([], turn, 0)
-    found: list[Held] = list(turns.carried)
+        raise XonncError("the scan inputs are not equally long")
+    evaluation = LoopEvaluation(
+        program_of_body(op, op.regions[0].block, outside), carried, _known(outside), bound
+    )
+    for elements in zip(*slices, strict=True):
+        evaluation.take([], elements, 0)
+    found: list[Held] = list(evaluation.carried)
     for place, result in enumerate(op.results[len(carried) :]):
         rank = len(result.type.get_shape()) if is_ranked(result.type) else 1
-        axis = ways_out.axis(place, rank)
-        found.append(turns.stacked(place, result.type, axis, ways_out.backwards(place)))
+        axis = output_axes.axis(place, rank)
+        found.append(evaluation.stacked(place, result.type, axis, output_axes.backwards(place)))
     return found
 
 
-def _slices(held: Held, ways: Ways, place: int) -> list[Array]:
+def _slices(held: Held, ways: ScanAxes, place: int) -> list[Array]:
     if not isinstance(held, np.ndarray) or held.ndim == 0:
-        raise XonncError("an input to go through is no tensor with an axis")
+        raise XonncError("a scan input is not a tensor with an axis")
     found = list(np.moveaxis(held, ways.axis(place, held.ndim), 0))
     return [np.asarray(each) for each in (found[::-1] if ways.backwards(place) else found)]
 
@@ -140,7 +146,7 @@ def _present(values: Sequence[SSAValue]) -> list[SSAValue]:
 def _known(values: Sequence[SSAValue]) -> list[Held]:
     found = [known(value) for value in values]
     if None in found:
-        raise XonncError("not everything that goes in is constant")
+        raise XonncError("an operand is not constant")
     return [each.held for each in found if each is not None]
 
 
@@ -159,10 +165,10 @@ def _results(root: Operation, run: partial[list[Held]]) -> RewriteResult:
 
 @cache
 def loops(bound: int) -> RuleSet:
-    """The rules for loops of up to `bound` turns."""
+    """Return the rules for loops of up to `bound` iterations."""
 
     def loop(root: Operation) -> RewriteResult:
-        """What is left when the loop ends"""
+        """The results of the loop"""
         return _results(root, partial(looped, bound))
 
     def scan(
@@ -173,9 +179,11 @@ def loops(bound: int) -> RuleSet:
         output_axes: tuple[int, ...] | None,
         output_directions: tuple[int, ...] | None,
     ) -> RewriteResult:
-        """What is left at the end of the inputs"""
-        ways_in, ways_out = Ways(axes, directions), Ways(output_axes, output_directions)
-        return _results(root, partial(scanned, bound, inputs=inputs, ways_in=ways_in, ways_out=ways_out))
+        """The results of the scan"""
+        scan_inputs, scan_outputs = ScanAxes(axes, directions), ScanAxes(output_axes, output_directions)
+        return _results(
+            root, partial(scanned, bound, inputs=inputs, input_axes=scan_inputs, output_axes=scan_outputs)
+        )
 
     ways = (attr.axes, attr.directions, attr.output_axes, attr.output_directions)
     return rules(

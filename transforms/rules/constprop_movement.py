@@ -1,5 +1,5 @@
 """
-Ops that move elements become constants: views where numpy has one (docs/internals/onnx-rules.md §2.4, §2.7).
+Constant folding of data movement, as NumPy views where possible (docs/internals/onnx-rules.md §2.4, §2.7).
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ c = const.c
 
 
 def whole(constant: Constant | None) -> tuple[int, ...] | None:
-    """The integers of a constant, `None` if it is absent."""
+    """Return the integers of a constant, or `None` if it is absent."""
     return None if constant is None else tuple(int(number) for number in constant.array.reshape(-1))
 
 
 def normalised(axes: Sequence[int], rank: int) -> tuple[int, ...] | None:
-    """Axes counted from the front, `None` if one is out of range."""
+    """Return non-negative axes, or `None` if one is out of range."""
     if any(not -rank <= axis < rank for axis in axes):
         return None
     return tuple(axis % rank for axis in axes)
@@ -238,7 +238,7 @@ def padded(
 
 
 def nothing(dtype: np.dtype[np.generic]) -> object:
-    """What stands where nothing is said: zero, or text without letters."""
+    """Return the default fill: zero, or the empty string."""
     return b"" if dtype == np.object_ else np.zeros((), dtype)
 
 
@@ -350,4 +350,4 @@ RULES = rules(
 )
 
 EXPANDING = frozenset({"ExpandofConst"})
-"""The rules that the expansion bound holds back."""
+"""Rules subject to the expansion bound."""

@@ -1,6 +1,4 @@
-"""
-Constants move to the right and meet each other; neutral elements go (docs/internals/onnx-rules.md §2.3).
-"""
+"""Reassociation of constants and removal of neutral elements (docs/internals/onnx-rules.md §2.3)."""
 
 from __future__ import annotations
 
@@ -39,17 +37,17 @@ c, d = const.c, const.d
 
 
 def x_and_c_are_tensors(x: SSAValue, c: Constant) -> str | None:
-    """Only tensors: with a scalar the constant is as well off where it is."""
+    """No scalars: with a scalar, moving the constant gains nothing."""
     return "x is a scalar" if is_scalar(x) else "c is a scalar" if c.array.shape in ((), (1,)) else None
 
 
 def y_and_c_are_tensors(y: SSAValue, c: Constant) -> str | None:
-    """Only tensors: with a scalar the constant is as well off where it is."""
+    """No scalars: with a scalar, moving the constant gains nothing."""
     return x_and_c_are_tensors(y, c)
 
 
 def reassociation(op: Template) -> dict[str, Rule]:
-    """For an op that commutes and associates, written + here."""
+    """Return the rules of an associative, commutative op, written + here."""
     name = op.name
     return {
         # c + x = x + c
@@ -95,7 +93,7 @@ def equals_zero_point(c: Constant, bz: Constant | None) -> str | None:
 
 
 def all_finite(e: Constant) -> str | None:
-    """Both summands may be infinite where their sum is not 0, and then be infinity less infinity."""
+    """Summands are finite: infinities may cancel to NaN where their sum is finite."""
     if not is_float(e.array.dtype) or np.all(np.isfinite(e.array)):
         return None
     return "e is not finite everywhere"

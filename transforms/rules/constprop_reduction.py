@@ -1,6 +1,4 @@
-"""
-Sums over constants become constants: reductions and matrix products (docs/internals/onnx-rules.md §2.4).
-"""
+"""Constant folding of reductions and matrix products (docs/internals/onnx-rules.md §2.4)."""
 
 from __future__ import annotations
 
@@ -89,12 +87,12 @@ def reduction_by_property(op: Template, function: Reduction) -> Rule:
 
 
 def lowest(dtype: np.dtype[np.generic]) -> Array:
-    """What the maximum of nothing is: minus infinity, or the smallest integer."""
+    """Return the maximum of an empty set: -inf, or the smallest integer."""
     return np.array(-np.inf if is_float(dtype) else _limits(dtype)[0], dtype)
 
 
 def highest(dtype: np.dtype[np.generic]) -> Array:
-    """What the minimum of nothing is: infinity, or the largest integer."""
+    """Return the minimum of an empty set: inf, or the largest integer."""
     return np.array(np.inf if is_float(dtype) else _limits(dtype)[1], dtype)
 
 
@@ -131,7 +129,9 @@ def squares(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
 
 
 def in_floats(function: Reduction) -> Reduction:
-    """`function` of integers in doubles, of half floats in single precision; integers are cut afterwards."""
+    """
+    Return `function` computed in float64 for integers, float32 for float16; integer results are truncated.
+    """
 
     def reduced(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
         found = np.asarray(function(computed_in(array), axes, keep))
@@ -260,4 +260,4 @@ RULES = rules(
 )
 
 EXPANDING = frozenset({"GemmConstProp", "MatMulIntegerOfConsts", "MatMulOfConsts"})
-"""The rules that the expansion bound holds back."""
+"""Rules subject to the expansion bound."""

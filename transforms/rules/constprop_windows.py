@@ -1,4 +1,4 @@
-"""Pools and convolutions of constants: views of all windows, and one numpy function over them."""
+"""Constant folding of pooling and convolution by sliding-window views."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ c = const.c
 
 @dataclass(frozen=True)
 class Windows:
-    """Where the windows of a pool or convolution lie, one number for each spatial axis."""
+    """Sliding windows of a pool or convolution, per spatial axis."""
 
     sizes: tuple[int, ...]
     kernel: tuple[int, ...]
@@ -77,10 +77,10 @@ class Windows:
         ceil = bool(decode(op.properties.get("ceil_mode")) or 0)
         counts: list[int] = []
         for size, span, stride, first, last in zip(sizes, spans, strides, before, after, strict=True):
-            room = size + first + last - span
-            if room < 0 or size == 0:
+            free = size + first + last - span
+            if free < 0 or size == 0:
                 return None
-            count = (-(-room // stride) if ceil else room // stride) + 1
+            count = (-(-free // stride) if ceil else free // stride) + 1
             # A window that would begin in the padding after the data is none.
             counts.append(count - 1 if ceil and (count - 1) * stride >= size + first else count)
         return Windows(sizes, kernel, strides, dilations, before, after, tuple(counts))
@@ -222,8 +222,8 @@ def norm_of_all(root: Operation, c: Constant) -> RewriteResult:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Where a transposed convolution puts what, one number for each spatial axis."""
+class ScatterWindows:
+    """Scatter positions of a transposed convolution (col2im), per spatial axis."""
 
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
@@ -233,7 +233,7 @@ class Spread:
     after: tuple[int, ...]
 
     @staticmethod
-    def of(op: Operation, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> Spread | None:
+    def of(op: Operation, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> ScatterWindows | None:
         """What the properties of an op say of data of these sizes; `None` if they do not fit."""
         axes = len(sizes)
         ones, zeros = (1,) * axes, (0,) * axes
@@ -257,7 +257,7 @@ class Spread:
         fits = min(pads[:axes]) >= 0 and all(
             size - pads[n] - pads[n + axes] > 0 for n, size in enumerate(whole)
         )
-        return Spread(strides, dilations, whole, pads[:axes], pads[axes:]) if fits else None
+        return ScatterWindows(strides, dilations, whole, pads[:axes], pads[axes:]) if fits else None
 
     def target(self, place: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
         """Where the products with one element of the weights go."""
@@ -273,7 +273,7 @@ def transposed(root: Operation, c: Constant, weights: Constant, bias: Constant |
     group = decode(root.properties.get("group")) or 1
     if array.ndim < 3 or filters.ndim != array.ndim or not isinstance(group, int) or 0 in array.shape:
         return MatchFailure("data and weights do not fit")
-    spread = Spread.of(root, array.shape[2:], filters.shape[2:])
+    spread = ScatterWindows.of(root, array.shape[2:], filters.shape[2:])
     if spread is None or array.shape[1] % group or filters.shape[0] != array.shape[1]:
         return MatchFailure("data, weights and properties do not fit")
     batch, kernel, depth, made = array.shape[0], filters.shape[2:], array.shape[1] // group, filters.shape[1]
@@ -297,7 +297,7 @@ def transposed(root: Operation, c: Constant, weights: Constant, bias: Constant |
     return found if bias is None else found + bias.array.reshape(-1, *[1] * len(kernel))
 
 
-def _from_end(spread: Spread) -> list[int]:
+def _from_end(spread: ScatterWindows) -> list[int]:
     return [size - last for size, last in zip(spread.whole, spread.after, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Convolutions on images in blocks of four channels (docs/internals/onnx-rules.md §6.2)."""
+"""Convolutions in the channel-blocked layout NCHW4c (docs/internals/onnx-rules.md §6.2)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from xonnc.rewriting.rules import rule, rules
 IMAGE, WEIGHTS = (LayoutAttr(StringAttr(name)) for name in LAYOUTS)
 
 AXES = 4
-"""Batch, channels, height and width: the layouts have names for no more and no less."""
+"""Batch, channels, height and width: layouts are defined for rank 4 only."""
 
 
 def in_layout(type_: Attribute, layout: LayoutAttr) -> TensorType[Attribute] | None:
-    """A tensor type of images or weights in another order; `None` for one that has no such order."""
+    """Return a tensor type with another layout, or `None`."""
     if not is_ranked(type_) or len(type_.get_shape()) != AXES or element_type(type_) not in (f16, f32):
         return None
     if not isinstance(type_.encoding, NoneAttr):
@@ -28,7 +28,7 @@ def in_layout(type_: Attribute, layout: LayoutAttr) -> TensorType[Attribute] | N
 
 @rule(Conv(value.x, value.w, value.b))
 def blocked(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> RewriteResult:
-    """conv(x, w) is conv of x and w in blocks of channels, in the usual order again"""
+    """conv(x, w) = to_nchw(conv(to_nchw4c(x), to_kcmn4c4k(w)))"""
     image, weights = in_layout(x.type, IMAGE), in_layout(w.type, WEIGHTS)
     made = in_layout(root.results[0].type, IMAGE)
     if image is None or weights is None or made is None:

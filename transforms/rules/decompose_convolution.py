@@ -1,5 +1,6 @@
 """
-Convolutions as matrix products, transposed ones as plain ones (docs/internals/onnx-rules.md §5.4, §5.6).
+Convolution by im2col and MatMul, transposed convolution as convolution (docs/internals/onnx-rules.md §5.4,
+§5.6).
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def known_size(data: SSAValue, axis: int) -> int | None:
 
 
 def flattened(builder: OpBuilder, data: SSAValue, axes: int, leading: bool) -> SSAValue:
-    """`data` with that many axes: the leading ones become one, or those at the end."""
+    """Reshape `data` to `axes` axes, merging leading or trailing ones."""
     assert is_ranked(data.type)
     sizes = data.type.get_shape()
     if len(sizes) == axes:
@@ -82,7 +83,7 @@ def biased(builder: OpBuilder, product: SSAValue, bias: SSAValue) -> SSAValue:
 
 
 def both_known(x: SSAValue, w: SSAValue, b: SSAValue) -> str | None:
-    """The ranks are known, and no size is 0, which a shape operand would take for another."""
+    """Ranks are known and no dimension is 0, which a Reshape target would copy."""
     if not is_ranked(x.type) or not is_ranked(w.type) or not (is_absent(b) or is_ranked(b.type)):
         return "a rank is not known"
     if rank(x) != rank(w) or len(x.type.get_shape()) < 3:
@@ -91,12 +92,12 @@ def both_known(x: SSAValue, w: SSAValue, b: SSAValue) -> str | None:
 
 
 def one_group(root: Operation) -> str | None:
-    """All channels meet."""
+    """There is one group."""
     return None if decode(root.properties.get("group")) == 1 else "there are several groups"
 
 
 def single_points(root: Operation, w: SSAValue) -> str | None:
-    """Every window is one point of the data, and there is one for each point."""
+    """Pointwise convolution: kernel 1×1, stride 1, no padding."""
     assert is_ranked(w.type)
     axes = len(w.type.get_shape()) - 2
     if any(size != 1 for size in w.type.get_shape()[2:]):
@@ -112,7 +113,7 @@ def single_points(root: Operation, w: SSAValue) -> str | None:
 
 @rule(Conv(x, w, b), where=(both_known, one_group, single_points), bonus=1)
 def points_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> RewriteResult:
-    """conv(x, w) for windows of one point = reshape(w' x'), with one column of x' for each point"""
+    """1×1 convolution: conv(x, w) = reshape(w' x'), one column of x' per pixel"""
 
     def write(op: Operation) -> Sequence[SSAValue]:
         builder = OpBuilder(op)
@@ -185,7 +186,7 @@ def images(w: SSAValue) -> str | None:
 
 @rule(Conv(x, w, b), where=(both_known, one_group, images))
 def windows_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> RewriteResult:
-    """conv(x, w) = reshape(w' columns(x)), with one column for each window"""
+    """im2col: conv(x, w) = reshape(w' columns(x)), one column per window"""
     windows, shape = windows_of(root, w), static_shape(w.type)
     element, batch = element_type(x.type), known_size(x, 0)
     if shape is None or element is None:
@@ -253,7 +254,7 @@ def cut_off(root: Operation, axes: Sequence[_Spread]) -> list[tuple[int, int]]:
 
 
 def finite(w: SSAValue) -> str | None:
-    """Weights, if known, are finite: the zeros between the data would make NaN of others."""
+    """Weights, if constant, are finite: inf · 0 of the inserted zeros would be NaN."""
     known = constant_of(ONNX, w)
     if known is None or not is_float(known.array.dtype) or bool(np.all(np.isfinite(known.array))):
         return None
@@ -321,4 +322,4 @@ def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) 
 RULES = rules(ConvTranspose=transposed_to_plain)
 
 TO_MATMUL = rules(Conv1x1=points_to_matmul, ConvIm2Col=windows_to_matmul)
-"""Convolutions as matrix products, on demand."""
+"""Convolutions as matrix products, on request."""

@@ -1,4 +1,4 @@
-"""Operators of other makers by ONNX's (docs/internals/onnx-rules.md §5.4)."""
+"""Contrib operators of onnxruntime as ONNX operators (docs/internals/onnx-rules.md §5.4)."""
 
 from __future__ import annotations
 

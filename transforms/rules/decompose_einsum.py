@@ -1,4 +1,4 @@
-"""Einstein sums as products, sums and transposes (docs/internals/onnx-rules.md §5.5)."""
+"""Einsum as MatMul, Mul, ReduceSum and Transpose (docs/internals/onnx-rules.md §5.5)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Equation:
 
 
 def parsed(text: str, ranks: Sequence[int]) -> Equation | None:
-    """An equation with its ellipses written out; `None` if it does not fit the operands."""
+    """Parse an equation and expand its ellipses; return `None` if it does not match the operands."""
     left, arrow, right = text.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ranks):

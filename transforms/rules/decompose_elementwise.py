@@ -1,4 +1,4 @@
-"""Sums, casts, scalings and constants by simpler means (docs/internals/onnx-rules.md §5.2, §5.4)."""
+"""Decompose Sum, CastLike, Scaler, HardSwish and Constant forms (docs/internals/onnx-rules.md §5.2, §5.4)."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def scalings() -> Iterator[tuple[str, Rule]]:
 
 
 NOT_EXPANDED = ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2")
-"""Element types, by the beginnings of their names, that ConstantOfShape has and Expand has not."""
+"""Prefixes of element types that ConstantOfShape supports and Expand does not."""
 
 
 @rule(ConstantOfShape(value.shape, value=attr.elements))
@@ -129,16 +129,16 @@ def expanded(shape: SSAValue, elements: Attribute | None) -> RewriteResult:
     return Expand(array.reshape(()), shape)
 
 
-def written_out(name: str) -> Rule:
-    """A constant written as a number, a string or a list of them is a tensor"""
+def constant_to_tensor(name: str) -> Rule:
+    """Constant with a scalar, string or list property = Constant with a tensor"""
 
     def is_given(root: Operation) -> str | None:
-        """The constant is written so."""
+        """The Constant has this property."""
         return None if name in root.properties else f"the constant has no {name}"
 
     @rule(Node(Constant, (), {name: attr.given}), where=(is_given,))
     def tensor(root: Operation, given: Decoded) -> RewriteResult:
-        """A constant written as a number, a string or a list of them is a tensor"""
+        """Constant with a scalar, string or list property = Constant with a tensor"""
         element = element_type(root.results[0].type)
         assert element is not None
         return np.array(given, numpy_dtype(element))
@@ -171,9 +171,12 @@ def hard_swish(root: Operation, x: SSAValue) -> RewriteResult:
 KINDS = ("float", "int", "string", "floats", "ints", "strings")
 
 NORMALIZED_CONSTANTS = rules(
-    **{f"ConstantNormalize{place}": written_out(f"value_{kind}") for place, kind in enumerate(KINDS, 1)}
+    **{
+        f"ConstantNormalize{place}": constant_to_tensor(f"value_{kind}")
+        for place, kind in enumerate(KINDS, 1)
+    }
 )
-"""Constants that are nodes with numbers or strings become tensors, which all other rules know."""
+"""Constant nodes with scalar, list or string properties become tensors, which all other rules handle."""
 
 RULES = NORMALIZED_CONSTANTS | rules(
     CastLike=cast_like,
@@ -183,4 +186,4 @@ RULES = NORMALIZED_CONSTANTS | rules(
 )
 
 ON_DEMAND = {"HardSwish": rules(HardSwish=hard_swish)}
-"""Rules for ops that are left alone unless asked for, by the op's name."""
+"""Rules for ops that are decomposed on request only, by op name."""

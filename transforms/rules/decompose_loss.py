@@ -1,4 +1,4 @@
-"""The softmax cross entropy loss in single steps (docs/internals/onnx-rules.md §5.4)."""
+"""Decompose SoftmaxCrossEntropyLoss (docs/internals/onnx-rules.md §5.4)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """
-Operators on quantised integers by those of real numbers between DequantizeLinear and QuantizeLinear.
+Decompose quantised operators to float operators between DequantizeLinear and QuantizeLinear (QDQ form).
 
-What they compute is said by ONNX (QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger) and by the contrib
-operators of onnxruntime (QLinearAdd, QLinearMul, QLinearConcat, QGemm, QLinearGlobalAveragePool,
-QLinearLeakyRelu, QLinearSigmoid).
+Semantics: ONNX (QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger) and onnxruntime's contrib operators
+(QLinearAdd, QLinearMul, QLinearConcat, QGemm, QLinearGlobalAveragePool, QLinearLeakyRelu, QLinearSigmoid).
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ x_scale, w_scale, y_scale = value.x_scale, value.w_scale, value.y_scale
 x_zero, w_zero, y_zero = value.x_zero, value.w_zero, value.y_zero
 
 WINDOW = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-"""The properties that convolutions of integers share with those of real numbers."""
+"""Properties common to float and integer convolutions."""
 
 REAL = (f16, bf16, f32, f64)
 
@@ -68,12 +67,12 @@ def window(root: Operation) -> dict[str, Attribute]:
 
 
 def read(builder: OpBuilder, quantized: Sequence[SSAValue], axis: int = 1) -> SSAValue:
-    """Integers, scale and zero point as real numbers; several scales go along `axis`."""
+    """Dequantise; per-channel scales run along `axis`."""
     return builder(DequantizeLinear, *quantized, types=[unranked(f32)], axis=axis)
 
 
 def product(builder: OpBuilder, first: SSAValue, second: SSAValue) -> SSAValue:
-    """The product of two scales, a constant where both are."""
+    """Return the product of two scales, folded if both are constant."""
     one, other = constant_of(ONNX, first), constant_of(ONNX, second)
     return (
         builder(Mul, first, second)
@@ -83,7 +82,7 @@ def product(builder: OpBuilder, first: SSAValue, second: SSAValue) -> SSAValue:
 
 
 def ones_for(builder: OpBuilder, zero: SSAValue) -> SSAValue:
-    """Scales of one, as many as there are zero points."""
+    """Return unit scales, one per zero point."""
     shape = () if zero.type == NONE else static_shape(zero.type)
     return builder.constant(np.ones(shape or (), np.float32))
 
@@ -101,7 +100,7 @@ def qlinear_conv(
     y_zero: SSAValue,
     b: SSAValue,
 ) -> RewriteResult:
-    """qlinear_conv(x, w, b) = quantize(conv(x', w', b')), b in steps of x_scale w_scale"""
+    """qlinear_conv(x, w, b) = quantize(conv(x', w', b')), b has the scale x_scale w_scale"""
 
     def write(op: Operation) -> Sequence[SSAValue]:
         builder = OpBuilder(op)
@@ -141,7 +140,7 @@ def qlinear_matmul(
 
 
 def becomes_real(root: Operation) -> str | None:
-    """Sums of 32 bits that are made floats at once: the real numbers are the same ones."""
+    """Every use of the int32 sums is a Cast to float."""
     return None if element_type(root.results[0].type) in REAL else "the sums stay integers"
 
 
@@ -149,7 +148,7 @@ def becomes_real(root: Operation) -> str | None:
 def conv_integer(
     root: Operation, sums: Operation, x: SSAValue, w: SSAValue, x_zero: SSAValue, w_zero: SSAValue
 ) -> RewriteResult:
-    """real(conv_integer(x, w)) = conv(x', w') in steps of one"""
+    """float(conv_integer(x, w)) = conv(x', w') with unit scales"""
 
     def write(op: Operation) -> Sequence[SSAValue]:
         builder = OpBuilder(op)
@@ -166,7 +165,7 @@ def conv_integer(
 def matmul_integer(
     root: Operation, x: SSAValue, w: SSAValue, x_zero: SSAValue, w_zero: SSAValue
 ) -> RewriteResult:
-    """real(matmul_integer(x, w)) = x' w' in steps of one"""
+    """float(matmul_integer(x, w)) = x' w' with unit scales"""
     if x_zero.type != NONE and static_shape(x_zero.type) not in ((), (1,)):
         return MatchFailure("a zero point for each row of the first factor")
 
@@ -210,19 +209,19 @@ def gemm(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
     return builder(Gemm, *numbers, bias, types=[unranked(f32)], **properties)
 
 
-def averaged(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """The mean of each channel."""
+def global_average_pool(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
+    """GlobalAveragePool."""
     return builder(GlobalAveragePool, read(builder, operands), types=[unranked(f32)])
 
 
-def bent(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """A ReLU that leaks."""
+def leaky_relu(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
+    """LeakyRelu."""
     alpha = given(root, "alpha", 0.01)
     return builder(LeakyRelu, read(builder, operands), types=[unranked(f32)], alpha=alpha)
 
 
-def squeezed(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """A sigmoid."""
+def sigmoid(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
+    """Sigmoid."""
     return builder(Sigmoid, read(builder, operands), types=[unranked(f32)])
 
 
@@ -231,12 +230,12 @@ GEMM = ("alpha", "transA", "transB")
 CUSTOM: Mapping[str, tuple[int, Callable[[OpBuilder, Operation, Operands], SSAValue]]] = {
     "QGemm": (7, gemm),
     "QLinearAdd": (6, added),
-    "QLinearGlobalAveragePool": (3, averaged),
-    "QLinearLeakyRelu": (3, bent),
+    "QLinearGlobalAveragePool": (3, global_average_pool),
+    "QLinearLeakyRelu": (3, leaky_relu),
     "QLinearMul": (6, multiplied),
-    "QLinearSigmoid": (3, squeezed),
+    "QLinearSigmoid": (3, sigmoid),
 }
-"""onnxruntime's operators: how many operands come before the result's scale, and what is computed."""
+"""onnxruntime's operators: number of operands before the result's scale, and the float computation."""
 
 
 def is_known(root: Operation, function: str) -> str | None:

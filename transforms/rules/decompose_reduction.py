@@ -1,4 +1,7 @@
-"""Norms and logarithms of sums as sums of something (docs/internals/onnx-rules.md §5.2)."""
+"""
+Decompose reductions of norms and log-sums to ReduceSum; numerically stable softmax
+(docs/internals/onnx-rules.md §5.2).
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ def reduction(op: Template) -> Node:
 
 
 def holds_floats(x: SSAValue) -> str | None:
-    """Roots, exponentials and logarithms are of floats only."""
+    """Elements are floats, as roots, exponentials and logarithms require."""
     element = element_type(x.type)
     return None if element is not None and is_float(numpy_dtype(element)) else "the data are no floats"
 
@@ -145,4 +148,4 @@ RULES = rules(
 )
 
 STABLEHLO = rules(Softmax=softmax)
-"""What a compiler to StableHLO wants besides."""
+"""Additional rules for StableHLO."""

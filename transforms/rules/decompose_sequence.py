@@ -1,5 +1,6 @@
 """
-Sequences whose making is known, and concatenations read twice (docs/internals/onnx-rules.md §5.2 to §5.4).
+Decompose sequence construction, and concatenations with Shape and Transpose uses
+(docs/internals/onnx-rules.md §5.2 to §5.4).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Older versions of operators as their newest ones (docs/internals/onnx-rules.md §5.2)."""
+"""Upgrade older operator versions to the newest ones (docs/internals/onnx-rules.md §5.2)."""
 
 from __future__ import annotations
 
@@ -74,22 +74,22 @@ x, axes = value.x, value.axes
 
 
 def no_axes(axes: tuple[int, ...] | None) -> str | None:
-    """The op does not name its axes."""
+    """The axes are absent."""
     return None if axes is None else "axes are given"
 
 
 def some_axes(axes: tuple[int, ...] | None) -> str | None:
-    """The op names its axes."""
+    """The axes are present."""
     return "axes are not given" if axes is None else None
 
 
 def no_sizes(sizes: tuple[int, ...] | None) -> str | None:
-    """The op does not say how large the parts are."""
+    """The split sizes are absent."""
     return None if sizes is None else "sizes are given"
 
 
 def some_sizes(sizes: tuple[int, ...] | None) -> str | None:
-    """The op says how large the parts are."""
+    """The split sizes are present."""
     return "sizes are not given" if sizes is None else None
 
 
@@ -146,12 +146,13 @@ def split_13(root: Operation, x: SSAValue, sizes: SSAValue, axis: int) -> Rewrit
 
 def magnified(x: SSAValue, scales: OperandSpec, numbers: Array | None, mode: str) -> RewriteResult:
     """
-    Resize as Upsample and the first Resize have it: sample i is at i / scale, the nearest one below.
+    Resize with the semantics of Upsample and Resize-10: asymmetric coordinates i / scale, nearest rounds
+    down.
 
-    Where there are fewer samples than before, it is the one above, as onnxruntime has it: ONNX does not say.
+    When downsampling, nearest rounds up, as in onnxruntime; ONNX does not define it.
 
-    The peer leaves Resize's defaults, which count from the middle of samples and mean the same only for the
-    nearest samples of whole scales: here too they are left then.
+    onnx-mlir keeps the defaults of Resize (half_pixel), which agree only for nearest with integer scales:
+    there they are kept here too.
     """
     whole = numbers is not None and bool(np.all((numbers >= 1) & (numbers == np.rint(numbers))))
     if mode == "nearest" and whole:

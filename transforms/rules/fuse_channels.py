@@ -1,8 +1,8 @@
 """
-What convolutions and batch normalisations take in of constants by channel, in one step each.
+Fold per-channel constants into convolutions and batch normalisations, in one step each.
 
-The canonical rules say the same as arithmetic on constants, which then folds: ten rewrites for one batch
-normalisation. Here numbers by channel are computed at once, and only the product of the weights waits.
+The canonicalisation rules do the same by arithmetic on constants, ten rewrites per batch normalisation. Here
+per-channel values are computed at once; only the product with the weights is lazy.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ statistics = (const.scale, const.bias, const.mean, const.var)
 convolution = one_use(Conv(x, const.w, maybe.b).named("conv"))
 
 FIRST = 10
-"""More than the canonical rules for the same ops have."""
+"""Benefit above that of the canonicalisation rules of the same ops."""
 
 
 def wide(array: Array) -> Array:
-    """Numbers in at least 32 bits, so that narrow floats are rounded once."""
+    """Return values in at least 32 bits, so that narrow floats are rounded once."""
     return array.astype(np.result_type(array.dtype, np.float32), copy=False)
 
 
@@ -52,7 +52,7 @@ def like(c: Constant, array: Array) -> Array:
 
 
 def scaled(w: Constant, factor: Array) -> Attribute:
-    """Weights times one factor for each output channel, when somebody reads them."""
+    """Return the weights times a factor per output channel, computed lazily."""
     array = like(w, factor).reshape(-1, *(1,) * (len(w.type.get_shape()) - 1))
     return w.pool.combine(np.multiply, w.attribute, w.pool.create(array))
 

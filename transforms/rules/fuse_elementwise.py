@@ -1,7 +1,9 @@
 """
-Elementwise ops and reductions that undo, repeat or limit each other (docs/internals/onnx-rules.md §9.1).
+Fuse elementwise ops and reductions that cancel, repeat or bound each other (docs/internals/onnx-rules.md
+§9.1).
 
-What is monotone under an ArgMax stays: rounding makes different numbers equal, and another one the first.
+Monotone functions before ArgMax are kept: rounding may make different values equal and change the first
+maximum.
 """
 
 from __future__ import annotations
@@ -66,8 +68,8 @@ from xonnc.transforms.rules.constprop_movement import normalised, whole
 
 x, y, c = value.x, value.y, const.c
 
-WHOLE = "Ceil Floor Round".split()
-"""Ops that leave whole numbers as they are, and make nothing else."""
+ROUNDING_OPS = "Ceil Floor Round".split()
+"""Ops that leave integers unchanged and return only integers."""
 
 REDUCTIONS = frozenset(
     f"onnx.{name}"
@@ -80,7 +82,7 @@ REDUCTIONS = frozenset(
         ),
     )
 )
-"""Ops that keep the axes that they reduce or not."""
+"""Ops with a `keepdims` property."""
 
 OPERAND_BOUNDS, TYPED_BOUNDS = "ClipV11", ("Clip", "ClipV12")
 """The forms of Clip with bounds for operands: of floats only, and of any numbers."""
@@ -92,7 +94,7 @@ CLIPPED = frozenset(f"onnx.{name}" for name in (OPERAND_BOUNDS, *TYPED_BOUNDS))
 
 
 def bound(c: Constant, x: SSAValue) -> Array | None:
-    """The one number in c, if it does not give the result more axes than x has."""
+    """Return the scalar in c, if c does not add an axis to x."""
     array, axes = c.array, rank(x)
     if array.size != 1 or (array.ndim and (axes is None or array.ndim > axes)):
         return None
@@ -100,7 +102,7 @@ def bound(c: Constant, x: SSAValue) -> Array | None:
 
 
 def limited(root: Operation, x: SSAValue, low: Constant, high: Constant) -> RewriteResult:
-    """x between low and high, in the form of the model's opset."""
+    """Clip x to [low, high], in the Clip version of the model's opset."""
     bounds, element = (bound(low, x), bound(high, x)), element_type(x.type)
     if bounds[0] is None or bounds[1] is None or element is None:
         return MatchFailure("a bound is not one number")
@@ -122,7 +124,7 @@ NO_CLIP = MatchFailure("the opset has no Clip of this form")
 
 
 def interval(outer: Node, low_inside: bool) -> Rule:
-    """A minimum of a maximum, or the other way round, is a Clip."""
+    """Min of Max, or Max of Min, is a Clip."""
 
     @rule(outer)
     def limit(root: Operation, x: SSAValue, c: Constant, d: Constant) -> RewriteResult:
@@ -133,7 +135,7 @@ def interval(outer: Node, low_inside: bool) -> Rule:
 
 
 def orders(outer: Template, inner: Template) -> Mapping[str, Node]:
-    """The patterns with the constants in front and behind."""
+    """Return the patterns with the constants as first and as second operand."""
     d = const.d
     return {
         "": outer(one_use(inner(x, c)), d),
@@ -219,7 +221,7 @@ def clip_v6(x: SSAValue, low: float | None, high: float | None) -> RewriteResult
 
 
 def rounded(outer: str, inner: str) -> Rule:
-    """Whole numbers are not rounded again."""
+    """Rounding of an integer is the identity."""
     first = Template(ONNX, inner)(x)
     # ⌊⌈x⌉⌋ = ⌈x⌉
     return rule(Template(ONNX, outer)(first), first)
@@ -278,14 +280,14 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "onnx.Softsign": (-1, 1),
     "onnx.Tanh": (-1, 1),
 }
-"""Between which numbers the results of ops are."""
+"""Value ranges of op results."""
 
 WIDEST = {2: 5.0, 4: 60.0, 8: 600.0}
-"""By the bytes of a float: numbers no farther apart have a softmax of all digits along any axis there is."""
+"""Softmax does not underflow for values at most this far apart, by bytes of the float type."""
 
 
 def width(x: SSAValue) -> float | None:
-    """How far apart two elements of a value can be, if that is known."""
+    """Return the largest difference of two elements, if known."""
     maker = x.owner
     if not isinstance(maker, Operation):
         return None
@@ -300,7 +302,7 @@ def width(x: SSAValue) -> float | None:
 
 
 def stays_above_zero(x: SSAValue) -> str | None:
-    """No softmax of x is 0: its logarithm is -∞, which the logarithm of a softmax in one step is not."""
+    """Softmax of x does not underflow to 0, where Log would be -inf but LogSoftmax is not."""
     found, element = width(x), element_type(x.type)
     if found is None or element is None or found > WIDEST.get(numpy_dtype(element).itemsize, 0.0):
         return "elements may be so far apart that the softmax of one is 0"
@@ -328,7 +330,7 @@ def reduced_axes(op: Operation) -> tuple[int, ...] | None:
 
 
 def kept_axes(outer: Node, adds: bool) -> Rule:
-    """A reduction keeps its axes itself, or drops them itself."""
+    """Merge Squeeze or Unsqueeze into the `keepdims` of a reduction."""
 
     @rule(outer)
     def merge(reduced: SSAValue, axes: Constant | tuple[int, ...] | None) -> RewriteResult:
@@ -360,7 +362,7 @@ RULES = rules(
     MergeClipsV12=clips(ClipV12),
     MergeClipsV11=clips(ClipV11),
     MergeClipsV6=clips_v6,
-    **{f"Remove{outer}Of{inner}": rounded(outer, inner) for outer in WHOLE for inner in WHOLE},
+    **{f"Remove{outer}Of{inner}": rounded(outer, inner) for outer in ROUNDING_OPS for inner in ROUNDING_OPS},
     # sign(sign(x)) = sign(x)
     RemoveRepeatedSign=rule(Sign(Sign(x)), Sign(x)),
     # |±|x|| = |x|

@@ -1,8 +1,8 @@
 """
-Factors and offsets by channel go into the weights and biases of what is linear before or after them.
+Fold per-channel scales and offsets into weights and biases of adjacent linear ops.
 
-Convolutions, transposed convolutions, Gemm and MatMul with constant weights. All sums are of floats: the
-results are the same up to rounding (docs/internals/onnx-rules.md §9.1, nos. 19, 20 and "missing fusions").
+Linear ops are Conv, ConvTranspose, Gemm and MatMul with constant weights. The results are equal up to float
+rounding (docs/internals/onnx-rules.md §9.1, nos. 19, 20 and "missing fusions").
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import rank
 
-Numbers = npt.NDArray[np.float64]
+ChannelValues = npt.NDArray[np.float64]
 
 x, w, b, c = value.x, const.w, maybe.b, const.c
 statistics = (const.scale, const.bias, const.mean, const.var)
 
-NO_NUMBERS = MatchFailure("the constant is not one finite number for each channel")
-SHARED = MatchFailure("other ops read the weights too, which would be there twice")
+NOT_PER_CHANNEL = MatchFailure("the constant is not one finite value per channel")
+SHARED = MatchFailure("the weights have other uses, so that they would be duplicated")
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The constants of a linear op as its channels see them."""
+    """The constants of a linear op, by channel."""
 
     op: Operation
     w: Constant
 
     @property
     def is_conv(self) -> bool:
-        """Whether channels are axis 1 of the data."""
+        """Return whether the channel axis of the data is 1."""
         return self.op.name == "onnx.Conv" or self.is_transposed
 
     @property
@@ -79,19 +79,19 @@ class Weights:
 
     @property
     def rows_are_outputs(self) -> bool:
-        """Whether a Gemm takes its weights transposed."""
+        """Return whether the rows of a Gemm's weights are outputs (transB)."""
         return self.op.name == "onnx.Gemm" and decode(self.op.properties.get("transB")) == 1
 
     @property
     def grouped(self) -> tuple[int, ...]:
-        """The shape of the weights with the groups as an axis of their own; a matrix as it is."""
+        """Return the shape of the weights with the groups as an axis; of a matrix unchanged."""
         shape = self.w.tensor.shape
         if not self.is_conv:
             return shape
         return (self.groups, shape[0] // self.groups, *shape[1:])
 
     def axes(self, of_inputs: bool) -> tuple[int, ...]:
-        """The axes of the grouped weights along which channels go."""
+        """Return the channel axes of the grouped weights."""
         if self.is_conv:
             # Conv: group, outputs, inputs; ConvTranspose: group, inputs, outputs.
             return (0, 2 if of_inputs != self.is_transposed else 1)
@@ -99,11 +99,11 @@ class Weights:
         return (last if of_inputs == self.rows_are_outputs else last - 1,)
 
     def channels(self, of_inputs: bool) -> int:
-        """How many channels go in or come out."""
+        """Return the number of input or output channels."""
         return int(np.prod([self.grouped[axis] for axis in self.axes(of_inputs)]))
 
-    def scaled(self, factor: Numbers, of_inputs: bool, divides: bool = False) -> DisposableElementsAttr:
-        """The weights times a factor for each channel."""
+    def scaled(self, factor: ChannelValues, of_inputs: bool, divides: bool = False) -> DisposableElementsAttr:
+        """Return the weights times a factor per channel."""
         tensor, grouped = self.w.tensor, self.grouped
         axes = self.axes(of_inputs)
         along = [size if axis in axes else 1 for axis, size in enumerate(grouped)]
@@ -113,8 +113,8 @@ class Weights:
         assert made is not None
         return made.reshape(tensor.shape)
 
-    def applied(self, offset: Numbers) -> Numbers:
-        """What a constant in each input channel makes of each output channel."""
+    def applied(self, offset: ChannelValues) -> ChannelValues:
+        """Return the output per channel for a constant per input channel."""
         axes = self.axes(True)
         grouped = self.w.array.reshape(self.grouped).astype(np.float64)
         along = [size if axis in axes else 1 for axis, size in enumerate(self.grouped)]
@@ -124,8 +124,8 @@ class Weights:
         return product.sum(summed).reshape(-1)
 
 
-def numbers(c: Constant, rank: int | None, axis: int, count: int) -> Numbers | None:
-    """The number for each channel in c, which broadcasts along `axis` of data of some rank."""
+def numbers(c: Constant, rank: int | None, axis: int, count: int) -> ChannelValues | None:
+    """Return the values per channel of c, which broadcasts along `axis` of the data, or `None`."""
     array = c.array
     if not is_float(array.dtype) or array.ndim > (1 if rank is None else rank):
         return None
@@ -143,8 +143,8 @@ def numbers(c: Constant, rank: int | None, axis: int, count: int) -> Numbers | N
 
 def normalisation(
     scale: Constant, bias: Constant, mean: Constant, var: Constant, epsilon: float
-) -> tuple[Numbers, Numbers] | None:
-    """The factor and the offset that a batch normalisation is, if they are finite."""
+) -> tuple[ChannelValues, ChannelValues] | None:
+    """Return scale and offset of a batch normalisation, if finite."""
     g, h, m, v = (each.array.astype(np.float64) for each in (scale, bias, mean, var))
     if g.ndim != 1 or not g.shape == h.shape == m.shape == v.shape or np.any(v + epsilon <= 0):
         return None
@@ -158,16 +158,16 @@ def read_once(found: SSAValue) -> bool:
     return isinstance(found, OpResult) and found.has_one_use()
 
 
-def bias_of(b: Constant | None, weights: Weights, beta: float = 1.0) -> Numbers | None:
-    """The number added to each channel, `None` if it is another one for each row."""
+def bias_of(b: Constant | None, weights: Weights, beta: float = 1.0) -> ChannelValues | None:
+    """Return the bias per channel, or `None` if it differs by row."""
     count = weights.channels(False)
     if b is None:
         return np.zeros(count)
     return None if (found := numbers(b, 2, -1, count)) is None else found * beta
 
 
-def typed(array: Numbers, like: Constant) -> Array:
-    """Numbers as elements of the type of a constant."""
+def typed(array: ChannelValues, like: Constant) -> Array:
+    """ChannelValues as elements of the type of a constant."""
     return array.astype(numpy_dtype(like.type.element_type))
 
 
@@ -193,11 +193,11 @@ def conv_norm(template: Template) -> Rule:
         """d (conv(x, w) + b - mean) + bias = conv(x, d w) + (d (b - mean) + bias), in one step"""
         found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(conv, w)
         if found is None or len(found[0]) != weights.channels(False):
-            return NO_NUMBERS
+            return NOT_PER_CHANNEL
         factor, offset = found
         before = bias_of(b, weights)
         if before is None:
-            return NO_NUMBERS
+            return NOT_PER_CHANNEL
         return template(x, weights.scaled(factor, False), typed(before * factor + offset, w), like=conv)
 
     return fold
@@ -226,7 +226,7 @@ def gemm_norm(
     found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(gemm, w)
     before = bias_of(b, weights, beta)
     if found is None or before is None or len(found[0]) != weights.channels(False):
-        return NO_NUMBERS
+        return NOT_PER_CHANNEL
     factor, offset = found
     return Gemm(x, weights.scaled(factor, False), typed(before * factor + offset, w), like=gemm, beta=1.0)
 
@@ -249,7 +249,7 @@ def product_norm(
         return MatchFailure("an operand is no matrix")
     found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(product, w)
     if found is None or len(found[0]) != weights.channels(False):
-        return NO_NUMBERS
+        return NOT_PER_CHANNEL
     factor, offset = found
     made = weights.scaled(factor, False)
     return Gemm(x, made, typed(offset, w), alpha=1.0, beta=1.0, transA=0, transB=0)
@@ -261,7 +261,7 @@ def channel_axis(op: Operation) -> int:
 
 
 def factor_after(linear: Node, scaling: Template) -> Rule:
-    """A factor by channel of what a linear op makes."""
+    """Fold a scale per output channel into weights and bias."""
     divides = scaling.name == "Div"
 
     @rule(scaling(one_use(linear), c))
@@ -278,7 +278,7 @@ def factor_after(linear: Node, scaling: Template) -> Rule:
             return template(x, made, None, like=linear)
         before = bias_of(b, weights)
         if before is None:
-            return NO_NUMBERS
+            return NOT_PER_CHANNEL
         return template(x, made, typed(before / factor if divides else before * factor, w), like=linear)
 
     template = linear.template
@@ -301,19 +301,21 @@ def factor_after_product(scaling: Template) -> Rule:
     return scale
 
 
-def factor_of_result(root: Operation, weights: Weights, c: Constant, divides: bool) -> Numbers | MatchFailure:
+def factor_of_result(
+    root: Operation, weights: Weights, c: Constant, divides: bool
+) -> ChannelValues | MatchFailure:
     """The number for each channel of a linear op's result in c, which may go into the weights."""
     whole = rank(weights.op.results[0])
     if len(weights.w.tensor.shape) < 2 or rank(root.results[0]) != whole:
         return MatchFailure("the weights are a vector, or the rank changes")
     factor = numbers(c, whole, channel_axis(weights.op), weights.channels(False))
     if factor is None or (divides and not np.all(factor)):
-        return NO_NUMBERS
+        return NOT_PER_CHANNEL
     return factor if read_once(weights.op.operands[1]) else SHARED
 
 
 def offset_after(linear: Node) -> Rule:
-    """An offset by channel of what a linear op makes."""
+    """Fold an offset per output channel into the bias."""
 
     @rule(Add(one_use(linear), c))
     def shift(
@@ -326,7 +328,7 @@ def offset_after(linear: Node) -> Rule:
         beta = decode(linear.properties.get("beta"))
         before = bias_of(b, weights, beta if isinstance(beta, float) else 1.0)
         if offset is None or before is None or whole is None or rank(root.results[0]) != whole:
-            return NO_NUMBERS
+            return NOT_PER_CHANNEL
         after = typed(before + offset, w)
         if template.name == "Gemm":
             return template(x, linear.operands[1], after, like=linear, beta=1.0)
@@ -340,7 +342,7 @@ def offset_after(linear: Node) -> Rule:
 
 
 def factor_before(linear: Node, divides: bool = False) -> Rule:
-    """A factor by channel of what a linear op reads."""
+    """Fold a scale per input channel into the weights."""
 
     @rule(linear)
     def scale(root: Operation, scaling: Operation, x: SSAValue, w: Constant, c: Constant) -> RewriteResult:
@@ -356,7 +358,7 @@ def factor_before(linear: Node, divides: bool = False) -> Rule:
                 return MatchFailure("the factors may make the data larger")
         factor = numbers(c, whole, axis, weights.channels(True))
         if factor is None or (divides and not np.all(factor)):
-            return NO_NUMBERS
+            return NOT_PER_CHANNEL
         if not read_once(root.operands[1]):
             return SHARED
         made = weights.scaled(factor, True, divides)
@@ -389,7 +391,7 @@ def norm_before_conv(
     found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(root, w)
     before = bias_of(b, weights)
     if found is None or before is None or len(found[0]) != weights.channels(True):
-        return NO_NUMBERS
+        return NOT_PER_CHANNEL
     factor, offset = found
     if np.any(offset) and is_padded(root):
         return MatchFailure("the zeros around the data are not normalised")
@@ -424,7 +426,7 @@ def norm_before_gemm(
     found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(root, w)
     before = bias_of(b, weights, beta)
     if found is None or before is None or len(found[0]) != weights.channels(True):
-        return NO_NUMBERS
+        return NOT_PER_CHANNEL
     factor, offset = found
     after = typed(before + alpha * weights.applied(offset), w)
     return Gemm(x, weights.scaled(factor, True), after, like=root, beta=1.0)

@@ -1,7 +1,7 @@
 """
-Products of one matrix with several weights are one product, then split: queries, keys and values.
+Merge MatMuls of one matrix with several constant weights into one MatMul and a Split (QKV fusion).
 
-(docs/internals/onnx-rules.md §9.1, no. 39; here of any number of weights from three on, with their biases.)
+docs/internals/onnx-rules.md §9.1, no. 39; here for any number of weights from three, with biases.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 
 x, w, b = value.x, const.w, const.b
 
-FEWEST = 3
-"""Fewer products are not fewer ops as one: it is split again."""
+MIN_MATMULS = 3
+"""Fewer MatMuls would not become fewer ops, since the result is split again."""
 
 
 @dataclass(frozen=True)
 class MatMulBranch:
-    """A product with constant weights, and the op that makes what is read: itself, or the sum with a bias."""
+    """A MatMul with constant weights, and the op whose result is used: itself, or the Add of a bias."""
 
     last: Operation
     w: Constant
@@ -52,12 +52,12 @@ class MatMulBranch:
 
     @property
     def columns(self) -> int:
-        """The length of a row of the result."""
+        """Return the number of columns of the result."""
         return self.w.type.get_shape()[1]
 
 
 def branch_of(product: Operation, x: SSAValue, biased: bool) -> MatMulBranch | None:
-    """The product as a part, if it is one of x with constant weights, and with a bias if that is asked."""
+    """Return the branch of a MatMul of x with constant weights, with a bias if `biased`, or `None`."""
     if not isinstance(product, MatMulOp) or product.A is not x:
         return None
     w, y = constant_of(ONNX, product.B), product.Y
@@ -71,17 +71,17 @@ def branch_of(product: Operation, x: SSAValue, biased: bool) -> MatMulBranch | N
 
 
 def merged(root: Operation, x: SSAValue, pool: DisposablePool, biased: bool) -> RewriteResult:
-    """All products of x as one."""
+    """Merge all MatMuls of x into one."""
     readers = dict.fromkeys(use.operation for use in x.uses)
     parts = [part for reader in readers if (part := branch_of(reader, x, biased)) is not None]
-    # One whose result nobody reads any more has been merged.
+    # A MatMul without uses has been merged already.
     parts = [
         part
         for part in parts
         if part.last.parent is root.parent and part.last.results[0].first_use is not None
     ]
     axes, split = rank(x), form("Split", root)
-    if len(parts) < FEWEST or not axes or split is None or split.name == "SplitV1":
+    if len(parts) < MIN_MATMULS or not axes or split is None or split.name == "SplitV1":
         return MatchFailure("there are not three such products, or the rank is not known")
     # The products in their order; what is made stands before the first of them.
     block = root.parent
@@ -96,7 +96,7 @@ def merged(root: Operation, x: SSAValue, pool: DisposablePool, biased: bool) -> 
 def write(
     root: Operation, x: SSAValue, parts: Sequence[MatMulBranch], split: Template, pool: DisposablePool
 ) -> Sequence[SSAValue]:
-    """The parts of one product, which take the place of what was made one by one."""
+    """Create the merged MatMul and the Split, whose results replace the branches."""
     writer, columns = OpBuilder(root), [part.columns for part in parts]
     assert is_ranked(x.type)
     rows = x.type.get_shape()[:-1]
@@ -135,4 +135,4 @@ def products(root: Operation, x: SSAValue, w: Constant) -> RewriteResult:
 
 
 RULES = rules(MergeProductsWithBias=biased_products, MergeProducts=products)
-"""Applied last: a scale goes into the weights of one product, not of several."""
+"""Applied last: a scale folds into the weights of one MatMul only."""

@@ -1,8 +1,7 @@
 """
-Ops that only move elements, or give them another shape, meet and become one (docs/internals/onnx-rules.md
-§9.1).
+Merge adjacent data-movement ops (docs/internals/onnx-rules.md §9.1).
 
-Besides what the canonical rules do: old forms of the operators, and chains of different ones.
+In addition to the canonicalisation rules: old operator versions, and chains of different ops.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ RESHAPING: dict[str, Node] = {
     "Unsqueeze": Unsqueeze(x, value.axes),
     "UnsqueezeV11": UnsqueezeV11(x),
 }
-"""Ops whose result has the elements of the first operand in the same order."""
+"""Ops whose result holds the elements of the first operand in the same order."""
 
 AXES = value.later
 
@@ -118,7 +117,8 @@ def reshape_to_itself(x: SSAValue, shape: Constant, allowzero: int) -> RewriteRe
         for size, own in zip(wanted, known, strict=True)
         if not (size == 0 and not allowzero) and (size != own or own == DYNAMIC_INDEX)
     ]
-    # What is found is the size that x has there: it fails beside a 0, which nobody asks for.
+    # The inferred dimension equals that of x; a 0 beside -1 would be an error, which a valid model does not
+    # have.
     if left not in ([], [-1]):
         return MatchFailure("a size may change")
     return x

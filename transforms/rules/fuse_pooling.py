@@ -1,8 +1,7 @@
 """
-Padding goes into the pools and integer convolutions that read it (docs/internals/onnx-rules.md §9.1, nos. 28,
-29).
+Fold padding into pools and integer convolutions (docs/internals/onnx-rules.md §9.1, nos. 28, 29).
 
-A maximum is taken over what is padded as if it were -∞: zeros go in only where the data are not negative.
+MaxPool treats padding as -inf, so zero padding is folded only if the data are non-negative.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ PADS: dict[str, Node] = {
 }
 
 COUNTED = 7
-"""The opset since which an AveragePool can count what is padded."""
+"""First opset whose AveragePool has `count_include_pad`."""
 
 NOT_NEGATIVE = frozenset(
     f"onnx.{name}" for name in ("Abs", "Exp", "Relu", "Sigmoid", "Softmax", "SoftmaxV11", "Sqrt")
 )
-"""Ops whose results are 0 or more."""
+"""Ops with non-negative results."""
 
 LIMITED = frozenset(f"onnx.{name}" for name in ("Clip", "ClipV12", "ClipV11"))
 
@@ -67,7 +66,7 @@ NOT_AROUND = MatchFailure("the padding is negative, or not around the window's a
 
 
 def number(fill: object) -> float | None:
-    """The number that is padded with."""
+    """Return the fill value."""
     if isinstance(fill, Constant):
         return float(fill.array.reshape(())) if fill.array.dtype.kind in "fiu" else None
     return fill if isinstance(fill, float) else 0.0
@@ -135,7 +134,7 @@ def is_not_negative(x: SSAValue) -> bool:
 
 
 def is_lowest(fill: object) -> bool:
-    """Whether no number is below what is padded with."""
+    """Return whether the fill value is the lowest of its type."""
     if not isinstance(fill, Constant):
         return fill == -np.inf
     array = fill.array

@@ -1,4 +1,4 @@
-"""Recurrent networks that begin with zeros, as those do that are given no state."""
+"""Remove all-zero initial states of RNN operators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX
 from xonnc.rewriting.patterns import Array, MatchFailure, Pattern, RewriteResult, Template, value
 from xonnc.rewriting.rules import Rule, rule, rules
-from xonnc.transforms.rules.canonicalize_rnn import FIRST, NETWORKS, STATES
+from xonnc.transforms.rules.canonicalize_rnn import DATA_OPERANDS, NETWORKS, STATES
 from xonnc.transforms.rules.conditions import is_absent
 
 MOVING = frozenset(
@@ -24,13 +24,13 @@ MOVING = frozenset(
         *("Transpose", "Unsqueeze"),
     )
 )
-"""Operators whose results hold elements of the first operand alone."""
+"""Operators whose results hold only elements of the first operand."""
 
 MAX_STEPS = 8
-"""So many ops back a zero is sought."""
+"""Number of ops to follow backwards to a zero constant."""
 
 MAX_ELEMENTS = 1 << 16
-"""Constants of more elements are not looked into."""
+"""Larger constants are not inspected."""
 
 
 def is_zero(value: SSAValue, steps: int = MAX_STEPS) -> bool:
@@ -61,7 +61,7 @@ def _holds_zeros(array: Array) -> bool:
 def without_zero_states(template: Template, last: Sequence[Pattern]) -> Rule:
     """A network whose states begin as zeros is one without initial states."""
 
-    @rule(template(*FIRST, value.lengths, *last), bonus=-1)
+    @rule(template(*DATA_OPERANDS, value.lengths, *last), bonus=-1)
     def without_states(root: Operation) -> RewriteResult:
         """A network whose states begin as zeros is one without initial states"""
         operands = list(root.operands)

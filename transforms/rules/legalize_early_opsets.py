@@ -1,8 +1,8 @@
 """
-Operators in forms of opsets before 11 as forms that native code has kernels of.
+Legalise operator versions of opsets before 11 for native kernels.
 
-They are for ops of known shapes, which become kernels at once: what is left of a model afterwards must still
-have a form in its opset.
+Only for ops of static shapes, which are lowered to kernels right away: ops that remain must still belong to
+the opset of the model.
 """
 
 from __future__ import annotations
@@ -84,17 +84,17 @@ UNKNOWN = MatchFailure("a shape is not known")
 
 
 def is_known(root: Operation) -> bool:
-    """Whether the shapes of all operands are."""
+    """Return whether all operands have static shapes."""
     return all(static_shape(each.type) is not None for each in root.operands if each.type != NONE)
 
 
 def known(root: Operation) -> str | None:
-    """The shapes of all operands are known."""
+    """All operands have static shapes."""
     return None if is_known(root) else "a shape is not known"
 
 
 def aligned(part: SSAValue, whole: SSAValue, axis: int | None) -> OperandSpec | None:
-    """What is broadcast from `axis` of the whole on, in a shape that is broadcast as numpy does."""
+    """Reshape an operand that is broadcast from `axis` on, so that NumPy broadcasting applies."""
     shape, size = static_shape(whole.type), static_shape(part.type)
     if shape is None or size is None:
         return None
@@ -130,7 +130,7 @@ def of_channels(old: Template) -> Rule:
 
 
 def renamed(old: Template, new: Template, *operands: OperandSpec) -> Rule:
-    """The same operator; properties that it has no longer said nothing"""
+    """The same operator in a newer version; removed properties have no effect."""
     pattern = old(*operands)
     return rule(pattern, new(*operands, like=pattern), where=known)
 
@@ -197,7 +197,7 @@ UNARY = (
     *("Abs", "Ceil", "Elu", "Exp", "Floor", "HardSigmoid", "LeakyRelu", "Log", "Neg", "Reciprocal", "Relu"),
     *("Selu", "Sigmoid", "Sqrt", "Tanh"),
 )
-"""Functions that once had a hint on memory as a property."""
+"""Elementwise operators that had the `consumed_inputs` property."""
 
 VARIADIC = ("Max", "Mean", "Min", "Sum")
 
@@ -218,7 +218,7 @@ PAIRS: dict[str, tuple[Template, Template]] = {
     "SubV6": (SubV6, Sub),
     "XorV1": (XorV1, Xor),
 }
-"""Operators of two tensors that once said from which axis on the second is broadcast."""
+"""Binary operators that had the `axis` and `broadcast` properties."""
 
 
 def template(name: str) -> Template:

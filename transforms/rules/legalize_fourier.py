@@ -1,5 +1,5 @@
 """
-Fourier transforms as matrix products and convolutions, which run at the processor's peak.
+Fourier transforms (DFT, STFT) as MatMul and Conv, which run near the processor's peak.
 
 A transform of length N is a product with the matrix `e^(∓2πi k n / N)`. Up to `DIRECT` that is faster than
 the few operations of a fast transform; longer ones are two rounds of shorter ones (the factorisation of
@@ -48,7 +48,7 @@ from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.op_builder import OpBuilder
 
 DIRECT = 1024
-"""The longest transform that is one product: its matrix takes 8 MB in float32, and N² multiplications."""
+"""Longest transform as one matrix product: the float32 matrix takes 8 MB, a row N² multiply-adds."""
 
 Matrix = npt.NDArray[np.float64]
 
@@ -138,20 +138,20 @@ class Signal:
         split = self._reshaped(padded, first, second, self.parts)
         rows = Signal(self.builder, self._swapped(split), self.leading + 1, first, self.parts, self.dtype)
         sums = rows.transformed(Transform(first, first, first, transform.inverse))
-        turned = Signal(
+        twiddled = Signal(
             self.builder,
-            self._swapped(self._turned(sums, transform, second)),
+            self._swapped(self._twiddled(sums, transform, second)),
             self.leading + 1,
             second,
             2,
             self.dtype,
         )
-        whole = turned.transformed(Transform(second, second, second, transform.inverse))
+        whole = twiddled.transformed(Transform(second, second, second, transform.inverse))
         spectrum = self._reshaped(self._swapped(whole.value), transform.length, 2)
         return Signal(self.builder, spectrum, self.leading, transform.length, 2, self.dtype)
 
-    def _turned(self, sums: Signal, transform: Transform, second: int) -> SSAValue:
-        """Sums of all n₂ and k₁ times e^(n₂ k₁ / N)."""
+    def _twiddled(self, sums: Signal, transform: Transform, second: int) -> SSAValue:
+        """Multiply by the twiddle factors e^(n₂ k₁ / N)."""
         exponents = np.outer(np.arange(second), np.arange(sums.size))
         factors = roots(transform.length, exponents, transform.inverse)
         cosine, sine = (self.builder.constant(factor[..., None].astype(self.dtype)) for factor in factors)
@@ -164,7 +164,7 @@ class Signal:
         return builder(Concat, *parts, axis=-1)
 
     def first(self, size: int) -> Signal:
-        """The first numbers along the axis."""
+        """Return the first elements along the axis."""
         if size >= self.size:
             return self
         cut = self._sliced(self.value, self.leading, 0, size)
@@ -178,11 +178,11 @@ class Signal:
         return self.builder(Pad, self.value, pads, self.builder.none(), self.builder.none(), mode="constant")
 
     def _reshaped(self, given: SSAValue, *sizes: int) -> SSAValue:
-        """With other axes behind the leading ones, whose sizes stay (a 0 says that)."""
+        """Reshape the axes after the leading ones, whose dimensions are copied by 0."""
         return self.builder(Reshape, given, self.builder.ints(*[0] * self.leading, *sizes), allowzero=0)
 
     def _swapped(self, given: SSAValue) -> SSAValue:
-        """With the two axes behind the leading ones in the other order."""
+        """Swap the two axes after the leading ones."""
         perm = [*range(self.leading), self.leading + 1, self.leading, self.leading + 2]
         return self.builder(Transpose, given, perm=perm)
 
@@ -316,7 +316,7 @@ def dft_20(root: Operation, x: SSAValue, length: Constant | None, along: Constan
     """dft(x) along an axis = x W, W[n, k] = e^(∓2πi k n / N)"""
     axis = -2 if along is None else _number(along)
     if axis is None or (length is not None and _number(length) is None):
-        return MatchFailure("the axis or the length is no number")
+        return MatchFailure("the axis or the length is not a scalar constant")
     return dft(root, x, None if length is None else _number(length), axis)
 
 
@@ -324,7 +324,7 @@ def dft_20(root: Operation, x: SSAValue, length: Constant | None, along: Constan
 def dft_17(root: Operation, x: SSAValue, length: Constant | None, axis: int) -> RewriteResult:
     """dft(x) along an axis = x W, W[n, k] = e^(∓2πi k n / N)"""
     if length is not None and _number(length) is None:
-        return MatchFailure("the length is no number")
+        return MatchFailure("the length is not a scalar constant")
     return dft(root, x, None if length is None else _number(length), axis)
 
 

@@ -1,4 +1,4 @@
-"""Pools of large windows as one pool an axis: the maximum of a window is that of the maxima of its rows."""
+"""Separable MaxPool: large windows as one pass per axis."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xonnc.rewriting.patterns import MatchFailure, OperandSpec, RewriteResult, T
 from xonnc.rewriting.rules import Rule, rule, rules
 
 PASS_COST = 4
-"""What a pass over the image costs beyond its comparisons, in comparisons an element."""
+"""Cost of a pass over the image besides its comparisons, in comparisons per element."""
 
 
 def is_cheaper_by_axis(kernel: Sequence[int], strides: Sequence[int]) -> bool:

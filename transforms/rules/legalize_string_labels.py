@@ -1,7 +1,7 @@
 """
-Classifiers whose classes are strings, as those of the same classes by number, and the strings of these.
+Classifiers with string labels as classifiers with integer labels and a LabelEncoder.
 
-Native code has no strings; the session looks them up.
+Native kernels do not handle strings; the session maps labels.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def by_number(template: Template, numbered: str) -> Rule:
     @rule(template(value.x, classlabels_strings=attr.labels))
     def classifier(root: Operation, x: SSAValue, labels: Sequence[str] | None) -> RewriteResult:
         """y, z = classifier(x), its classes strings = look up y', z = classifier(x), its classes 0, 1, …"""
-        # One class alone has a second that is not said: what that is called is for the operator to say.
+        # With one label, ONNX defines an implicit second class: leave that to the operator.
         if not labels or len(labels) < 2:
             return MatchFailure("its classes are no strings, or one alone")
         names = tuple(labels)

@@ -1,4 +1,4 @@
-"""Operators in training as simpler ones that native code has kernels of."""
+"""BatchNormalization in training mode as inference mode, with ReduceMean for the batch statistics."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
-Old forms of operators by the form that took their place, one step at a time.
+Upgrade old operator versions by one version at a time.
 
-Each rule leads to a form that exists from the opset on in which the old one ends, so that a model can be
-brought to any opset in between: `Resize` of opset 10 becomes that of 11, which becomes that of 13.
+Each rule leads to the version that starts with the opset in which the old one ends, so that a model can be
+converted to any opset in between: Resize-10 becomes Resize-11, which becomes Resize-13.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How large a constant, and how long a computation, constant propagation lets happen."""
+"""Limits of size and time of constant folding."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
 from xonnc.rewriting.patterns import MatchFailure
 
 MAX_BYTES = 64 << 20
-"""Constants that are larger are made only of operands that are nearly as large."""
+"""Larger constants are folded only from operands of nearly the same size."""
 
 GROWTH = 2
-"""How many times the bytes of its operands a larger constant may have."""
+"""Factor by which a larger constant may exceed the bytes of its operands."""
 
 MAX_PRODUCTS = 1 << 33
-"""Products of floats that one multiplication of matrices may sum, which take a few seconds."""
+"""Limit of float multiply-adds of one MatMul, a few seconds of work."""
 
-MAX_WHOLE_PRODUCTS = 1 << 29
-"""The same for integers, for which there is no fast library."""
+MAX_INTEGER_PRODUCTS = 1 << 29
+"""The same for integers, for which NumPy has no BLAS."""
 
 
 def too_large(shape: Sequence[int], dtype: np.dtype[np.generic], operands: int = 0) -> MatchFailure | None:
@@ -51,5 +51,5 @@ def too_much_work(left: Sequence[int], right: Sequence[int], is_float: bool) -> 
     rows, columns = (left if len(left) > 1 else (1, *left)), (right if len(right) > 1 else (*right, 1))
     batches = prod(np.broadcast_shapes(tuple(rows[:-2]), tuple(columns[:-2])))
     products = batches * rows[-2] * rows[-1] * columns[-1]
-    allowed = MAX_PRODUCTS if is_float else MAX_WHOLE_PRODUCTS
+    allowed = MAX_PRODUCTS if is_float else MAX_INTEGER_PRODUCTS
     return MatchFailure(f"{products} products to sum, {allowed} are allowed") if products > allowed else None

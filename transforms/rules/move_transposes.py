@@ -1,10 +1,10 @@
 """
-Transposes move towards the results, where they meet others and cancel.
+Sink transposes towards the results, where pairs cancel.
 
     f(transpose(x, p)) = transpose(f(x), p)
 
-No rule makes the number of transposes larger: one that others read too only moves if all that reads it is
-elementwise until it comes to one value again.
+No rule increases the number of transposes: one with several users moves only if all users are elementwise
+and rejoin in one value.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ UNARY = (*THROUGH.split(), *"Abs Celu Gelu HardSwish Mish ThresholdedRelu".split
 """Elementwise ops of one operand."""
 
 BROADCASTING = {name: 2 for name in "Add Div Mul Pow PRelu Sub".split()}
-"""Elementwise ops whose operands broadcast together, with the number of these."""
+"""Elementwise ops with broadcasting, and their number of operands."""
 
 VARIADIC = ("Max", "Mean", "Min", "Sum")
-"""Elementwise ops of any number of operands, which broadcast together."""
+"""Variadic elementwise ops with broadcasting."""
 
 WITH_SCALARS = {"Clip": 3, "DequantizeLinear": 3, "QuantizeLinear": 3}
-"""Elementwise ops that take scalars besides the first operand, with the number of operands."""
+"""Elementwise ops with scalar operands after the first, and their number of operands."""
 
 ELEMENTWISE = frozenset(f"onnx.{name}" for name in (*UNARY, *BROADCASTING, *VARIADIC, *WITH_SCALARS))
 
 MAX_OPS = 64
-"""Ops that are looked at to find where the readers of a transpose meet again."""
+"""Limit of ops visited to find where the users of a transpose rejoin."""
 
 
 def permutation_of(made: SSAValue) -> tuple[int, ...] | None:
@@ -136,7 +136,7 @@ def never_more(root: Operation) -> str | None:
 
 
 def meet_again(transposed: SSAValue) -> bool:
-    """Whether all that reads a value is elementwise until it comes to one value."""
+    """Return whether all users of a value are elementwise until they rejoin in one value."""
     perm, block = permutation_of(transposed), transposed.owner.parent
     inside = {transposed}
     for _ in range(MAX_OPS):

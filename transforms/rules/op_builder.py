@@ -1,4 +1,4 @@
-"""Ops written one after the other, for decompositions whose results no pattern can say."""
+"""Builder of op sequences, for decompositions that no pattern can express."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xonnc.transforms.shape_inference_onnx import infer
 
 @dataclass(frozen=True)
 class OpBuilder:
-    """Puts ops before the op that they replace, in the order written; they keep its node's name."""
+    """Inserts ops before the op that they replace, in order of the calls; locations keep its node name."""
 
     root: Operation
 
@@ -35,7 +35,7 @@ class OpBuilder:
         types: Sequence[Attribute] = (),
         **properties: Literal | Attribute | None,
     ) -> SSAValue:
-        """The first result of a new op; its type is inferred unless given."""
+        """Create an op; return its first result, of inferred type unless given."""
         return self.all(template, *operands, types=types, **properties)[0]
 
     def all(
@@ -45,7 +45,7 @@ class OpBuilder:
         types: Sequence[Attribute] = (),
         **properties: Literal | Attribute | None,
     ) -> Sequence[SSAValue]:
-        """All results of a new op; their types are inferred unless given."""
+        """Create an op; return all results, of inferred types unless given."""
         op_class = ONNX.op_class(template.name)
         assert op_class is not None
         encoded = {name: encode(given) for name, given in properties.items() if given is not None}
@@ -83,7 +83,7 @@ class OpBuilder:
     def last(
         self, template: Template, *operands: SSAValue, **properties: Literal | Attribute | None
     ) -> Sequence[SSAValue]:
-        """The results of the op that takes the root's place: its types and its location."""
+        """Create the op that replaces the root: with its result types and location."""
         results = self.all(template, *operands, types=self.root.result_types, **properties)
         made = results[0].owner
         assert isinstance(made, Operation)
@@ -91,7 +91,7 @@ class OpBuilder:
         return results
 
     def constant(self, array: Array) -> SSAValue:
-        """A constant with these elements."""
+        """Create a constant."""
         type_ = tensor_type(array.shape, element_type_of(array.dtype))
         elements = DenseIntOrFPElementsAttr.new((type_, BytesAttr(stored_form(array).tobytes())))
         op = ConstantOp.from_attr(elements, derived(self.root.location))
@@ -99,11 +99,11 @@ class OpBuilder:
         return op.output
 
     def ints(self, *numbers: int) -> SSAValue:
-        """A constant list of 64-bit integers."""
+        """Create an int64 vector constant."""
         return self.constant(np.array(numbers, np.int64))
 
     def none(self) -> SSAValue:
-        """A value that stands for an absent operand."""
+        """Create an absent operand."""
         op = NoValueOp.create(result_types=[NONE], location=derived(self.root.location))
         insert_before(self.root, [op])
         return op.results[0]

@@ -1,4 +1,4 @@
-"""Gelu, put together again from what it was written as (docs/internals/onnx-rules.md §6.1)."""
+"""Recompose Gelu, exact or tanh-approximated (docs/internals/onnx-rules.md §6.1)."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def factored(found: SSAValue, x: SSAValue) -> bool:
     )
 
 
-def halves(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, SSAValue]]:
-    """One half, and two values whose product with it is what `root` makes."""
+def half_and_factors(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, SSAValue]]:
+    """Return the constant 0.5 and two values whose product with it is the result of `root`."""
     for half, product in either_way(root):
         inner = made_by(product, MulOp)
         if inner is not None:
@@ -145,8 +145,8 @@ def gelu(erf: tuple[Argument, ...], tanh: tuple[Argument, ...]) -> Rule:
         """x (1 + erf(x / √2)) / 2 and x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2 are the Gelu of x"""
         element = element_type(root.results[0].type)
         if element is None or not is_float(numpy_dtype(element)):
-            return MatchFailure("it is not about floats")
-        for half, first, second in halves(root):
+            return MatchFailure("elements are not floats")
+        for half, first, second in half_and_factors(root):
             for x, found in ((second, first), (first, second)):
                 kind = approximation(found, x, erf, tanh)
                 if kind and holds(half, 0.5, x):

@@ -1,4 +1,4 @@
-"""Attention, put together again from two products of matrices and a softmax between them."""
+"""Recompose Attention from two MatMuls and the Softmax between them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 from xonnc.transforms.rules.recompose_matchers import broadcasts_into, either_way, made_by, number_in
 
 RANK = 4
-"""Batch, heads, places and features."""
+"""Batch, heads, sequence and features."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """`scale Q K + mask`, what the softmax is taken of."""
+    """The operand of the Softmax: `scale Q K + mask`."""
 
     product: MatMulOp
     scale: float = 1.0
@@ -35,7 +35,7 @@ class Scores:
 
 
 def scores(found: SSAValue) -> Scores | None:
-    """The scores that a value is, if nobody else reads what they are made of."""
+    """Return the scores that a value is, if no part of them has another use."""
     if not found.has_one_use():
         return None
     total = made_by(found, AddOp)
@@ -57,7 +57,7 @@ def scaled(found: SSAValue) -> Scores | None:
     pairs = [*either_way(multiple)] if multiple else [(quotient.A, quotient.B)] if quotient else []
     for part, factor in pairs:
         inner, number = made_by(part, MatMulOp), number_in(factor)
-        # The op multiplies both sides by the root of its scale.
+        # Attention multiplies Q and K by √scale each.
         if inner is not None and part.has_one_use() and is_scalar(factor) and number and number > 0:
             return Scores(inner, 1 / number if quotient else number)
     return None

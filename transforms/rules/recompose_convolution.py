@@ -1,4 +1,4 @@
-"""Convolutions of one image as one convolution (docs/internals/onnx-rules.md §6.1)."""
+"""Merge parallel convolutions of one tensor into one (docs/internals/onnx-rules.md §6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How recompositions read a graph: who made a value, which number a constant holds, what broadcasts."""
+"""Graph matchers of recompositions: defining ops, scalar constants, broadcasting."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype, stat
 from xonnc.transforms.numerics import is_float, is_integer
 
 MAX_ELEMENTS = 4096
-"""A longer constant is not looked through for being one number: it may be a weight in a file."""
+"""Larger constants are not checked for being uniform, since they may be weights in a file."""
 
 NEAR = 1e-6
-"""How far the rounded constants of models are from the numbers that they mean, relatively."""
+"""Relative tolerance for constants in models."""
 
 SINGLE = 4
-"""The bytes of a single precision number."""
+"""Bytes of a float32."""
 
 _Op = TypeVar("_Op", bound=Operation)
 
 
 def made_by(value: SSAValue, kind: type[_Op]) -> _Op | None:
-    """The op of this class whose first result is `value`."""
+    """Return the defining op of a value, if it is of this class and the value its first result."""
     if isinstance(value, OpResult) and value.index == 0 and isinstance(value.op, kind):
         return value.op
     return None
 
 
 def either_way(op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """The operands of a commutative op of two, as they stand and swapped."""
+    """Yield the operands of a commutative binary op in both orders."""
     first, second = op.operands
     yield first, second
     yield second, first
 
 
 def number_in(value: SSAValue) -> float | None:
-    """The number that every element of a constant is."""
+    """Return the value of a uniform constant, or `None`."""
     constant = made_by(value, ConstantOp)
     elements = constant.properties.get("value") if constant else None
     type_ = type_of_elements(elements) if elements else None
@@ -58,13 +58,13 @@ def number_in(value: SSAValue) -> float | None:
 
 
 def holds(value: SSAValue, number: float, beside: SSAValue) -> bool:
-    """Whether a constant is `number`, rounded to its type, and broadcasts into the shape of `beside`."""
+    """Return whether a constant equals `number` up to rounding and broadcasts into `beside`."""
     found = number_in(value)
     return found is not None and is_about(found, number, value) and broadcasts_into(value, beside)
 
 
 def is_about(found: float, number: float, value: SSAValue) -> bool:
-    """Whether `found`, an element of `value`, is `number` as models write it."""
+    """Return whether an element of `value` equals `number` up to rounding."""
     element = element_type(value.type)
     assert element is not None
     if isclose(found, number, rel_tol=NEAR):
@@ -74,7 +74,7 @@ def is_about(found: float, number: float, value: SSAValue) -> bool:
 
 
 def broadcasts_into(value: SSAValue, whole: SSAValue) -> bool:
-    """Whether `value` is sure to broadcast to the shape of `whole` without making it larger."""
+    """Return whether `value` broadcasts to the shape of `whole` without enlarging it."""
     if not is_ranked(value.type):
         return False
     inner = value.type.get_shape()
@@ -88,12 +88,12 @@ def broadcasts_into(value: SSAValue, whole: SSAValue) -> bool:
 
 
 def exact_type(made: SSAValue, x: SSAValue) -> Attribute:
-    """The type of a result of the shape of x: its own if that is fully known, else that of x."""
+    """Return the more refined type of two values of one shape."""
     return made.type if static_shape(made.type) is not None or not is_ranked(x.type) else x.type
 
 
 def alike(one: SSAValue, other: SSAValue) -> bool:
-    """Whether two values are the same one, or are made by the same op from the same values."""
+    """Return whether two values are the same, or results of equal ops on the same operands."""
     if one is other:
         return True
     if not isinstance(one, OpResult) or not isinstance(other, OpResult):

@@ -1,6 +1,4 @@
-"""
-Layer normalisations, put together again from what they were written as (docs/internals/onnx-rules.md §6.1).
-"""
+"""Recompose LayerNormalization and RMSNormalization (docs/internals/onnx-rules.md §6.1)."""
 
 from __future__ import annotations
 

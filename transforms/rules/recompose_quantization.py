@@ -1,4 +1,4 @@
-"""Quantised products of matrices, put together again (docs/internals/onnx-rules.md §6.1)."""
+"""Recompose quantised MatMul from QDQ form (docs/internals/onnx-rules.md §6.1)."""
 
 from __future__ import annotations
 

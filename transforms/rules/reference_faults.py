@@ -55,7 +55,7 @@ def _recurrent(op: Operation) -> bool:
 
 
 def _whole_sequences(op: Operation) -> bool:
-    """Whether every sequence is as long as there is room."""
+    """Return whether every sequence has the full length."""
     lengths = known(op.operands[4])
     if lengths is None or not isinstance(lengths.held, np.ndarray):
         return op.operands[4].type == NONE

@@ -18,7 +18,7 @@ def named(name: str) -> ModuleOp:
     return module
 
 
-def test_a_listener_hears_everything_and_nobody_else_does(caplog: pytest.LogCaptureFixture):
+def test_a_listener_receives_every_diagnostic(caplog: pytest.LogCaptureFixture):
     heard: list[Remark] = []
     module = named("model")
     with listening(heard.append), caplog.at_level(logging.INFO, "xonnc"):

@@ -172,7 +172,7 @@ LOGICAL = {"And", "Equal", "Greater", "Less", "Or", "Xor"}
 
 SCALARS = "Add Sub Mul Div SubRhs DivRhs".split()
 
-HALVES = (np.float32, np.float64, np.float16)
+FLOAT_TYPES = (np.float32, np.float64, np.float16)
 
 GENERATORS: dict[str, Generator] = {
     "FuseConsecutiveClipsPattern": clips,
@@ -197,5 +197,5 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "ReorderReluMaxPoolPattern": (np.float32, np.float64, np.int8, np.uint8),
     # onnxruntime is the reference of what old softmaxes mean.
     "SoftmaxV11ToLatestPattern": (np.float32, np.float64),
-    **{f"BinaryOpBroadcastAxisPattern{name}": HALVES for name in ("Div", "Pow")},
+    **{f"BinaryOpBroadcastAxisPattern{name}": FLOAT_TYPES for name in ("Div", "Pow")},
 }

@@ -296,7 +296,7 @@ FINITE: dict[str, str] = {
 CLOSENESS = {
     # By `stash_type` the operators compute in single precision whatever their type.
     "RemoveGroupNormPattern1": Closeness(steps=84, narrow=8, single=True),
-    # The reference computes halves as such, layer normalisations in single precision.
+    # The reference computes in float16, layer normalisations in single precision.
     "RemoveGroupNormPattern2": Closeness(steps=84, narrow=128),
     "RemoveInstanceNormPattern": Closeness(steps=84, narrow=128),
 }

@@ -16,7 +16,7 @@ from xonnc.transforms.rules import constprop_axes, constprop_indexing
 
 
 def along(draw: Draw) -> Example:
-    """Along an axis."""
+    """Ops along one axis."""
     shape = draw.shape(1, empty=False)
     return Example({"c": shape}, {"axis": draw.axis(len(shape))})
 

@@ -228,7 +228,7 @@ CLOSENESS: dict[str, Closeness] = {
     **dict.fromkeys(constprop_elementwise.RULES, FOLDED),
     **dict.fromkeys(constprop_reduction.RULES, FOLDED),
     **dict.fromkeys(constprop_movement.RULES, SAME),
-    # The reference sums halves and bfloat16s as such; here they are summed as doubles.
+    # The reference accumulates float16 and bfloat16 in their own type; here they are accumulated in float64.
     "ReduceMeanConstProp": Closeness(ulps=1, steps=4, narrow=4),
     **dict.fromkeys((*BY_FORMULA, *BY_OLD_FORMULA), Closeness(ulps=2, steps=4)),
     # The reference rounds the product, the factors and the sum one by one.

@@ -140,13 +140,13 @@ def slicing(draw: Draw) -> Example:
 
 
 def split(draw: Draw) -> Example:
-    """In two, by sizes that are given, or in halves."""
+    """In two, by sizes that are given, or in equal parts."""
     shape = list(draw.shape(1))
     axis = draw.axis(len(shape))
     first, second = draw.size(empty=True), draw.size(empty=True)
     shape[axis] = first + second
-    halves = first == second and draw.flag()
-    return Example({"c": tuple(shape), "sizes": None if halves else ints(first, second)}, {"axis": axis})
+    is_equal = first == second and draw.flag()
+    return Example({"c": tuple(shape), "sizes": None if is_equal else ints(first, second)}, {"axis": axis})
 
 
 def with_ones(draw: Draw) -> tuple[tuple[int, ...], list[int]]:

@@ -11,7 +11,7 @@ from canonicalize_arithmetic_generators import REALS
 from canonicalize_moving_generators import RANGES, finite
 from constprop_moving_generators import constant_of_shape
 from decompose_examples import EINSUMS, SCALINGS
-from decompose_version_generators import HALVES, SINGLE
+from decompose_version_generators import FLOAT_TYPES, SINGLE
 from rule_comparison import SAME, Closeness
 from rule_draws import Draw, Generator, Shape
 from rule_instances import Example, Given, ints
@@ -28,7 +28,7 @@ Attributes = dict[str, Literal | Attribute | None]
 
 
 def along(draw: Draw) -> Example:
-    """Along any axis."""
+    """Ops along any axis."""
     shape = draw.shape(1, 4, empty=False)
     return Example({"x": shape}, {"axis": draw.axis(len(shape))}, specials=False)
 
@@ -286,7 +286,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     **{f"Scaler{name}Cast": (np.float64, np.int32, np.int64) for name in SCALINGS},
     # onnxruntime is the reference, or has these types alone.
     **dict.fromkeys(("CustomFusedMatMul", "ConvTranspose", "Conv1x1", "ConvIm2Col"), SINGLE),
-    "SoftmaxCrossEntropyLoss": HALVES,
+    "SoftmaxCrossEntropyLoss": FLOAT_TYPES,
     "CastLike": tuple(dict.fromkeys((*RANGES, np.int8, np.uint8, np.int16))),
-    "Einsum": (*HALVES, np.int32, np.int64),
+    "Einsum": (*FLOAT_TYPES, np.int32, np.int64),
 }

@@ -177,7 +177,7 @@ def scatter(draw: Draw) -> Example:
     )
 
 
-def halves(draw: Draw) -> Example:
+def equal_parts(draw: Draw) -> Example:
     """Two equal parts."""
     shape = list(draw.shape(1))
     axis = draw.axis(len(shape))
@@ -229,7 +229,7 @@ GENERATORS: dict[str, Generator] = {
     "ResizeV13": resize,
     "ResizeV18": resize,
     "Scatter": scatter,
-    "SplitV11_noattr": halves,
+    "SplitV11_noattr": equal_parts,
     "SplitV11": parts_by_property,
     "SplitV13": renamed(split),
     "SqueezeV11_noattr": squeeze_all,
@@ -260,7 +260,7 @@ FINITE: dict[str, str] = {
 
 SINGLE: tuple[Kind, ...] = (np.float32,)
 DOUBLE: tuple[Kind, ...] = (np.float32, np.float64)
-HALVES: tuple[Kind, ...] = (np.float32, np.float64, np.float16)
+FLOAT_TYPES: tuple[Kind, ...] = (np.float32, np.float64, np.float16)
 
 KINDS: dict[str, tuple[Kind, ...]] = {
     **{name: SINGLE for name in ("GridSampleV16", "ResizeV10", "ResizeV11", "ResizeV13", "ResizeV18")},
@@ -268,8 +268,12 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "DFTV17": DOUBLE,
     # onnxruntime knows what the first Scatter means.
     "Scatter": (np.float32, np.int64, np.float64, np.int32, np.bool_, np.uint8),
-    **{f"Reduce{name}V13_{place}": HALVES for name in REDUCTIONS[1:4] for place in (1, 2)},
+    **{f"Reduce{name}V13_{place}": FLOAT_TYPES for name in REDUCTIONS[1:4] for place in (1, 2)},
     # The reference sums squares of narrow integers in wide ones.
-    **{f"Reduce{name}V13_{place}": (*HALVES, np.int64) for name in ("L1", "SumSquare") for place in (1, 2)},
+    **{
+        f"Reduce{name}V13_{place}": (*FLOAT_TYPES, np.int64)
+        for name in ("L1", "SumSquare")
+        for place in (1, 2)
+    },
     "ClipV6": REALS,
 }

@@ -23,7 +23,7 @@ from xonnc.rewriting.onnx import (
     UnsqueezeV11,
 )
 from xonnc.rewriting.patterns import Array, Literal, Node, Template, const, value
-from xonnc.transforms.rules.fuse_elementwise import REDUCTIONS, WHOLE
+from xonnc.transforms.rules.fuse_elementwise import REDUCTIONS, ROUNDING_OPS
 
 SIDES = ("", "Lhs", "Rhs", "LhsRhs")
 CLIPS = ("Clip", "ClipV12", "ClipV11")
@@ -181,7 +181,7 @@ GENERATORS: dict[str, Generator] = {
     "DropReducedAxesV11": reduced(adds=False, old=True),
 }
 
-ROUNDED = tuple(f"Remove{outer}Of{inner}" for outer in WHOLE for inner in WHOLE)
+ROUNDED = tuple(f"Remove{outer}Of{inner}" for outer in ROUNDING_OPS for inner in ROUNDING_OPS)
 
 KINDS: dict[str, tuple[Kind, ...]] = {
     **{

@@ -35,7 +35,7 @@ def with_zeros(name: str) -> Generator:
             is_zero = state == zero or draw.flag()
             values[state] = np.zeros(shape, np.float32) if is_zero else shape
             patterns[place] = getattr(const, state) if is_zero else last[place]
-        pattern = template(*canonicalize_rnn.FIRST, value.lengths, *patterns)
+        pattern = template(*canonicalize_rnn.DATA_OPERANDS, value.lengths, *patterns)
         return replace(example, values=values, pattern=pattern)
 
     return made

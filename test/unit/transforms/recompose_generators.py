@@ -1,4 +1,4 @@
-"""Generators of instances of what recompositions put together again."""
+"""Generators of graphs for the recompositions."""
 
 from __future__ import annotations
 

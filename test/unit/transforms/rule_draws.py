@@ -49,7 +49,7 @@ class Draw:
         return int(self.random.integers(0, 2))
 
     def number_in(self, low: int, high: int) -> int:
-        """A whole number, both limits included."""
+        """An integer, both limits included."""
         return int(self.random.integers(low, high + 1))
 
     def real(self) -> float:

@@ -3,8 +3,8 @@ One rule on many instances of its pattern.
 
 Each instance is evaluated by the reference as it is and after the rule was applied to it alone: the results
 must agree, and the module must verify, export to valid ONNX, and have results of the same types. Where the
-rule declines the graph must stay as it is. Afterwards the whole table is applied twice: the second time must
-change nothing.
+rule does not match, the graph must not change. Afterwards the whole table is applied twice: the second time
+must change nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from xonnc.rewriting.patterns import Array
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
-MOST_TRIES = 8
+MAX_TRIES = 8
 """How many instances may be made for one on which the rule fires."""
 PATIENCE = 8
 """After so many instances of an element type on which the rule never fired the type is left out."""
@@ -51,7 +51,7 @@ class Tally:
     """Examples on which it fired."""
     generated: int = 0
     """Generated instances on which it fired."""
-    declined: int = 0
+    failures: int = 0
     kinds: Counter[str] = field(default_factory=Counter[str])
     """Generated instances on which it fired, by element type."""
     refused: set[Kind] = field(default_factory=set[Kind])
@@ -94,7 +94,7 @@ class Sweep:
             kinds = [
                 kind for kind in kinds if tried[kind] < PATIENCE or self.tally.kinds[np.dtype(kind).name]
             ]
-            if not kinds or number >= MOST_TRIES * self.wanted + PATIENCE * len(KINDS):
+            if not kinds or number >= MAX_TRIES * self.wanted + PATIENCE * len(KINDS):
                 return
             kind = kinds[number % len(kinds)]
             tried[kind] += 1
@@ -119,7 +119,7 @@ class Sweep:
         if problem is not None:
             self.tally.wrong.append(f"{self.name}, {what}, seed {self.seed}: {problem}")
         if not fired:
-            self.tally.declined += 1
+            self.tally.failures += 1
         return fired
 
     def instance(self, example: Example | Text, kind: Kind, what: str) -> Instance:
@@ -134,7 +134,9 @@ class Sweep:
         graph = graph_of(instance)
         fired = apply_rules(instance.module, instance.context, self.alone, pass_name="test").changed
         if not fired:
-            return False, None if graph_of(instance) == graph else "the rule declines, but the graph changes"
+            return False, None if graph_of(
+                instance
+            ) == graph else "the rule does not match, but the graph changes"
         problem = self.compare(instance, expected)
         if problem is None and not all(map(keeps, old_types, types_of(instance))):
             problem = "a result has another type"

@@ -77,7 +77,7 @@ def slicing(draw: Draw) -> Example:
 
 
 def reshape(draw: Draw) -> Example:
-    """To one size of the data and the rest, whose type nobody wrote yet."""
+    """To one size of the data and the rest, of uninferred type."""
     x = draw.shape(1, empty=False)
     axis = draw.axis(len(x), negative=False)
     rest = int(np.prod(x)) // x[axis]
@@ -90,7 +90,7 @@ def reshape(draw: Draw) -> Example:
 
 
 def constant(draw: Draw) -> Example:
-    """Zeros of some sizes, whose type nobody wrote yet."""
+    """Zeros of some sizes, of uninferred type."""
     x = draw.shape(1)
     pattern = ConstantOfShape(sizes(draw, x, draw.number_in(2, 3)))
     return Example(given(draw, x), pattern=pattern, own=OWN, types=[unranked(f32)], inferred=False)

@@ -83,7 +83,7 @@ func.func @main_graph(%x: tensor<2xf32> {{onnx.name = "x"}}, %go: tensor<i1> {{o
 
 @pytest.mark.parametrize("bound", ["limit", "end"])
 @pytest.mark.parametrize(
-    ("start", "step", "limit", "most", "turns"),
+    ("start", "step", "limit", "most", "trip_count"),
     [
         (0, 1, 4, 100, 4),
         (0, 3, 10, 100, 4),
@@ -94,18 +94,18 @@ func.func @main_graph(%x: tensor<2xf32> {{onnx.name = "x"}}, %go: tensor<i1> {{o
         (0, 1, 9, 0, 0),
     ],
 )
-def test_counted_loop(bound: str, start: int, step: int, limit: int, most: int, turns: int) -> None:
+def test_counted_loop(bound: str, start: int, step: int, limit: int, most: int, trip_count: int) -> None:
     text = LOOP.format(type="i32", start=start, step=step, limit=limit, most=most, bound=bound)
     made, fired = rewritten(text, "LoopOpRewriteMaxTripCountPattern")
     assert fired == 1
     x = np.array([1.5, -np.inf], np.float32)
     for go in (True, False):
         feeds = {"x": x, "go": np.array(go)}
-        # The reference cannot do loops that never turn.
+        # The reference cannot do loops without iterations.
         before, after = run(module(text)[1], feeds, True), run(made, feeds, True)
         for old, new in zip(before, after, strict=True):
             np.testing.assert_array_equal(new, old)
-        assert len(after[2]) == (turns if go else 0)
+        assert len(after[2]) == (trip_count if go else 0)
 
 
 @pytest.mark.parametrize(

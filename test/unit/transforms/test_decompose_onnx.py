@@ -282,7 +282,7 @@ def test_what_is_not_sure_stays(op: str, properties: str, operands: Sequence[str
 
 
 def test_nothing_else_changes():
-    """Constants stay where they are, and so do ops that nobody reads."""
+    """Constants stay where they are, and so do dead ops."""
     text = """
     func.func @main_graph(%x: tensor<2xf32>) -> tensor<2xf32> {
       %0 = "onnx.Relu"(%x) : (tensor<2xf32>) -> tensor<2xf32>

@@ -1,4 +1,4 @@
-"""Operators without a kernel give what the reference gives once they are written out."""
+"""Operators without a kernel equal the reference after their function bodies are inlined."""
 
 from __future__ import annotations
 
