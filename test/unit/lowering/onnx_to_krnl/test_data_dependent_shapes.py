@@ -191,6 +191,6 @@ def test_what_is_cached_finds_other_sizes_too(tmp_path: Path, monkeypatch: pytes
 
 
 def test_without_python_it_is_refused(tmp_path: Path):
-    said = "what follows from a number of elements that the run finds is run by the session"
+    said = "what depends on a data-dependent shape is run by the session"
     with pytest.raises(RefusalError, match=said):
         compile_artifact(onnx.parser.parse_model(HEAD + DETECTION), tmp_path / "net.c")
