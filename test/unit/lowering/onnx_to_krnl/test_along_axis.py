@@ -111,7 +111,7 @@ def test_the_best_of_many(dtype: type[np.generic], size: int, count: int, larges
     x = random.integers(-50, 50, (3, size)).astype(dtype)
     if x.dtype.kind == "f":
         x[0, ::17], x[1, 5], x[1, 40:43], x[2] = np.nan, np.inf, -np.inf, np.arange(size)
-    # What is no number comes before all others, of equal ones the first.
+    # NaN sorts first; ties go to the first index.
     keys = np.where(np.isnan(x.astype(np.float64)), np.inf, x.astype(np.float64) * (1 if largest else -1))
     keys = np.where(np.isnan(x.astype(np.float64)), 1e30, np.clip(keys, -1e20, 1e20))
     places = np.argsort(-keys, axis=1, kind="stable")[:, :count]

@@ -1,4 +1,4 @@
-"""Networks of images in blocks of channels give what the ONNX reference gives, on each kind of processor."""
+"""Networks in the channel-blocked layout agree with the ONNX reference, on each processor family."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_outputs_and_other_readers_get_rows():
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int8"])
-def test_roundings_around_weights_of_floats_are_done_in_blocks(kind: str):
+def test_qdq_pairs_around_float_weights_are_computed_channel_blocked(kind: str):
     nodes = f"""
         zero = Constant<value = {kind} {{7}}>()
         step = Constant<value = float {{0.0625}}>()

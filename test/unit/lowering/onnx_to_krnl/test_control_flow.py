@@ -138,7 +138,7 @@ model (float[3] x) => (float[3] last, float[4,3] each, int64[4] turns) {
 """
 
 
-def test_a_loop_of_known_turns_stacks_what_is_scanned():
+def test_a_loop_with_a_constant_trip_count_stacks_scan_outputs():
     session = compile_native(model_of(SCANNED))
     x = np.array([1, -2, 0.5], np.float32)
     last, each, iterations = session.run(None, {"x": x})
@@ -223,7 +223,7 @@ def test_an_index_out_of_range_in_any_turn_ends_a_run_that_takes_it(unsafe: bool
         if unsafe:
             session.run(None, wrong)
             continue
-        # Turns 2 and 3 are wrong; the last one is what lies farthest out.
+        # Iterations 2 and 3 are out of range; the last one is the farthest out.
         with pytest.raises(XonncError, match="pick: index 4 is out of range: axis 0 has 3 elements"):
             session.run(None, wrong)
         np.testing.assert_array_equal(
@@ -325,7 +325,7 @@ LEFT: Sequence[tuple[str, str, Mapping[str, Array]]] = [
 
 
 @pytest.mark.parametrize(("text", "feeds"), [each[1:] for each in LEFT], ids=[each[0] for each in LEFT])
-def test_what_only_a_run_tells_is_left_to_the_session(text: str, feeds: Mapping[str, Array]):
+def test_dynamic_shapes_are_left_to_the_session(text: str, feeds: Mapping[str, Array]):
     model = model_of(text)
     session = compile_native(model)
     reference: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
@@ -381,7 +381,7 @@ def test_a_branch_without_valid_shapes_is_an_assertion():
             session.run(None, {"c": np.array(False), "x": x})
 
 
-STEERED = """
+SHAPE_DETERMINED = """
 model (int64 rate, float[n] x) => (float[m] y) {
   fast = Constant<value = int64 {16000}>()
   is_fast = Equal(rate, fast)
@@ -405,7 +405,7 @@ model (int64 rate, float[n] x) => (float[m] y) {
 
 def test_a_branch_that_an_input_chooses_is_compiled_alone():
     """As in a model of voice activity for two sample rates: each has its own network and shapes."""
-    session = compile_native(model_of(STEERED))
+    session = compile_native(model_of(SHAPE_DETERMINED))
     x = np.arange(4, dtype=np.float32)
     (given,) = session.run(None, {"rate": np.array(16000), "x": x})
     np.testing.assert_array_equal(np.asarray(given), [2, 4])

@@ -1,4 +1,4 @@
-"""Models with open sizes: one program for all of them, held against the reference."""
+"""Models with dynamic shapes: one program for all shapes, compared with the reference."""
 
 from __future__ import annotations
 
@@ -380,7 +380,7 @@ def test_data_dependent_results_beside_dynamic_shapes_are_cut_by_the_session():
     assert is_open(session)
 
 
-def test_what_a_run_finds_behind_a_loop_that_does_not_run_has_its_size():
+def test_data_dependent_results_after_a_loop_without_iterations_have_their_size():
     """The body says another size than is fed, so that the model runs as it is."""
     proto = model(
         "int32[4, W] x, int64 n, bool[2] c",

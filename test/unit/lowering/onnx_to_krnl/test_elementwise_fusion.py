@@ -43,7 +43,7 @@ def rtol(dtype: str) -> float:
 
 
 def long() -> Iterator[Node]:
-    """Loops that threads share out, and one of a prime number of turns."""
+    """Parallel loops, and one with a prime number of iterations."""
     for size in (8192, 12_000, 8209, 16 * 521):
         a, b = reals("float32", size), reals("float32", size)
         yield Node("Add", [a, b])
@@ -78,7 +78,7 @@ def arithmetic() -> Iterator[Node]:
 
 
 def _shifted(x: int, count: int, direction: str, dtype: str) -> int:
-    """What shifting gives in whole numbers, its low bits."""
+    """The low bits of a shift of Python integers."""
     bits = np.dtype(dtype).itemsize * 8
     runtime_zero_point = x << count if direction == "LEFT" else x >> count
     low = runtime_zero_point & ((1 << bits) - 1)
@@ -90,7 +90,7 @@ def _truncated(a: int, b: int) -> int:
 
 
 def divisions() -> Iterator[Node]:
-    """Against whole numbers: numpy divides downwards, and the reference trusts it."""
+    """Against Python integers: numpy floors, and the reference relies on it."""
     for dtype in (*SIGNED, *UNSIGNED):
         a, b = integers(dtype, 150), integers(dtype, 150)
         if np.dtype(dtype).kind == "i":

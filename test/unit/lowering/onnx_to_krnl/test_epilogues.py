@@ -45,7 +45,7 @@ OTHERS = {
     "by channel": ("m = Mul (v, scale)\n y = HardSwish (m)", ["conv"]),
     "by depth": ("d = Conv <group = 24> (v, depth)\n y = HardSwish (d)", ["conv", "depthwise", "hardswish"]),
     "transposed": ("t = ConvTranspose <strides = [2, 2]> (x, up)\n y = HardSwish (t)", ["conv"] * 4),
-    "longer than there is room for": (
+    "longer than an epilogue may be": (
         "".join(f"h{at + 1} = LeakyRelu <alpha = 0.5> (h{at})\n" for at in range(8)).replace("(h0)", "(v)")
         + "y = Neg (h8)",
         ["conv", "neg_fused"],

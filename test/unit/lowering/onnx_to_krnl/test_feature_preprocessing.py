@@ -106,7 +106,7 @@ def test_labels_are_found(node: Node):
     check(node)
 
 
-def test_what_is_no_number_has_a_label_and_of_equal_keys_the_last_counts():
+def test_nan_has_a_label_and_of_equal_keys_the_last_counts():
     x = np.array([np.nan, 1, 2], np.float32)
     said = {"keys_floats": [1.0, np.nan, 1.0], "values_int64s": [5, 6, 7], "default_int64": -9}
     check(ml("LabelEncoder", [x], said, np.array([6, 7, -9])))

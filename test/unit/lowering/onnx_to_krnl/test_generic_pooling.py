@@ -191,7 +191,7 @@ def test_places_outside_are_refused(index: int):
 @pytest.mark.parametrize("channels", [1, 32])
 @pytest.mark.parametrize("size", [2, 3, 9])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
-def test_what_is_no_number_is_left_out(dtype: type[np.floating], size: int, channels: int):
+def test_nan_is_skipped(dtype: type[np.floating], size: int, channels: int):
     x = floats(1, channels, 14, 14)
     x[RANDOM.random(x.shape) < 0.4] = np.nan
     x[:, :, :9, :9] = np.nan
@@ -207,7 +207,7 @@ def test_what_is_no_number_is_left_out(dtype: type[np.floating], size: int, chan
         )
 
 
-def test_images_in_blocks_leave_out_what_is_no_number():
+def test_channel_blocked_images_skip_nan():
     # Between convolutions a pool reads blocks of channels.
     x, weights = floats(1, 16, 10, 10), np.eye(16, dtype=np.float32)[:, :, None, None]
     x[0, :, 2:5, 3] = np.nan

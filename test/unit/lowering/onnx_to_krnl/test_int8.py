@@ -1,4 +1,4 @@
-"""Networks in bytes: equal to exact integers with the same rounding, within a step of the ONNX reference."""
+"""int8 networks: equal to exact integers with the same rounding, within one unit of the scale of the reference."""
 
 from __future__ import annotations
 
@@ -401,7 +401,7 @@ def test_functions_between_products_stay_in_bytes(dtype: str):
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
-def test_bytes_of_images_in_blocks_of_floats(dtype: str):
+def test_int8_of_channel_blocked_float_images(dtype: str):
     constants: dict[str, Array] = {
         **Step(0.1, 0 if dtype == "int8" else 120, dtype).constants("a"),
         "u": RANDOM.normal(size=(20, 16, 3, 3)).astype(np.float32),

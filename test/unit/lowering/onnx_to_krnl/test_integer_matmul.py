@@ -77,7 +77,7 @@ def test_rescaled_products(dtype: str, columns: Sequence[int]):
     check(Node("QLinearMatMul", [*inputs, np.array(6.5, np.float32), integers(dtype)]))
 
 
-def test_halves_go_to_the_even_integer_before_the_zero_point():
+def test_ties_round_to_even_before_the_zero_point():
     a, b = np.array([[1], [3], [5], [-1]], np.int8), np.array([[1]], np.int8)
     one, zero = np.array(1, np.float32), np.array(0, np.int8)
     node = Node(

@@ -36,7 +36,7 @@ def test_gemm_without_its_c_does_not_read_it():
     )
 
 
-def test_gemm_of_doubles_and_halves():
+def test_gemm_of_float64_and_float16():
     for dtype, rtol in ((np.float64, 1e-6), (np.float16, 2e-3)):
         inputs = [floats(3, 17).astype(dtype), floats(17, 4).astype(dtype), floats(4).astype(dtype)]
         check(Node("Gemm", inputs, {"alpha": 0.5}, rtol=rtol))

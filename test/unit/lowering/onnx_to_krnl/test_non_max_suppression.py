@@ -13,7 +13,7 @@ RANDOM = np.random.default_rng(43)
 
 
 def boxes(batches: int, count: int) -> npt.NDArray[np.float32]:
-    """Of which some are empty, turned over or have no numbers."""
+    """Some boxes are empty, flipped or NaN."""
     corners = RANDOM.integers(0, 12, (batches, count, 4)).astype(np.float32)
     corners[:, 3::11, 2] = corners[:, 3::11, 0]
     return corners
@@ -56,7 +56,7 @@ def test_without_limits_there_are_none():
     check(node, opened(node))
 
 
-def test_scores_that_are_no_numbers_are_left_out():
+def test_nan_scores_are_skipped():
     held = np.array([[[0.5, np.nan, 0.75, np.nan]]], np.float32)
     apart = np.array([[[0, 0, 1, 1], [0, 2, 1, 3], [0, 4, 1, 5], [0, 6, 1, 7]]], np.float32)
     wanted = np.array([[0, 0, 2], [0, 0, 0]])

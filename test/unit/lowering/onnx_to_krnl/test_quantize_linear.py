@@ -1,4 +1,4 @@
-"""QuantizeLinear and DequantizeLinear: types, axes, blocks, halves and the ends of the range."""
+"""QuantizeLinear and DequantizeLinear: types, axes, blocks, ties and the ends of the range."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUB_BYTE_WIDTHS = [np.dtype(each) for each in (ml_dtypes.int4, ml_dtypes.uint4)]
 
 
 def numbers(*shape: int) -> npt.NDArray[np.float32]:
-    """Of both signs, with zeros and halves."""
+    """Of both signs, with zeros and ties."""
     found = RANDOM.normal(size=shape).astype(np.float32) * 40
     found.reshape(-1)[:4] = [0, -0.0, 2.5, -3.5]
     return found
@@ -34,7 +34,7 @@ def test_real_numbers_become_integers(dtype: np.dtype[np.generic], real: type[np
     check(Node("QuantizeLinear", [x, np.array(0.5, real), np.array(3).astype(dtype)]))
 
 
-def test_what_is_no_number_becomes_the_least_and_what_is_beyond_the_ends_an_end():
+def test_nan_becomes_the_least_and_out_of_range_saturates():
     node = Node(
         "QuantizeLinear",
         [

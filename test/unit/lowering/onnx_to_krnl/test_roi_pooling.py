@@ -37,8 +37,8 @@ def aligned() -> Iterator[Node]:
             yield Node("RoiAlign", [x, ROIS, IMAGES % 2], {**said, **sizes})
     sizes = {"output_height": 2, "output_width": 2, "sampling_ratio": 2}
     yield Node("RoiAlign", [x.astype(np.float64), ROIS.astype(np.float64), IMAGES % 2], sizes)
-    halves = Node("RoiAlign", [x.astype(np.float16), ROIS.astype(np.float16), IMAGES % 2], sizes, rtol=5e-3)
-    yield halves
+    float16s = Node("RoiAlign", [x.astype(np.float16), ROIS.astype(np.float16), IMAGES % 2], sizes, rtol=5e-3)
+    yield float16s
     old = Node("RoiAlign", [x, ROIS, IMAGES % 2], {**MODES[1], **sizes})
     yield Node("RoiAlign", [x, ROIS, IMAGES % 2], sizes, opset=10, expected=old.wanted())
 

@@ -96,7 +96,7 @@ COUNTING = """
       ret void
     }}
 """
-"""A step that counts how often each of its turns was done."""
+"""A step that counts how often each iteration ran."""
 
 
 @pytest.mark.parametrize("threads", [2, 3, 8])

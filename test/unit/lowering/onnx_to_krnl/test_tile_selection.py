@@ -57,7 +57,7 @@ def test_tiles_of_16_registers(columns: int, blocks: int, tile: tuple[int, int])
     assert Tiles(target).conv("", columns, blocks) == tile
 
 
-def test_few_sums_wait_for_each_other():
+def test_few_accumulators_are_bound_by_latency():
     slow = replace(AVX2, core=replace(AVX2.core, fma_latency=16))
     # One block of eight channels: as many pixels as there are registers, whatever is left of the row.
     pixels, width = Tiles(slow).conv("", 16, 1)

@@ -54,7 +54,7 @@ def test_each_is_there_once(node: Node):
 
 
 @pytest.mark.parametrize("outputs", [1, 2, 3])
-def test_results_that_nobody_wants(outputs: int):
+def test_results_that_are_not_used(outputs: int):
     node = node_of(RANDOM.integers(0, 9, 20), None, False, outputs)
     check(node)
     check(node, opened(node))

@@ -1,4 +1,4 @@
-"""Operators of halves give what they give of f32, rounded once, with constant and fed weights alike."""
+"""float16 operators give their f32 result rounded once, with constant and with fed weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HALF = np.dtype(np.float16)
 ROUND_MAGIC = {HALF: 2.0**-10, BFLOAT16: 2.0**-7}
 
 
-def halves(dtype: np.dtype[np.generic], *shape: int) -> Array:
+def float16s(dtype: np.dtype[np.generic], *shape: int) -> Array:
     return RANDOM.normal(size=shape).astype(np.float32).astype(dtype)
 
 
@@ -31,7 +31,7 @@ def in_f32(
     outputs: int = 1,
     opset: int = 23,
 ) -> Node:
-    """A node of halves that is expected to give what its f32 form gives, rounded."""
+    """A float16 node that is expected to give the rounded result of its f32 form."""
     wide = [np.asarray(each, np.float32) for each in inputs]
     known = Node(operator, wide, attributes, opset=opset, outputs=outputs).wanted()
     return Node(
@@ -49,21 +49,21 @@ def in_f32(
 def nodes() -> Iterator[Node]:
     for dtype in (HALF, BFLOAT16):
         for constant in ((), (1, 2)):
-            image = [halves(dtype, 2, 3, 6, 5), halves(dtype, 4, 3, 3, 2), halves(dtype, 4)]
+            image = [float16s(dtype, 2, 3, 6, 5), float16s(dtype, 4, 3, 3, 2), float16s(dtype, 4)]
             yield in_f32("Conv", image, {"pads": [1, 0, 1, 1]}, dtype, constant, opset=22)
-            spread = [halves(dtype, 2, 3, 4, 5), halves(dtype, 3, 2, 3, 2), halves(dtype, 2)]
+            spread = [float16s(dtype, 2, 3, 4, 5), float16s(dtype, 3, 2, 3, 2), float16s(dtype, 2)]
             yield in_f32("ConvTranspose", spread, {"strides": [2, 1]}, dtype, constant, opset=22)
-            gates = [halves(dtype, 5, 2, 4), halves(dtype, 1, 12, 4), halves(dtype, 1, 12, 3)]
+            gates = [float16s(dtype, 5, 2, 4), float16s(dtype, 1, 12, 4), float16s(dtype, 1, 12, 3)]
             for operator, rows in (("LSTM", 12), ("GRU", 9), ("RNN", 3)):
                 some = [gates[0], gates[1][:, :rows], gates[2][:, :rows]]
                 yield in_f32(operator, some, {"hidden_size": 3}, dtype, constant, 2, opset=22)
     for constant in ((), (1, 2, 3, 4)):
-        rows = [*(halves(HALF, 3) for _ in range(3)), np.array([0.5, 1, 2], HALF)]
-        yield in_f32("BatchNormalization", [halves(HALF, 2, 3, 5), *rows], {}, HALF, constant, opset=15)
+        rows = [*(float16s(HALF, 3) for _ in range(3)), np.array([0.5, 1, 2], HALF)]
+        yield in_f32("BatchNormalization", [float16s(HALF, 2, 3, 5), *rows], {}, HALF, constant, opset=15)
 
 
 @pytest.mark.parametrize("node", list(nodes()), ids=str)
-def test_halves_are_computed_in_f32(node: Node) -> None:
+def test_float16_is_computed_in_f32(node: Node) -> None:
     check(node)
 
 
