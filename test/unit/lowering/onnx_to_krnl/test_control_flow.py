@@ -94,7 +94,7 @@ model (int64 m, bool c, float[3] x) => (float[3] a, float[3] b, int64 n) {
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(("turns", "goes"), [(0, True), (1, True), (5, True), (100, True), (5, False)])
+@pytest.mark.parametrize(("iterations", "goes"), [(0, True), (1, True), (5, True), (100, True), (5, False)])
 def test_a_loop_ends_by_its_count_or_its_condition(iterations: int, goes: bool, threads: int):
     feeds = {"m": np.array(iterations), "c": np.array(goes), "x": np.array([0, 1, 1], np.float32)}
     compared(model_of(FIBONACCI), feeds, threads)
@@ -124,9 +124,9 @@ def test_a_loop_without_a_count_ends_by_its_condition():
 
 
 SCANNED = """
-model (float[3] x) => (float[3] last, float[4,3] each, int64[4] turns) {
+model (float[3] x) => (float[3] last, float[4,3] each, int64[4] iterations) {
   m = Constant<value = int64 {4}>()
-  last, each, turns = Loop(m, "", x) <
+  last, each, iterations = Loop(m, "", x) <
     body = turn (int64 i, bool go, float[3] before) => (bool go2, float[3] after, float[3] seen, int64 j) {
       after = Add(before, x)
       seen = Identity(before)

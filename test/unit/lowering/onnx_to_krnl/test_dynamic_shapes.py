@@ -298,7 +298,7 @@ def test_one_program_for_all_sizes(
     name: str, ports: tuple[str, str], body: str, given: Sequence[Shapes], threads: int
 ):
     session = check(model(*ports, body), given, threads)
-    # Threads share out the products of each step of an LSTM, if there is a known number of them.
+    # The products of each step of an LSTM are parallel, if the number of steps is static.
     assert is_open(session) == (threads == 1 or "LSTM" not in body)
 
 

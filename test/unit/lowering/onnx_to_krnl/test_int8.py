@@ -1,4 +1,4 @@
-"""int8 networks: equal to exact integers with the same rounding, within one unit of the scale of the reference."""
+"""int8 networks: equal to exact integers, and within one unit of the scale of the ONNX reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run shared out among threads gives the same numbers, also after they slept; they end with the session."""
+"""A parallel run gives the same results, also after threads slept; threads end with the session."""
 
 from __future__ import annotations
 
