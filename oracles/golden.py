@@ -1,5 +1,5 @@
 """
-Golden vectors: loadables with inputs and the outputs of the reference stack, and how close we come.
+Golden vectors: loadables with inputs, and the outputs of the reference stack to compare with.
 
 A folder of cases has `index.json`; a case has `case.json`, `loadable.nvdla`, `input_K.bin`, `output_K.bin`.
 """
@@ -22,7 +22,7 @@ from xonnc.targets import load_target
 
 @dataclass(frozen=True)
 class GoldenCase:
-    """One loadable with its recorded run; `core` marks the subset that covers every engine and setting."""
+    """A loadable with a recorded run; `core` marks the subset that covers every engine and setting."""
 
     folder: Path
     config: str
@@ -32,13 +32,13 @@ class GoldenCase:
 
     @property
     def name(self) -> str:
-        """The case's path below the folder of all cases."""
+        """The path below the folder of all cases."""
         return f"{self.config}/{self.folder.name}"
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Elements of one output that differ from the recorded ones by more than the case allows."""
+    """Elements of an output that differ by more than the case allows."""
 
     output: int
     wrong: int
@@ -55,7 +55,7 @@ class Mismatch:
 
 
 def golden_cases(folder: Path) -> list[GoldenCase]:
-    """All cases that the folder's index lists."""
+    """Return all cases in the folder's index."""
     index: dict[str, Any] = json.loads((folder / "index.json").read_text())
     return [
         GoldenCase(folder / c["path"], c["config"], c["precision"], c["engine"], c["core"])
@@ -65,10 +65,10 @@ def golden_cases(folder: Path) -> list[GoldenCase]:
 
 def run_case(case: GoldenCase, mode: Mode) -> list[Mismatch]:
     """
-    Simulates a case and compares its outputs.
+    Simulate a case and compare its outputs.
 
-    Mode "exact" must give every bit; "fast" may differ where the case's `compare` allows plain float sums.
-    The emulator's exp and pow are the host's: there one unit in the last place is free in both modes.
+    Mode "exact" must be bit-exact; "fast" may differ where the case's `compare` allows plain float sums. Exp
+    and pow of the emulator are the host's: 1 ulp is allowed in both modes.
     """
     about: dict[str, Any] = json.loads((case.folder / "case.json").read_text())
     simulator = Simulator(read_loadable(case.folder / "loadable.nvdla"), load_target(case.config), mode=mode)
@@ -91,7 +91,9 @@ def run_case(case: GoldenCase, mode: Mode) -> list[Mismatch]:
 
 
 def _elements(tensor: dict[str, Any], raw: U8, lanes: int | None) -> AnyArray:
-    """The defined elements of an output, channels first; only `lanes` of every atom if the case says so."""
+    """
+    Return the defined elements of an output, channels first; only `lanes` of every atom if the case says so.
+    """
     size: int = tensor["bytes_per_element"]
     is_half = tensor["data_type"] == "fp16"
     dtype = np.dtype(np.float16) if is_half else np.dtype(np.int8 if size == 1 else np.int16)
@@ -124,7 +126,7 @@ def _differs(expected: AnyArray, found: AnyArray, compare: str, mode: Mode) -> B
 
 
 def _spacing(x: F64) -> F64:
-    """One unit in the last place of fp16."""
+    """Return 1 ulp of float16."""
     return np.ldexp(1.0, np.maximum(np.frexp(x)[1], -13) - 11)
 
 
@@ -133,7 +135,7 @@ def _bits(array: AnyArray) -> AnyArray:
 
 
 def summary(results: Sequence[tuple[GoldenCase, bool]]) -> dict[tuple[str, str], tuple[int, int]]:
-    """Passed and all cases by engine and configuration (with precision)."""
+    """Count passed and all cases by engine and configuration (with precision)."""
     table: dict[tuple[str, str], tuple[int, int]] = {}
     for case, ok in results:
         key = case.engine, f"{case.config} {case.precision}"

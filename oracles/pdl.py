@@ -1,8 +1,8 @@
 """
-Structural rules as textual PDL, which xDSL's own `apply-pdl` runs.
+Structural rewrite rules as textual PDL, which xDSL's `apply-pdl` runs.
 
-PDL as xDSL implements it has no native rewrites and no operand ranges, so only rules made of patterns,
-without functions, conditions and variadic parts can be said in it (docs/internals/onnx-rules.md §10.2).
+xDSL's PDL has no native rewrites and no operand ranges, so only rules without functions, conditions and
+variadic parts can be expressed.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from xonnc.rewriting.rules import Rule, definition_of
 
 
 class NotStructuralError(Exception):
-    """The rule says something that PDL cannot."""
+    """The rule cannot be expressed in PDL."""
 
 
 def to_pdl(rule: Rule) -> str:
     """
-    The rule as a module with one `pdl.pattern`, named and weighted as the rule is.
+    Return the rule as a module with one `pdl.pattern` of the same name and benefit.
 
-    `NotStructuralError` if the rule computes, has conditions, or uses variadic or constant operands.
+    Raises `NotStructuralError` if the rule computes, has conditions, or uses variadic or constant operands.
     """
     return _Writer(rule).text()
 
 
 def is_structural(rule: Rule) -> bool:
-    """Whether `to_pdl` can say the rule."""
+    """Whether `to_pdl` supports the rule."""
     try:
         to_pdl(rule)
     except NotStructuralError:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def get_dla() -> Dialect:
-    """The `dla` dialect; a factory, so that a tool that only lists dialects loads none."""
+    """Return the `dla` dialect; a factory, so that tools that only list dialects load none."""
     from xonnc.dialects.dla.dialect import DLA
 
     return DLA

@@ -1,5 +1,5 @@
 """
-What the engines are told beside their operands, by the hardware's names (docs/internals/nvdla-hardware.md
+Settings of the engines as attributes, with the names of NVDLA's descriptors (docs/internals/nvdla-hardware.md
 §2.2, §2.3).
 """
 
@@ -36,7 +36,7 @@ class AluFunction(StrEnum):
 
 
 class OperandMode(StrEnum):
-    """Where a stage's operand comes from: one number, one per channel, or one per element."""
+    """The source of a stage's operand: a scalar, one value per channel, or one per element."""
 
     PER_LAYER = "per_layer"
     PER_KERNEL = "per_kernel"
@@ -44,7 +44,7 @@ class OperandMode(StrEnum):
 
 
 class Activation(StrEnum):
-    """What follows a stage: `sdp_op.act`."""
+    """The activation after a stage: `sdp_op.act`."""
 
     NONE = "none"
     RELU = "relu"
@@ -53,21 +53,21 @@ class Activation(StrEnum):
 
 
 class LutMethod(StrEnum):
-    """How the 65-entry table is indexed: by the exponent, or in equal steps."""
+    """How the 65-entry table is indexed: by the exponent, or in linear steps."""
 
     EXPONENTIAL = "exponential"
     LINEAR = "linear"
 
 
 class LutTable(StrEnum):
-    """The table that answers where both or none would: the 65 entries or the 257."""
+    """The table with priority if both or neither of 65 and 257 entries cover the input."""
 
     LINEAR_EXP = "linear_exp"
     LINEAR_ONLY = "linear_only"
 
 
 class PoolMode(StrEnum):
-    """What a pooling window yields: `pdp_op.pool_mode`."""
+    """The pooling function: `pdp_op.pool_mode`."""
 
     AVERAGE = "average"
     MAX = "max"
@@ -75,7 +75,7 @@ class PoolMode(StrEnum):
 
 
 class ConstantLayout(StrEnum):
-    """How a constant lies in memory: convolution kernels, one entry per channel, or a feature cube."""
+    """Memory layout of a constant: convolution kernels, one entry per channel, or a feature cube."""
 
     KERNELS = "kernels"
     PER_KERNEL = "per_kernel"
@@ -83,7 +83,7 @@ class ConstantLayout(StrEnum):
 
 
 class MemoryRole(StrEnum):
-    """What a memory object is for (docs/internals/nvdla-hardware.md §1.3)."""
+    """The purpose of a memory object (docs/internals/nvdla-hardware.md §1.3)."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -97,9 +97,9 @@ class Stage:
     One of the SDP's stages X1, X2 and Y.
 
     X1 and X2 compute `act((x ALU a) * m)`, Y computes `act((x * m) ALU a)` and has no ReLU. `alu_operand` and
-    `mul_operand` are the numbers of `per_layer`; `shift_value` (left, on the ALU's operand) and `truncate`
-    (right, on the product) are for integers only (docs/internals/nvdla-hardware.md §4.2). From factors in
-    memory Y takes `mul_offset` away first.
+    `mul_operand` are the scalars of `per_layer`; `shift_value` (left, on the ALU's operand) and `truncate`
+    (right, on the product) are for integers only (docs/internals/nvdla-hardware.md §4.2). `mul_offset` is
+    subtracted from the factors that Y reads from memory.
     """
 
     type: StageFunction = StageFunction.NONE
@@ -135,12 +135,11 @@ class StageAttr(Data[Stage]):
 @dataclass(frozen=True)
 class BankPlan:
     """
-    How a convolution shares the convolution buffer (docs/internals/nvdla-hardware.md §3.7).
+    Bank split of the convolution buffer (docs/internals/nvdla-hardware.md §3.7).
 
-    `data_banks` and `weight_banks` are counts. `weight_reuse`: the weights are there since the convolution
-    before;
-    `skip_weight_release`: they stay for the one after. `data_reuse` and `skip_data_release` likewise for the
-    input.
+    `data_banks` and `weight_banks` are counts. `weight_reuse`: the previous convolution left the weights in
+    the buffer; `skip_weight_release`: they stay for the next one. `data_reuse` and `skip_data_release`
+    likewise for the input.
     """
 
     data_banks: int
@@ -193,10 +192,11 @@ class ConverterAttr(Data[Converter]):
 @dataclass(frozen=True)
 class Lut:
     """
-    A lookup table of the SDP or CDP by the descriptor's names (docs/internals/nvdla-hardware.md §3.6, §4.3).
+    A lookup table of the SDP or CDP, with the descriptor's field names (docs/internals/nvdla-hardware.md
+    §3.6, §4.3).
 
-    Entries are what the engine holds: FP16 bits as signed numbers, or integers. Linear tables step by
-    `2^offset`; `*_underflow` and `*_overflow` are the slopes outside.
+    Entries are what the engine holds: FP16 bits as signed integers, or integers. Linear tables step by
+    `2^offset`; `*_underflow` and `*_overflow` are slopes outside of the table.
     """
 
     linear_exp_table: tuple[int, ...]
@@ -212,7 +212,7 @@ class Lut:
     lo_underflow: float = 0.0
     lo_overflow: float = 0.0
     is_integer: bool = False
-    """Whether the pipeline is one of integers, where bounds are integers."""
+    """Whether bounds and entries are integers."""
     method: LutMethod = LutMethod.LINEAR
     hybrid_priority: LutTable = LutTable.LINEAR_ONLY
     underflow_priority: LutTable = LutTable.LINEAR_ONLY

@@ -1,4 +1,4 @@
-"""The list of everything in the `dla` dialect."""
+"""The operations, attributes and types of the `dla` dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations of the DLA's engines; each is one hardware layer."""
+"""Operations of NVDLA's engines; each is one hardware layer."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def integers(values: Sequence[int]) -> IntegerArray:
 
 def values_of(array: IntegerArray, names: Sequence[str], what: str, least: int) -> tuple[int, ...]:
     """
-    The entries of an integer array; a verification error unless there is one per name, none below `least`.
+    Return the entries of an integer array; a verification error unless there is one per name, none below
+    `least`.
     """
     values = tuple(array.get_values())
     if len(values) != len(names):
@@ -81,7 +82,8 @@ def values_of(array: IntegerArray, names: Sequence[str], what: str, least: int) 
 
 def window_count(size: int, kernel: int, stride: int, dilation: int, before: int, after: int) -> int:
     """
-    How many windows fit into one padded dimension (docs/internals/nvdla-hardware.md §3.7); 0 or less: none.
+    Return how many windows fit into one padded dimension (docs/internals/nvdla-hardware.md §3.7); 0 or less
+    if none.
     """
     return (size + before + after - (dilation * (kernel - 1) + 1)) // stride + 1
 
@@ -139,7 +141,7 @@ class ConvOp(IRDLOperation):
         means: Sequence[int] | None = None,
         banks: BankPlanAttr | None = None,
     ):
-        """`pad_value` is what padding holds, in the unit of converted integers."""
+        """`pad_value` is the stored integer of the padding, after conversion."""
         properties: dict[str, Attribute | None] = {
             "pads": integers(pads),
             "strides": integers(strides),
@@ -160,7 +162,7 @@ class ConvOp(IRDLOperation):
         pads: Sequence[int],
         banks: BankPlanAttr | None,
     ) -> ConvOp:
-        """The same convolution of other rows or kernels."""
+        """Return the same convolution with other operands, for some of its rows or kernels."""
         result = ConvOp(source, weights, result_type, pads=pads, banks=banks)
         kept = {name: value for name, value in self.properties.items() if name not in ("banks", "pads")}
         result.properties.update(kept)
@@ -168,7 +170,7 @@ class ConvOp(IRDLOperation):
 
     @property
     def kernel(self) -> tuple[int, int]:
-        """Rows and columns of a kernel, those that are folded into channels included."""
+        """Rows and columns of a kernel, those folded into channels included."""
         _, channels, rows, columns = shape_of(self.weights.type)
         if image_of(self.source.type) is None:
             return rows, columns
@@ -259,7 +261,7 @@ class SdpOp(IRDLOperation):
         *,
         out_cvt: ConverterAttr | None = None,
     ):
-        """`stages` are those of X1, X2 and Y in this order; a stage left over is off."""
+        """`stages` are those of X1, X2 and Y in this order; missing ones are disabled."""
         padded = [*stages, *[(Stage(), None)] * (3 - len(stages))]
         operands = [[operand] if operand is not None else [] for _, operand in padded]
         properties: dict[str, Attribute | None] = {
@@ -274,7 +276,7 @@ class SdpOp(IRDLOperation):
 
     @property
     def stages(self) -> tuple[tuple[Stage, SSAValue | None], ...]:
-        """The stages of X1, X2 and Y with their operands; `Stage()` for one that is off."""
+        """The stages X1, X2 and Y with their operands; `Stage()` if disabled."""
         return (
             (self.x1_stage.data if self.x1_stage else Stage(), self.x1),
             (self.x2_stage.data if self.x2_stage else Stage(), self.x2),
@@ -364,7 +366,7 @@ class PdpOp(IRDLOperation):
 
     @property
     def mode(self) -> PoolMode:
-        """What a window yields."""
+        """The pooling function."""
         return PoolMode(self.mode_name.data)
 
     def verify_(self) -> None:
@@ -484,7 +486,7 @@ class SoftmaxOp(IRDLOperation):
     def __init__(
         self, source: SSAValue, result_type: Attribute, *, input_scale: float = 1.0, output_scale: float = 1.0
     ):
-        """The scales are what one of an integer stands for; floats have 1."""
+        """The scales are those of integer tensors; float tensors have 1."""
         super().__init__(
             operands=[source],
             result_types=[result_type],
@@ -547,15 +549,13 @@ class PowerOp(IRDLOperation):
 
 
 def check_shape(what: str, found: Sequence[int], expected: Sequence[int]) -> None:
-    """A verification error unless the shapes are equal."""
+    """Raise a verification error unless the shapes are equal."""
     if tuple(found) != tuple(expected):
         raise VerifyException(f"{what} is {_dimensions(expected)}, found {_dimensions(found)}")
 
 
 def check_single_reader(value: SSAValue, what: str, reader: type[IRDLOperation]) -> None:
-    """
-    A verification error if `value` is a flow that does not go to exactly one operation of type `reader`.
-    """
+    """Raise a verification error if `value` is a flow that does not go to exactly one `reader`."""
     if not isinstance(value.type, FlowType):
         return
     uses = list(value.uses)

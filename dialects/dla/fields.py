@@ -1,4 +1,4 @@
-"""Text of attributes that are plain dataclasses: `<type = add, mode = per_kernel>`, defaults left out."""
+"""Text form of attributes that are plain dataclasses: `<type = add, mode = per_kernel>`, defaults omitted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AttributeRecordT = TypeVar("AttributeRecordT", bound=AttributeRecord)
 
 
 def print_fields(printer: Printer, record: AttributeRecord) -> None:
-    """Prints the fields of `record` that differ from their defaults, in order."""
+    """Print the fields of `record` that differ from their defaults, in order."""
     shown = [
         f"{field.name} = {_text(getattr(record, field.name))}"
         for field in fields(record)
@@ -32,7 +32,7 @@ def print_fields(printer: Printer, record: AttributeRecord) -> None:
 
 
 def parse_fields(parser: AttrParser, record_type: type[AttributeRecordT]) -> AttributeRecordT:
-    """Parses what `print_fields` printed; a field that is not there keeps its default."""
+    """Parse the output of `print_fields`; missing fields get their defaults."""
     types = get_type_hints(record_type)
     values: dict[str, FieldValue] = {}
     with parser.in_angle_brackets():

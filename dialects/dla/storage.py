@@ -1,4 +1,4 @@
-"""Constants, memory objects, and views that say where a cube lies without moving a byte."""
+"""Constants, memory objects, and views of cubes: slices, concatenations and reshapes that move no data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from xonnc.dialects.dla.types import (
 
 @runtime_checkable
 class HasType(Protocol):
-    """An attribute that knows its type without being one of xDSL's typed ones."""
+    """An attribute with a type that is not one of xDSL's typed attributes."""
 
     def get_type(self) -> Attribute:
         """The type of the attribute."""
@@ -83,7 +83,7 @@ class ConstantOp(IRDLOperation):
 
     @property
     def layout(self) -> ConstantLayout:
-        """How the constant lies in memory."""
+        """Memory layout of the constant."""
         return ConstantLayout(self.layout_name.data)
 
     def verify_(self) -> None:
@@ -125,7 +125,7 @@ class MemoryOp(IRDLOperation):
     traits = traits_def(SymbolOpInterface())
 
     def __init__(self, name: str, size: int, role: MemoryRole, bounds: tuple[int, int] | None = None):
-        """`bounds` are the peak of the order of layers, and what no order's lies below."""
+        """`bounds` are the peak of the layers' order, and the lower bound over all orders."""
         peak, lower_bound = (None, None) if bounds is None else bounds
         super().__init__(
             properties={
@@ -139,7 +139,7 @@ class MemoryOp(IRDLOperation):
 
     @property
     def role(self) -> MemoryRole:
-        """What the memory is for."""
+        """The purpose of the memory."""
         return MemoryRole(self.role_name.data)
 
     def verify_(self) -> None:
@@ -152,7 +152,7 @@ class MemoryOp(IRDLOperation):
 @irdl_op_definition
 class SliceOp(IRDLOperation):
     """
-    Part of a cube or image, where it lies: from `offsets` (channel, row, column), as large as the result.
+    A view of part of a cube or image: from `offsets` (channel, row, column), as large as the result.
 
     1. The part lies inside the source.
     2. Part of an image is an image in the same format with all of its channels.
@@ -193,17 +193,16 @@ class SliceOp(IRDLOperation):
 @irdl_op_definition
 class ConcatOp(IRDLOperation):
     """
-    Cubes side by side along `axis` (1 channels, 2 height, 3 width): each was written in its place, nothing
-    is copied.
+    Concatenation of cubes along `axis` (1 channels, 2 height, 3 width): each source is written in its part of
+    the result's memory, nothing is copied.
 
-    With `is_interleaved` the rows of sources of one shape take turns instead: row `r` of source `i` of `n` is
+    With `is_interleaved` the rows of sources of one shape are interleaved: row `r` of source `i` of `n` is
     row `n r + i` of the result.
 
-    With `alignment` sources along the channels begin at its next multiple; the channels between them hold
-    nothing.
+    With `alignment` sources along the channels start at its multiples; channels in between are undefined.
 
     1. The sources have the result's shape but along the axis, where they add up to it.
-    2. Only rows (axis 2) of sources of one shape take turns.
+    2. Only rows (axis 2) of sources of one shape are interleaved.
     3. Only channels (axis 1) are aligned, to 1 or more.
 
     ```mlir
@@ -243,7 +242,7 @@ class ConcatOp(IRDLOperation):
 
     @property
     def begins(self) -> list[int]:
-        """Where each source begins along the axis; behind them, where the last one ends."""
+        """Where each source starts along the axis, followed by the end of the last one."""
         axis = self.axis.value.data - 1
         step = 1 if self.alignment is None else self.alignment.value.data
         result = [0]
@@ -261,7 +260,7 @@ class ConcatOp(IRDLOperation):
         shapes = [(1, *cube_of(source.type)) for source in self.sources]
         if self.is_interleaved is not None and (axis != 2 or len(set(shapes)) > 1):
             raise VerifyException(
-                f"rows of sources of one shape take turns, found {len(set(shapes))} along axis {axis}"
+                f"interleaving takes rows of sources of one shape, found {len(set(shapes))} along axis {axis}"
             )
         if self.alignment is not None and (axis != 1 or self.alignment.value.data < 1):
             raise VerifyException(
@@ -276,7 +275,7 @@ class ConcatOp(IRDLOperation):
 @irdl_op_definition
 class ReshapeOp(IRDLOperation):
     """
-    The same bytes under another height and width; rows must lie without gaps.
+    A view with another height and width; rows must be dense.
 
     1. Channels and the number of positions stay, or a one-position cube keeps its channels.
 

@@ -1,9 +1,8 @@
 """
-Where the cubes of the engines live.
+Types of cubes: tensors and images before allocation, surfaces and packed constants after it, flows.
 
 Before allocation a cube in memory is a plain `tensor<1xCxHxW>`, afterwards a `!dla.surface` with an address.
-A cube that goes
-from one engine to the next without touching memory is a `!dla.flow` at either level.
+A cube that goes from one engine to the next on the fly is a `!dla.flow` at either level.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class CubeShape(NamedTuple):
 
     @property
     def elements(self) -> int:
-        """Elements in all."""
+        """The number of elements."""
         return self.channels * self.positions
 
 
@@ -193,14 +192,14 @@ CUBE_OR_IMAGE = BaseAttr(TensorType) | BaseAttr(SurfaceType) | BaseAttr(ImageTyp
 """A feature cube or an image in memory, before or after allocation."""
 
 CUBE = IN_MEMORY | BaseAttr(FlowType)
-"""A cube in memory or on its way."""
+"""A cube in memory or on the fly."""
 
 CONSTANT = BaseAttr(TensorType) | BaseAttr(SurfaceType) | BaseAttr(PackedType)
 """A constant, before or after allocation."""
 
 
 def tensor_of(type_: Attribute) -> TensorType[Attribute]:
-    """The tensor that a value of one of this dialect's types holds."""
+    """Return the tensor type within one of this dialect's types."""
     if isinstance(type_, SurfaceType):
         type_ = type_.tensor
     if isinstance(type_, FlowType | ImageType | PackedType):
@@ -211,20 +210,18 @@ def tensor_of(type_: Attribute) -> TensorType[Attribute]:
 
 
 def image_of(type_: Attribute) -> ImageType | None:
-    """The image that a value of this type is, placed or not; `None` for all else."""
+    """Return the image type of a value, allocated or not; `None` for others."""
     held = type_.tensor if isinstance(type_, SurfaceType) else type_
     return held if isinstance(held, ImageType) else None
 
 
 def shape_of(type_: Attribute) -> tuple[int, ...]:
-    """The shape of the tensor that a value of one of this dialect's types holds."""
+    """Return the shape of the tensor within one of this dialect's types."""
     return tensor_of(type_).get_shape()
 
 
 def cube_of(type_: Attribute) -> CubeShape:
-    """
-    Channels, height and width of a cube; a verification error if it is not `1xCxHxW` with all sizes known.
-    """
+    """Return channels, height and width; a verification error unless the shape is `1xCxHxW` and static."""
     shape = shape_of(type_)
     if len(shape) != 4 or shape[0] != 1 or min(shape) < 1:
         raise VerifyException(f"a cube is 1xCxHxW with sizes from 1, found {'x'.join(map(str, shape))}")

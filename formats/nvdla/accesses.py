@@ -1,5 +1,5 @@
 """
-Which bytes each operation reads and writes, from its descriptors (docs/internals/nvdla-hardware.md §3.2 to
+The bytes that each operation reads and writes, from its descriptors (docs/internals/nvdla-hardware.md §3.2 to
 §3.5, §4.6).
 """
 
@@ -45,7 +45,7 @@ from xonnc.targets import NvdlaTarget
 
 _SINGLE = Repetition(1, 0, "batch_stride")
 _RUBIK_UNIT = 32
-"""The Rubik engine writes planar rows in units of this many bytes (§4.6)."""
+"""The Rubik engine writes rows of planes in units of this many bytes (§4.6)."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Access:
     steps: tuple[Repetition, ...]
     writes: bool
     is_padding: bool = False
-    """Whether the bytes are touched but mean nothing."""
+    """Whether the bytes are accessed but undefined."""
 
     def region(self, addresses: tuple[Address, ...]) -> Region | None:
-        """The bytes in memory; `None` if the address does not exist."""
+        """Return the bytes in memory, `None` if the address does not exist."""
         if not 0 <= self.address < len(addresses):
             return None
         address = addresses[self.address]
@@ -71,9 +71,9 @@ class Access:
 
 def accesses(operation: Operation, target: NvdlaTarget) -> list[Access]:
     """
-    The bytes that one operation of a DLA task touches, in the order of its cubes.
+    Return the accesses of one operation of a DLA task, in the order of its cubes.
 
-    Fields with values that mean nothing (an unknown precision, say) give no access; the checks refuse them.
+    Fields with undefined values, such as an unknown precision, give no access; the checks reject them.
     """
     return [access for access in _accesses(operation, target) if access.run > 0 and _counted(access)]
 
@@ -101,12 +101,12 @@ def _accesses(operation: Operation, target: NvdlaTarget) -> Iterator[Access]:
 
 
 def precision_of(value: int) -> Precision | None:
-    """The precision with this number; `None` if there is none."""
+    """Return the precision with this number, `None` if there is none."""
     return Precision(value) if value in list(Precision) else None
 
 
 def _lines(height: int, cube: DataCube | EmuBufferDesc, surfaces: int) -> tuple[Repetition, Repetition]:
-    """The steps to the other lines and surfaces of a cube."""
+    """Return the repetitions of lines and surfaces of a cube."""
     return Repetition(height, cube.line_stride, "line_stride"), Repetition(
         surfaces, cube.surf_stride, "surf_stride"
     )
@@ -123,7 +123,10 @@ def _feature(
     even: bool = False,
     batch: Repetition = _SINGLE,
 ) -> Iterator[Access]:
-    """A feature cube with its own strides; `shape` gives the sizes if they are another cube's."""
+    """
+    Yield the accesses of a feature cube with its own strides; `shape` provides the size if it is another
+    cube's.
+    """
     if cube.type == MemoryType.HW or precision is None:
         return
     shape = shape or cube
@@ -192,7 +195,7 @@ def _sdp(op: SdpOp, surface: SdpSurface, target: NvdlaTarget) -> Iterator[Access
 
 
 def sdp_stages(op: SdpOp, surface: SdpSurface) -> tuple[tuple[str, SdpSubOp, DataCube], ...]:
-    """The stages of an SDP operation: the names of their cubes, the stages, the cubes."""
+    """Return the cube names, stages and cubes of an SDP operation."""
     return (
         ("x1_data", op.x1_op, surface.x1_data),
         ("x2_data", op.x2_op, surface.x2_data),
@@ -201,7 +204,7 @@ def sdp_stages(op: SdpOp, surface: SdpSurface) -> tuple[tuple[str, SdpSubOp, Dat
 
 
 def operand_bytes(target: NvdlaTarget, stage: SdpSubOp, source: Precision) -> int:
-    """Bytes that a stage fetches at once: operands of one group of channels (§3.5)."""
+    """Return the bytes that a stage fetches at once: operands of one group of channels (§3.5)."""
     operands = 2 if stage.type == SdpOpType.BOTH else 1
     size = 1 if stage.precision == Precision.INT8 else 2
     return geometry.operand_group(target, source) * operands * size
@@ -283,13 +286,13 @@ EMU_ATOMS: dict[int, tuple[int, int]] = {
     EmuFormat.UINT8: (32, 1),
     EmuFormat.UINT16: (32, 2),
 }
-"""Bytes of an atom and of an element for each format of the CPU emulator (§2.5)."""
+"""Bytes of an atom and of an element for each buffer format of the CPU emulator (§2.5)."""
 
 
 def emu_accesses(operation: EmuOperation) -> list[Access]:
     """
-    The bytes that an operation of the CPU emulator touches: elements, not whole atoms as the engines do, and
-    of one pixel alone for a softmax (§2.5).
+    Return the accesses of an operation of the CPU emulator: elements, not whole atoms as the engines do, and
+    a single pixel for a softmax (§2.5).
     """
     found: list[Access] = []
     for field, buffer in (("source", operation.source), ("destination", operation.destination)):

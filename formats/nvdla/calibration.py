@@ -24,31 +24,31 @@ from xonnc.formats.nvdla.quantization import INT8_MAX
 
 @dataclass(frozen=True)
 class Range:
-    """What a value is known to lie between."""
+    """The range of a value, and statistics per channel."""
 
     least: float
     largest: float
     means: tuple[float, ...] = ()
-    """Of each channel; empty where they are not known."""
+    """The mean of each channel; empty if unknown."""
     lows: tuple[float, ...] = ()
-    """The least of each channel."""
+    """The minimum of each channel."""
     highs: tuple[float, ...] = ()
-    """The largest of each channel."""
+    """The maximum of each channel."""
     bias_corrections: tuple[float, ...] = ()
-    """What rounding adds to each channel of a sum of products on average: its bias takes it away."""
+    """The mean quantization error of each channel of a linear operator, to be subtracted from its bias."""
 
     @property
     def magnitude(self) -> float:
-        """The largest distance from zero."""
+        """The largest magnitude."""
         return max(abs(self.least), abs(self.largest))
 
 
 Ranges = Mapping[str, Range]
-"""Ranges by the name of the value, or of the node that makes it."""
+"""Ranges by the name of the value, or of the node that produces it."""
 
 
 def read_calibration(path: Path) -> Ranges:
-    """The ranges in a file; `XonncError` names the entry that is none."""
+    """Read a table; `XonncError` names an invalid entry."""
     record_input(path)
     try:
         table: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def read_calibration(path: Path) -> Ranges:
 
 
 _CHANNELS = ("means", "lows", "highs", "drifts")
-"""The lists of an entry, with a number for each channel."""
+"""The lists of an entry with a number per channel."""
 
 
 def _range(path: Path, name: str, entry: Any) -> Range:
@@ -101,14 +101,14 @@ def _range(path: Path, name: str, entry: Any) -> Range:
 
 
 def _number(value: object) -> float:
-    """A JSON number; `TypeError` for anything else, text and booleans too."""
+    """Return a JSON number as float; `TypeError` for anything else, strings and booleans included."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise TypeError
     return float(value)
 
 
 def write_calibration(path: Path, ranges: Ranges) -> None:
-    """Writes ranges through a temporary file; `scale` is that of symmetric integers."""
+    """Write a table atomically; `scale` is that of symmetric int8."""
     table = {
         name: {
             "scale": found.magnitude / INT8_MAX,

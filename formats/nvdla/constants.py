@@ -1,4 +1,4 @@
-"""The numbers of NVDLA loadables and descriptors by name (docs/internals/nvdla-hardware.md §1.1, §2.2)."""
+"""Enumerations of NVDLA loadables and descriptors (docs/internals/nvdla-hardware.md §1.1, §2.2)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum, IntFlag
 
 
 class Interface(IntEnum):
-    """Who a blob or task is for."""
+    """The processor of a blob or task."""
 
     NONE = 0
     DLA1 = 1
@@ -14,14 +14,14 @@ class Interface(IntEnum):
 
 
 class MemoryDomain(IntEnum):
-    """Where a memory object lives."""
+    """Location of a memory object."""
 
     SYSTEM = 0
     SRAM = 1
 
 
 class MemoryFlags(IntFlag):
-    """What happens to a memory object when the file is loaded."""
+    """What the runtime does with a memory object while loading."""
 
     NONE = 0
     ALLOC = 1
@@ -39,7 +39,7 @@ class EventOp(IntEnum):
 
 
 class DataFormat(IntEnum):
-    """The order of a bound tensor's dimensions."""
+    """Dimension order of a bound tensor."""
 
     UNKNOWN = 0
     NCHW = 1
@@ -48,7 +48,7 @@ class DataFormat(IntEnum):
 
 
 class DataType(IntEnum):
-    """The elements of a bound tensor."""
+    """Element type of a bound tensor."""
 
     UNKNOWN = 0
     FLOAT = 1
@@ -60,7 +60,7 @@ class DataType(IntEnum):
 
 
 class DataCategory(IntEnum):
-    """What a bound tensor is."""
+    """Kind of a bound tensor."""
 
     IMAGE = 0
     WEIGHT = 1
@@ -70,14 +70,17 @@ class DataCategory(IntEnum):
 
 
 class PixelMapping(IntEnum):
-    """How pixels lie in memory."""
+    """Memory layout of pixels."""
 
     PITCH_LINEAR = 0
     INVALID = 1
 
 
 class PixelFormat(IntEnum):
-    """Pixel formats of bound tensors and of the convolution's input; names go from the highest byte down."""
+    """
+    Pixel formats of bound tensors and of image inputs; names list components from the most significant byte
+    down.
+    """
 
     R8 = 0
     R10 = 1
@@ -120,7 +123,7 @@ class PixelFormat(IntEnum):
 
 
 class OpType(IntEnum):
-    """The engines, in the order of the dependency graph's slots."""
+    """The engines, in the order of the consumer slots."""
 
     BDMA = 0
     CONV = 1
@@ -131,7 +134,7 @@ class OpType(IntEnum):
 
 
 class MemoryType(IntEnum):
-    """Where a data cube lives: DRAM, SRAM, or between two engines."""
+    """Location of a data cube: DRAM, SRAM, or on the fly between engines."""
 
     MC = 0
     CV = 1
@@ -139,7 +142,7 @@ class MemoryType(IntEnum):
 
 
 class Event(IntEnum):
-    """What an operation tells its consumers."""
+    """Events that wake consumers of an operation."""
 
     OP_COMPLETED = 1
     OP_PROGRAMMED = 2
@@ -162,21 +165,21 @@ class Precision(IntEnum):
 
 
 class ConvMode(IntEnum):
-    """How the convolution core multiplies."""
+    """Convolution algorithm."""
 
     DIRECT = 0
     WINOGRAD = 1
 
 
 class WeightFormat(IntEnum):
-    """How weights lie in memory."""
+    """Memory layout of weights."""
 
     UNCOMPRESSED = 0
     COMPRESSED = 1
 
 
 class Activation(IntEnum):
-    """What follows a stage of the SDP."""
+    """Activation after an SDP stage."""
 
     NONE = 0
     RELU = 1
@@ -185,7 +188,7 @@ class Activation(IntEnum):
 
 
 class SdpOpType(IntEnum):
-    """Which units of an SDP stage work."""
+    """Active units of an SDP stage."""
 
     NONE = 0
     MUL = 1
@@ -194,7 +197,7 @@ class SdpOpType(IntEnum):
 
 
 class AluType(IntEnum):
-    """What the ALU of an SDP stage computes."""
+    """ALU function of an SDP stage."""
 
     MAX = 0
     MIN = 1
@@ -203,7 +206,7 @@ class AluType(IntEnum):
 
 
 class SdpMode(IntEnum):
-    """Where an SDP stage's operands come from: the descriptor, one a channel, one an element."""
+    """Source of an SDP stage's operands: the descriptor, one per channel, or one per element."""
 
     PER_LAYER = 0
     PER_KERNEL = 1
@@ -218,14 +221,14 @@ class LutMethod(IntEnum):
 
 
 class LutPriority(IntEnum):
-    """Which table answers: the 65-entry one or the 257-entry one."""
+    """The table with priority: 65 entries or 257 entries."""
 
     LINEAR_EXP = 0
     LINEAR_ONLY = 1
 
 
 class PoolMode(IntEnum):
-    """What the PDP computes."""
+    """Pooling function of the PDP."""
 
     AVG = 0
     MAX = 1
@@ -233,7 +236,7 @@ class PoolMode(IntEnum):
 
 
 class RubikMode(IntEnum):
-    """How the Rubik engine reshapes."""
+    """Reshape of the Rubik engine."""
 
     CONTRACT = 0
     SPLIT = 1

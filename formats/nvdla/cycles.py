@@ -1,8 +1,9 @@
 """
-How long the engines work, in cycles of the core's clock (docs/internals/nvdla-hardware.md §8.3, §8.4).
+Analytic cycle model of the engines, in cycles of the core's clock (docs/internals/nvdla-hardware.md §8.3,
+§8.4).
 
-From what the sequencers do, not from measurements: see `docs/nvdla-performance.md` for what it says of whole
-networks beside the published figures.
+Derived from the sequencers of the RTL, not from measurements. `docs/nvdla-performance.md` compares whole
+networks with published figures.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from xonnc.formats.nvdla.geometry import ceil_div, kernel_group, surfaces
 from xonnc.targets import NvdlaTarget
 
 DRAIN: Final = 48
-"""Cycles after the last step until the sums are out, beside the last stripe itself."""
+"""Cycles from the last step to the end of the sums, besides the last stripe."""
 
 SHORT_STRIPE: Final = 16
-"""Positions of a stripe in the first design."""
+"""Positions per stripe in nv_full."""
 
 WINOGRAD_POSITIONS: Final = 4
-"""Results that winograd convolution makes in a step."""
+"""Results of a Winograd convolution per step."""
 
 
 class ConvWork(NamedTuple):
     """
-    What a convolution does: `kernels` of `channels x height x width` at `rows x columns` positions.
+    Dimensions of a convolution: `kernels` of `channels x height x width` at `rows x columns` positions.
 
-    For pixels `channels` are those of a whole row of the kernel and `width` is 1 (§3.4); `rows_at_once` of
-    them are taken together (post-extension).
+    Over pixels, `channels` are those of a whole kernel row and `width` is 1 (§3.4); `rows_at_once` kernel
+    rows are processed together (post-extension).
     """
 
     precision: Precision
@@ -47,27 +48,28 @@ class ConvWork(NamedTuple):
 
     @property
     def positions(self) -> int:
-        """Results of one kernel."""
+        """Results per kernel."""
         return self.rows * self.columns * self.batch
 
     @property
     def macs(self) -> int:
-        """Multiplications that the result needs (for winograd those it makes)."""
+        """Multiply-accumulate operations (for Winograd those executed)."""
         made = self.kernels * self.channels * self.height * self.width * self.positions
         return made // WINOGRAD_POSITIONS if self.is_winograd else made
 
 
 def multipliers(target: NvdlaTarget, precision: Precision) -> int:
-    """Multiplications that the core makes in a cycle."""
+    """Return the multiply-accumulate operations per cycle."""
     return target.atomic_c * kernel_group(target, precision)
 
 
 def conv_cycles(target: NvdlaTarget, work: ConvWork) -> int:
     """
-    Cycles of the convolution core.
+    Return the cycles of the convolution core.
 
-    A step is one channel block and tap for a stripe of positions and a group of kernels. It lasts as long as
-    the stripe, but not shorter than the weights of the next step take to load, one MAC cell each cycle.
+    A step processes one channel block and one tap, for a stripe of positions and a group of kernels. It lasts
+    as long as the stripe, but at least as long as loading the weights of the next step, one MAC cell per
+    cycle.
     """
     blocks = ceil_div(work.channels, target.atomic_c)
     steps = blocks * ceil_div(work.height, work.rows_at_once) * work.width
@@ -84,7 +86,7 @@ def conv_cycles(target: NvdlaTarget, work: ConvWork) -> int:
 
 
 def stripes(target: NvdlaTarget, positions: int) -> Iterator[tuple[int, int]]:
-    """Positions that are worked on with the same weights, in order: their number and how often."""
+    """Yield length and count of stripes, runs of positions that share loaded weights, in order."""
     if not target.long_stripes:
         short = max(ceil_div(positions, SHORT_STRIPE) - 2, 0)
         if short:
@@ -103,7 +105,7 @@ def stripes(target: NvdlaTarget, positions: int) -> Iterator[tuple[int, int]]:
 
 
 def image_stripes(target: NvdlaTarget, work: ConvWork) -> Iterator[tuple[int, int]]:
-    """The same for pixels, where every row of results ends a stripe."""
+    """Yield stripes for pixels, where every row of results ends a stripe."""
     length, rows = 2 * target.atomic_k, work.rows * work.batch
     full, rest = divmod(work.columns, length)
     if full:
@@ -113,18 +115,18 @@ def image_stripes(target: NvdlaTarget, work: ConvWork) -> Iterator[tuple[int, in
 
 
 def cells_used(target: NvdlaTarget, precision: Precision, kernels: int) -> int:
-    """MAC cells that a group of kernels takes; a cell for 16 bits holds two kernels of 8."""
+    """Return the MAC cells that a group of kernels occupies; a 16-bit cell holds two int8 kernels."""
     return ceil_div(kernels * precision.bytes, 2) if target.has_16_bits else kernels
 
 
 def element_cycles(
     target: NvdlaTarget, precision: Precision, channels: int, positions: int, rate: float
 ) -> int:
-    """Cycles of an engine that takes `rate` elements each cycle; it works on whole atoms."""
+    """Return the cycles of an engine with `rate` elements per cycle, which processes whole atoms."""
     lanes = target.memory_atom_bytes // precision.bytes
     return ceil(surfaces(target, precision, channels) * lanes * positions / rate)
 
 
 def memory_cycles(target: NvdlaTarget, count: int) -> int:
-    """Cycles in which memory delivers or takes `count` bytes."""
+    """Return the cycles to transfer `count` bytes."""
     return ceil(count / target.bytes_per_cycle)

@@ -1,9 +1,9 @@
 """
-Loadables for firmware interface 0.11, whose data cubes have no offset (docs/internals/nvdla-hardware.md
-§1.7).
+Conversion of loadables to firmware interface 0.11, whose data cubes have no offset
+(docs/internals/nvdla-hardware.md §1.7).
 
-A place inside a memory object needs an address of its own there. New addresses go behind the others of a
-task, so that all other indexes stay.
+An offset in a memory object needs an address of its own there. New addresses are appended to those of a task,
+so that all other indexes stay.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from xonnc.formats.nvdla.tasks import DlaTask, EmuTask, Surface, decode_tasks
 DLA_VERSION: Version = (0, 11, 0)
 
 FORMATS = {EmuFormat.INT8: 0, EmuFormat.INT16: 1, EmuFormat.FF16: 2}
-"""Formats of the CPU emulator's buffers, and what they were."""
+"""Buffer formats of the CPU emulator, and their numbers in interface 0.11."""
 
 
 def to_interface_011(loadable: Loadable) -> Loadable:
     """
-    The same network for firmware interface 0.11.
+    Convert a loadable to firmware interface 0.11.
 
-    `XonncError` for operations of the CPU emulator that it did not have then.
+    Raises `XonncError` for operations that the CPU emulator of that version lacks.
     """
     return _Interface011Writer(loadable).loadable()
 
@@ -45,7 +45,7 @@ class _Interface011Writer:
         self._from = loadable
         self._addresses = list(loadable.addresses)
         self._ids: dict[tuple[int, int], int] = {}
-        """New addresses by an old one and the bytes behind it."""
+        """New addresses by an old one and the bytes after it."""
         self._data: dict[str, Data] = {}
         """New contents of blobs by name."""
 
@@ -80,7 +80,7 @@ class _Interface011Writer:
         return replace(entry, address_list=tuple(numbers))
 
     def _write(self, entry: TaskEntry, index: int, data: bytes) -> None:
-        """Contents of the one blob at an address of a task, where no other task reads them."""
+        """Replace the contents of the only blob at an address of a task, which no other task reads."""
         memory = self._from.memories[self._from.addresses[entry.address_list[index]].mem_id]
         (name,) = memory.contents
         self._data[name] = data
@@ -95,7 +95,7 @@ class _Interface011Writer:
         return replace(surface, **changed)
 
     def _place(self, index: int, offset: int, numbers: list[int]) -> int:
-        """The place in a task's address list of what lies `offset` bytes behind another address."""
+        """Return the index in a task's address list of `offset` bytes after another address."""
         key = numbers[index], offset
         if key not in self._ids:
             base = self._addresses[numbers[index]]

@@ -1,6 +1,6 @@
 """
-What an NVDLA loadable holds, as plain data (docs/internals/nvdla-hardware.md §1.1); `container` reads and
-writes it.
+The contents of an NVDLA loadable as plain data (docs/internals/nvdla-hardware.md §1.1); see `reader` and
+`writer`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Protocol, TypeAlias
 Version: TypeAlias = tuple[int, int, int]
 
 SCHEMA_VERSION: Version = (0, 7, 0)
-"""The version of the file's own schema that we write."""
+"""The schema version that is written."""
 
 
 class Data(Protocol):
-    """Bytes that may be made only while a file is written, so that two copies of the weights never exist."""
+    """Bytes that may be produced while the file is written, so that weights are never held twice."""
 
     def __len__(self) -> int: ...
     def __bytes__(self) -> bytes: ...
@@ -32,11 +32,11 @@ class Blob:
     sub_interface: int = 0
     version: Version = (0, 0, 0)
     size: int | None = None
-    """Bytes of `data` that count; `None` for all."""
+    """Size of `data` that counts; `None` for all."""
 
     @property
     def byte_size(self) -> int:
-        """Bytes that are copied."""
+        """Size that is copied."""
         return len(self.data) if self.size is None else self.size
 
 
@@ -57,7 +57,7 @@ class MemoryEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class AddressEntry:
-    """A place in a memory object, in bytes."""
+    """An address in a memory object, in bytes."""
 
     id: int
     mem_id: int = 0
@@ -67,7 +67,7 @@ class AddressEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class EventEntry:
-    """An event between tasks; no runtime acts on it."""
+    """An event between tasks, which runtimes ignore."""
 
     id: int
     type: int = 0
@@ -126,7 +126,7 @@ class TensorDesc:
 
 @dataclass(frozen=True, kw_only=True)
 class RelocEntry:
-    """A stride inside a descriptor that follows a tensor's; our files need none."""
+    """A stride in a descriptor that follows a tensor's; xonnc writes none."""
 
     address_id: int = 0
     write_id: int = 0

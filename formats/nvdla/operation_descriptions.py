@@ -1,8 +1,9 @@
 """
-What operations do, in words: kernel sizes rather than sizes less one, operands rather than mode numbers.
+Operations in words, for the text dump: kernel sizes instead of sizes less one, operands instead of mode
+numbers.
 
-Each function takes an operation as it is in the file, sound or not, and gives its phrase and the fields that
-the phrase has told; the text shows the other fields by name.
+Each function takes an operation as it is in the file, valid or not, and returns its description and the
+fields that it covers; the dump prints the other fields by name.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ from xonnc.formats.nvdla.records import (
 
 @dataclass(frozen=True)
 class Description:
-    """Words about a record and the names of the fields they tell."""
+    """Words about a record, and the names of the fields that they cover."""
 
     words: str
     covered: frozenset[str] = frozenset()
 
 
 def name_of(kind: type[IntEnum], value: int) -> str:
-    """The name of a value, the bare number if it has none."""
+    """Return the name of a value, or its number if it has none."""
     return kind(value).name.lower() if value in list(kind) else str(value)
 
 
@@ -107,7 +108,7 @@ def describe_conv(op: ConvOp, surface: ConvSurface) -> Description:
 
 
 def describe_sdp(op: SdpOp, source: DataCube) -> Description:
-    """`64x27x111, fp16`: the stages have phrases of their own."""
+    """`64x27x111, fp16`: the stages are described separately."""
     words = [shape_of(source), *_precisions(op.src_precision, op.dst_precision)]
     if op.batch_num != 1:
         words.append(f"batch of {op.batch_num}")
@@ -160,7 +161,7 @@ def _operand(stage: SdpSubOp, constant: int, source: int, is_y: bool) -> str:
 
 
 def _constant(bits: int, source: int, is_y: bool) -> str:
-    """A constant of the descriptor: FP16 bits in X and FP32 bits in Y if the source is FP16."""
+    """Return a scalar operand: FP16 bits in X and FP32 bits in Y if the source is FP16."""
     if source != Precision.FP16:
         return str(bits)
     if is_y:
@@ -221,7 +222,7 @@ def describe_rubik(op: RubikOp, surface: PdpSurface) -> Description:
 
 
 def describe_converter(by: CvtParam) -> str:
-    """`(x - 3) * 5 >> 2`, without the parts that do nothing."""
+    """`(x - 3) * 5 >> 2`, without parts that have no effect."""
     words = f"(x - {by.offset})" if by.offset else "x"
     words += f" * {by.scale}" if by.scale != 1 else ""
     words += f" >> {by.truncate}" if by.truncate else ""
@@ -229,7 +230,7 @@ def describe_converter(by: CvtParam) -> str:
 
 
 def _idle(record: Record, **converters: CvtParam) -> set[str]:
-    """Converters that change nothing, as the file's makers write them."""
+    """Return the converters without effect, as compilers write them."""
     idle = (CvtParam(), CvtParam(scale=1), CvtParam(scale=1, enable=1))
     return {name for name, converter in converters.items() if converter in idle}
 

@@ -1,9 +1,9 @@
 """
-What a loadable costs to run: the cycles and memory traffic of each hardware layer, from its descriptors.
+Cost of a loadable: cycles and memory traffic of each hardware layer, from its descriptors.
 
-Layers run one after another; in a layer the engines and memory work at the same time, so it lasts as long as
-the slowest of them, and as memory takes to answer first (docs/internals/nvdla-hardware.md §8). The CPU
-emulator's own time is not known and not counted, only what it moves.
+Layers run one after another. Within a layer engines and memory work in parallel, so it lasts as long as its
+bottleneck, after the memory latency (docs/internals/nvdla-hardware.md §8). Computing time of the CPU emulator
+is unknown and not counted, only its traffic.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from xonnc.targets import NvdlaTarget
 @dataclass(frozen=True)
 class HardwareLayer:
     """
-    Operations that run as one: cycles of each engine (`pooling`: PDP or CDP), bytes of memory traffic.
+    Operations that run as one: cycles per engine (`pooling`: PDP or CDP), bytes of memory traffic.
 
-    `node` is the model's node whose result it writes, where that is known; `peak_macs` are the
-    multiplications that the core could make in a cycle.
+    `node` is the model's node whose result it writes, if known; `peak_macs` are the multiply-accumulate
+    operations per cycle.
     """
 
     task: int
@@ -68,17 +68,17 @@ class HardwareLayer:
 
     @property
     def compute_cycles(self) -> int:
-        """The slowest of the engines, which work at the same time."""
+        """Cycles of the slowest engine."""
         return max(self.mac_cycles, self.sdp_cycles, self.pooling_cycles)
 
     @property
     def cycles(self) -> int:
-        """From the first fetch to the last result."""
+        """Cycles from the first fetch to the last result."""
         return self.start_cycles + max(self.compute_cycles, self.memory_cycles)
 
     @property
     def bound(self) -> str:
-        """What the layer waits for: `conv`, `sdp`, `pooling` or `memory`."""
+        """The bottleneck: `conv`, `sdp`, `pooling` or `memory`."""
         times = {
             "conv": self.mac_cycles,
             "sdp": self.sdp_cycles,
@@ -89,17 +89,17 @@ class HardwareLayer:
 
     @property
     def utilisation(self) -> float:
-        """The share of the multiplications that the core could make in that time; 0 without a convolution."""
+        """Fraction of the peak multiply-accumulate operations; 0 without a convolution."""
         return self.macs / (self.peak_macs * self.cycles) if self.cycles and self.peak_macs else 0.0
 
 
 @dataclass(frozen=True)
 class Performance:
     """
-    What one inference costs; bytes, and cycles of the core's clock.
+    Cost of one inference, in bytes and cycles of the core's clock.
 
-    `compulsory_bytes` would move if each layer read every byte once that it needs, pieces of a convolution
-    counted as one layer; `boundary_bytes` if nothing but weights, inputs and outputs moved.
+    `compulsory_bytes` is the traffic if each layer read every needed byte once, tiles of a convolution
+    counted as one layer; `boundary_bytes` if only weights, inputs and outputs moved.
     """
 
     target: str
@@ -110,7 +110,7 @@ class Performance:
 
     @property
     def cycles(self) -> int:
-        """All layers, one after another."""
+        """Total over all layers."""
         return sum(layer.cycles for layer in self.layers)
 
     @property
@@ -120,7 +120,7 @@ class Performance:
 
     @property
     def macs(self) -> int:
-        """Multiplications."""
+        """Multiply-accumulate operations."""
         return sum(layer.macs for layer in self.layers)
 
     @property
@@ -130,13 +130,13 @@ class Performance:
 
     @property
     def utilisation(self) -> float:
-        """The share of the multiplications that the core could make in that time."""
+        """Fraction of the peak multiply-accumulate operations."""
         peak = max((layer.peak_macs for layer in self.layers), default=0)
         return self.macs / (peak * self.cycles) if peak and self.cycles else 0.0
 
 
 def performance(loadable: Loadable, target: NvdlaTarget) -> Performance:
-    """What the loadable costs on `target`; it should have passed the checks."""
+    """Return the cost of a loadable, which should have passed the checks, on `target`."""
     tasks = decode_tasks(loadable)
     return Performance(
         target.name,
@@ -160,7 +160,7 @@ def _layers(task: DlaTask | EmuTask, target: NvdlaTarget) -> Iterator[HardwareLa
 
 
 def _chains(task: DlaTask) -> Iterator[list[Operation]]:
-    """The operations that run as one, in the order of the last of each."""
+    """Yield the operations that run as one, ordered by the last of each."""
     for index, chain in enumerate(chains_of(task)):
         if chain[-1] == index:
             yield [task.operations[each] for each in chain]
@@ -194,7 +194,7 @@ def _layer(
 
 
 def conv_work(operation: Operation) -> ConvWork | None:
-    """What a convolution does; `None` for any other operation."""
+    """Return the dimensions of a convolution, `None` for other operations."""
     op, surface = operation.op, operation.surface
     if not isinstance(op, ConvOp) or not isinstance(surface, ConvSurface):
         return None
@@ -244,7 +244,9 @@ def _pooling_cycles(operation: Operation, target: NvdlaTarget) -> int:
 
 
 def _moved(operation: Operation, target: NvdlaTarget) -> list[Access]:
-    """What an operation reads and writes; not what is in the convolution buffer from the one before."""
+    """
+    Return what an operation reads and writes, without what the previous one left in the convolution buffer.
+    """
     op = operation.op
     kept: set[str] = set()
     if isinstance(op, ConvOp):
@@ -258,7 +260,10 @@ def _size(access: Access) -> int:
 
 
 def _compulsory(tasks: Sequence[DlaTask | EmuTask], target: NvdlaTarget) -> int:
-    """Bytes that layers must read and write, convolutions of the same weights in a row being one layer."""
+    """
+    Return the bytes that layers must read and write, consecutive convolutions with the same weights counted
+    as one layer.
+    """
     total = 0
     for task in tasks:
         if isinstance(task, EmuTask):
@@ -281,7 +286,7 @@ def _compulsory(tasks: Sequence[DlaTask | EmuTask], target: NvdlaTarget) -> int:
 
 
 def _distinct(touched: Sequence[Access], addresses: tuple[Address, ...]) -> int:
-    """The bytes read and the bytes written, each counted once."""
+    """Return the bytes read plus the bytes written, each counted once."""
     sets: dict[tuple[int, bool], ByteSet] = {}
     for access in touched:
         region = access.region(addresses)
@@ -292,7 +297,7 @@ def _distinct(touched: Sequence[Access], addresses: tuple[Address, ...]) -> int:
 
 
 def _boundary(loadable: Loadable, tasks: Sequence[DlaTask | EmuTask], target: NvdlaTarget) -> int:
-    """The bytes of constants, inputs and outputs that any operation touches."""
+    """Return the bytes of constants, inputs and outputs that operations access."""
     sets: dict[int, ByteSet] = {}
     for task in tasks:
         touched = (

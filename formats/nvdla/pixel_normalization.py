@@ -1,8 +1,8 @@
 """
-What the pixels of a loadable's image inputs stand for.
+Normalization (mean, std) of a loadable's image inputs.
 
-The format has no place for it, so a blob that no memory object names carries it as JSON, as the scales of
-integers are carried (`formats/nvdla/quantization.py`).
+The format has no field for it, so a blob that no memory object uses carries it as JSON, like the quantization
+parameters (`formats/nvdla/quantization.py`).
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ MAX_PIXEL = 255
 
 @dataclass(frozen=True)
 class Normalization:
-    """What pixels stand for, one number for each channel of the model: `(pixel - mean) / std`."""
+    """Normalization per channel of the model: `(pixel - mean) / std`."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
 
     @property
     def channels(self) -> int:
-        """The channels of the model's input; a format may have one more."""
+        """Channels of the model's input; a pixel format may have one more."""
         return len(self.mean)
 
     @property
     def is_identity(self) -> bool:
-        """Whether pixels are the model's numbers."""
+        """Whether pixels are the model's values."""
         return not any(self.mean) and set(self.std) == {1.0}
 
     def numbers(self, pixels: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        """The model's numbers for pixels `[images, channels, height, width]`."""
+        """Return the model's values for pixels `[images, channels, height, width]`."""
         mean, std = self._along(self.mean), self._along(self.std)
         return ((pixels - mean) / std).astype(np.float32)
 
     def pixels(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """The nearest pixels of 8 bits; what lies outside becomes the nearest end."""
+        """Return the nearest 8-bit pixels, saturated."""
         places = np.nan_to_num(np.rint(numbers * self._along(self.std) + self._along(self.mean)))
         return np.clip(places, 0, MAX_PIXEL).astype(np.int64)
 
@@ -56,17 +56,19 @@ class Normalization:
 
 
 Normalizations = Mapping[str, Normalization]
-"""By the name of the input."""
+"""Normalizations by input name."""
 
 
 def normalization_blob(found: Normalizations) -> Blob:
-    """The blob that says them."""
+    """Return the blob with the normalizations."""
     table = {name: {"mean": list(one.mean), "std": list(one.std)} for name, one in found.items()}
     return Blob(name=BLOB_NAME, data=json.dumps(table).encode(), interface=Interface.NONE)
 
 
 def normalizations_of(loadable: Loadable) -> Normalizations:
-    """What a loadable says; empty for one of other compilers. `XonncError` if the blob is damaged."""
+    """
+    Return the normalizations in a loadable; empty for other compilers. `XonncError` if the blob is damaged.
+    """
     blob = loadable.by_name.get(BLOB_NAME)
     if blob is None:
         return {}

@@ -1,7 +1,4 @@
-"""
-Bytes and channels of the pixel formats that a convolution takes as image input
-(docs/internals/nvdla-hardware.md §3.3).
-"""
+"""Bytes and channels of the pixel formats of image inputs (docs/internals/nvdla-hardware.md §3.3)."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ class PixelLayout:
 
 
 def _pixels(number: PixelFormat) -> PixelLayout:
-    """From where the format stands in the list: one channel, four of 16 bits, four in 32 bits, two planes."""
+    """Derive the layout from the format's number: one channel, 4 of 16 bits, 4 in 32 bits, two planes."""
     if number <= PixelFormat.R16_F:
         return PixelLayout((1 if number is PixelFormat.R8 else 2,), 1)
     if number <= PixelFormat.A16Y16U16V16_F:
@@ -33,7 +30,7 @@ def _pixels(number: PixelFormat) -> PixelLayout:
 PIXEL_LAYOUTS: dict[int, PixelLayout] = {
     number: _pixels(number) for number in PixelFormat if number < PixelFormat.FEATURE
 }
-"""Every pixel format by its number."""
+"""The layout of every pixel format."""
 
 FLOAT_PIXELS = frozenset((PixelFormat.R16_F, PixelFormat.A16B16G16R16_F, PixelFormat.A16Y16U16V16_F))
-"""Formats whose components are half floats."""
+"""Formats with float16 components."""

@@ -1,8 +1,8 @@
 """
-What the 8-bit integers of a loadable's inputs and outputs stand for.
+Quantization parameters of a loadable's inputs and outputs.
 
-The format has no place for scales, so a blob that no memory object names carries them as JSON; NVIDIA's
-runtime keeps such a blob and never looks at it (docs/internals/nvdla-hardware.md §1.2).
+The format has no field for scales, so a blob that no memory object uses carries them as JSON; NVIDIA's
+runtime loads such a blob and ignores it (docs/internals/nvdla-hardware.md §1.2).
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class QuantizationParameters:
 
 
 QuantizationByName = Mapping[str, QuantizationParameters]
-"""By the name of the input or output."""
+"""Quantization parameters by the name of the input or output."""
 
 
 def quantization_blob(qparams_by_name: QuantizationByName) -> Blob:
-    """The blob that says them."""
+    """Return the blob with the parameters."""
     table = {
         name: {"scale": qparams.scale, "zero_point": qparams.zero_point}
         for name, qparams in qparams_by_name.items()
@@ -59,7 +59,7 @@ def quantization_blob(qparams_by_name: QuantizationByName) -> Blob:
 
 
 def quantization_of(loadable: Loadable) -> QuantizationByName:
-    """What a loadable says; empty for one of other compilers. `XonncError` if the blob is damaged."""
+    """Return the parameters in a loadable; empty for other compilers. `XonncError` if the blob is damaged."""
     blob = loadable.by_name.get(BLOB_NAME)
     if blob is None:
         return {}

@@ -1,8 +1,8 @@
 """
-Reads loadable files: bounds-checked FlatBuffers access over a mapped file.
+Reader of loadable files: bounds-checked FlatBuffers access over a mapped file.
 
-The vendor's runtime verifies nothing and crashes on a malformed file; here every offset and length is
-checked before use and payloads stay views of the file.
+The vendor's runtime verifies nothing and crashes on malformed files. Here every offset and length is checked
+before use; payloads are views of the file.
 """
 
 from __future__ import annotations
@@ -24,19 +24,7 @@ _OBJECT_ALLOWANCE = 10_000
 
 
 def read_loadable(path: Path) -> Loadable:
-    """
-    Read a loadable; its payloads are views of the mapped file.
-
-    Parameters:
-        path: the loadable (.nvdla).
-
-    Returns: the loadable, not yet checked against a target.
-
-    Raises: `XonncError` for a missing or malformed file.
-
-    Example:
-        >>> loadable = xonnc.read_loadable(Path("model.nvdla"))
-    """
+    """Read a loadable, whose payloads are views of the mapped file; raise `XonncError` if it is malformed."""
     if not path.is_file():
         raise XonncError(f"{path}: no such file")
     try:
@@ -51,7 +39,7 @@ def read_loadable(path: Path) -> Loadable:
 
 
 def parse_loadable(data: bytes | memoryview, name: str = "loadable") -> Loadable:
-    """The loadable in `data`; `name` is what errors call it."""
+    """Parse the loadable in `data`; `name` is used in errors."""
     view = memoryview(data)
     return _Reader(view, name, len(view) + _OBJECT_ALLOWANCE).loadable()
 
@@ -61,7 +49,10 @@ class _Reader:
     data: memoryview
     name: str
     budget: int
-    """Parts that may still be read, so that a small file cannot stand for a huge one by sharing them."""
+    """
+    Objects that may still be read. Without this limit a small file whose offsets share parts expands to an
+    exponential number of objects.
+    """
 
     def loadable(self) -> Loadable:
         if len(self.data) < _MIN_FILE_BYTES:

@@ -9,8 +9,8 @@ A structure is a frozen dataclass whose annotations say how each field is packed
         enable: u8 = 0
         offset: i32 = 0
 
-Fields lie one after another, little endian; `pad` names bytes left out in front of a field, and what is
-missing to `size` is padding at the end. Structures that differ between firmware interfaces do so in
+Fields follow each other, little endian; `pad` gives padding bytes before a field, and the rest up to `size`
+is padding at the end. Structures that differ between firmware interfaces do so in
 `DataCube` alone, which had no `offset` before 0.12; the `Layout` given to `pack` and `unpack` decides.
 """
 
@@ -35,7 +35,7 @@ class Layout(Enum):
 
 
 class Scalar(NamedTuple):
-    """One number: its struct code and the values it can hold (`None` for floats)."""
+    """A number: its struct code and the values it can hold (`None` for floats)."""
 
     code: str
     name: str
@@ -43,7 +43,7 @@ class Scalar(NamedTuple):
 
 
 class Repeated(NamedTuple):
-    """Several of a kind, one after another."""
+    """An array."""
 
     length: int
     of: Scalar | type[Record]
@@ -81,7 +81,7 @@ class Record:
         cls.PAD = pad or {}
 
     def pack(self, layout: Layout = Layout.CUBES_32) -> bytes:
-        """The structure's bytes; a value that does not fit is an error that names its field."""
+        """Return the packed bytes; a value that does not fit raises an error with its field."""
         codec = _codec(type(self), layout)
         packed = bytearray(codec.size)
         for field in codec.fields:
@@ -92,7 +92,7 @@ class Record:
 
     @classmethod
     def unpack(cls, data: ReadBuffer, offset: int = 0, layout: Layout = Layout.CUBES_32) -> Self:
-        """The structure at `offset` of `data`; too few bytes are an error."""
+        """Unpack the structure at `offset` of `data`; too few bytes raise an error."""
         codec = _codec(cls, layout)
         if offset < 0 or len(data) - offset < codec.size:
             raise XonncError(
@@ -104,12 +104,12 @@ class Record:
 
     @classmethod
     def byte_size(cls, layout: Layout = Layout.CUBES_32) -> int:
-        """Bytes of the structure."""
+        """Return the size of the structure."""
         return _codec(cls, layout).size
 
     @classmethod
     def offset_of(cls, name: str, layout: Layout = Layout.CUBES_32) -> int:
-        """Where the field called `name` begins."""
+        """Return the offset of a field."""
         return next(field.offset for field in _codec(cls, layout).fields if field.name == name)
 
 
@@ -129,7 +129,7 @@ class _Codec(NamedTuple):
 
 @cache
 def _codec(cls: type[Record], layout: Layout) -> _Codec:
-    """How a structure is laid out, from its annotations."""
+    """Return the packing of a structure, derived from its annotations."""
     hints = get_type_hints(cls, include_extras=True)
     names = [field.name for field in fields(cls)]
     if cls is DataCube and layout is Layout.CUBES_28:
@@ -576,9 +576,9 @@ class OldEmuBufferDesc(Record, size=256):
 
 
 OP_BYTES = 116
-"""Bytes an operation takes in a task's list, whatever its engine."""
+"""Size of an operation in a task's list, for any engine."""
 
 
 def surface_bytes(layout: Layout) -> int:
-    """Bytes a surface takes in a task's list: as many as the largest, the BDMA's, which has no cubes."""
+    """Return the size of a surface in a task's list: that of the largest, the BDMA's, which has no cubes."""
     return BdmaSurface.byte_size(layout)

@@ -1,4 +1,4 @@
-"""The bytes of memory that the operations of a task read and write."""
+"""Sets of bytes that the operations of a task read and write."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 _MAX_RUNS = 1 << 18
-"""Above this a region counts as a whole from its first to its last byte at its innermost gaps."""
+"""A region with more runs is approximated by filling its innermost gaps."""
 
 
 class Repetition(NamedTuple):
-    """A repetition: how often, bytes from one to the next, and the field that says so."""
+    """A repetition: count, stride in bytes, and the field with the stride."""
 
     times: int
     stride: int
@@ -24,9 +24,9 @@ class Repetition(NamedTuple):
 @dataclass(frozen=True)
 class Region:
     """
-    Runs of `run` bytes in a memory object; the first begins at `begin`.
+    Runs of `run` bytes in a memory object, the first at `begin`.
 
-    `steps` go from the innermost outwards: lines, surfaces, images.
+    `steps` are the repetitions from the innermost outwards: lines, surfaces, images.
     """
 
     memory: int
@@ -40,7 +40,7 @@ class Region:
         return self.begin + self.run + sum((times - 1) * stride for times, stride, _ in self.steps)
 
     def packed(self) -> Region:
-        """The same bytes with runs that touch joined, and with as many runs as can be listed."""
+        """Return the same bytes with adjacent runs merged, and with at most `_MAX_RUNS` runs."""
         run, steps = self.run, list(self.steps)
         steps = [step for step in steps if step.times != 1]
         while steps and (steps[0].stride <= run or prod(step.times for step in steps) > _MAX_RUNS):
@@ -49,7 +49,7 @@ class Region:
         return Region(self.memory, self.begin, run, tuple(steps))
 
     def runs(self) -> npt.NDArray[np.int64]:
-        """Where each run begins, ascending; all are `run` bytes long. To be called on a packed region."""
+        """Return the start of each run, ascending; all have `run` bytes. Call it on a packed region."""
         starts = np.array([self.begin], np.int64)
         for times, stride, _ in self.steps:
             starts = np.add.outer(np.arange(times, dtype=np.int64) * stride, starts).reshape(-1)
@@ -58,7 +58,7 @@ class Region:
 
 
 class ByteSet:
-    """A set of bytes of one memory object: sorted, disjoint ranges."""
+    """A set of bytes of one memory object, as sorted disjoint ranges."""
 
     def __init__(self, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]):
         self.begins = begins
@@ -66,19 +66,19 @@ class ByteSet:
 
     @staticmethod
     def none() -> ByteSet:
-        """No byte."""
+        """Return the empty set."""
         return ByteSet(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     @staticmethod
     def of(region: Region) -> ByteSet:
-        """The bytes of a region."""
+        """Return the bytes of a region."""
         packed = region.packed()
         starts = packed.runs()
         return _joined(starts, starts + packed.run)
 
     @staticmethod
     def range(begin: int, end: int) -> ByteSet:
-        """The bytes from `begin` up to `end`."""
+        """Return the bytes from `begin` to `end`, excluded."""
         if end <= begin:
             return ByteSet.none()
         return ByteSet(np.array([begin], np.int64), np.array([end], np.int64))
@@ -101,7 +101,7 @@ class ByteSet:
         return _joined(begins[order], ends[order])
 
     def __and__(self, other: ByteSet) -> ByteSet:
-        """Bytes in both: each range of one with the ranges of the other that it meets."""
+        """Return the intersection: each range of one set with the ranges of the other that it overlaps."""
         first = np.searchsorted(other.ends, self.begins, "right")
         last = np.searchsorted(other.begins, self.ends, "left")
         counts = np.maximum(last - first, 0)
@@ -115,14 +115,14 @@ class ByteSet:
         )
 
     def __sub__(self, other: ByteSet) -> ByteSet:
-        """Bytes that the other does not have: those in its gaps."""
+        """Return the difference: the intersection with the gaps of the other set."""
         edge = np.array([np.iinfo(np.int64).max], np.int64)
         gap_begins = np.concatenate((np.array([np.iinfo(np.int64).min], np.int64), other.ends))
         return self & ByteSet(gap_begins, np.concatenate((other.begins, edge)))
 
 
 def _joined(begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> ByteSet:
-    """Ranges sorted by their begin, with those that touch or overlap joined."""
+    """Merge ranges, sorted by their start, that touch or overlap."""
     if not begins.size:
         return ByteSet.none()
     reach = np.maximum.accumulate(ends)

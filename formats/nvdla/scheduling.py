@@ -1,6 +1,6 @@
 """
-The firmware's event counting: which operation may start when, and what hangs
-(docs/internals/nvdla-hardware.md §5).
+The firmware's event counting: which operation may start when, and deadlocks (docs/internals/nvdla-hardware.md
+§5).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from xonnc.formats.nvdla.records import BdmaSurface, CdpOp, Consumer, SdpOp
 from xonnc.formats.nvdla.tasks import Operation
 
 GROUPS = 2
-"""Register groups of an engine: one operation runs while the next is programmed."""
+"""Register groups per engine: one operation runs while the next is programmed."""
 
 
 @dataclass(frozen=True)
 class Signal:
-    """An operation to wake and the event of the sender that does it."""
+    """An operation to wake, and the sender's event that does it."""
 
     index: int
     event: int
@@ -27,7 +27,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class GraphNode:
-    """One entry of the dependency graph; `lut` is the table an operation needs loaded, None for none."""
+    """One entry of the dependency graph; `lut` is the table that the operation needs, or `None`."""
 
     engine: OpType
     dependency_count: int
@@ -40,7 +40,7 @@ class GraphNode:
 
 @dataclass
 class Scheduler:
-    """Runs the operations of one task; `heads` is the first operation of every engine, -1 for none."""
+    """Runs the operations of one task; `heads` are the first operations of the engines, -1 for none."""
 
     nodes: Sequence[GraphNode]
     heads: Sequence[int]
@@ -63,7 +63,7 @@ class Scheduler:
         self._chains = self._fused_chains()
 
     def run(self, execute: Callable[[Sequence[int]], None]) -> None:
-        """Calls `execute` with one operation, or several fused ones in data order, until all are done."""
+        """Call `execute` with one operation, or several fused ones in data order, until all are done."""
         left = len(self.nodes)
         while left:
             while self._program() or self._enable():
@@ -78,7 +78,7 @@ class Scheduler:
             left -= len(chain)
 
     def _queue(self, engine: OpType) -> list[int]:
-        """The operations of an engine in the order its own slots chain them."""
+        """Return the operations of an engine in the order of its consumer slots."""
         queue: list[int] = []
         index = self.heads[engine]
         while index != -1:
@@ -96,7 +96,9 @@ class Scheduler:
         return queue
 
     def _fused_chains(self) -> dict[int, list[int]]:
-        """Every operation's chain of on-the-fly neighbours; the n-th sender feeds the n-th receiver."""
+        """
+        Return the chain of fused operations of every operation; the n-th sender feeds the n-th receiver.
+        """
         chains = {index: [index] for index in range(len(self.nodes))}
         for sender, receiver in ((OpType.CONV, OpType.SDP), (OpType.SDP, OpType.PDP)):
             senders = [i for i in self._queues[sender] if self.nodes[i].to_engine]
@@ -113,7 +115,7 @@ class Scheduler:
         return chains
 
     def _program(self) -> bool:
-        """Fills free register groups from the queues; tells whether any was."""
+        """Program free register groups from the queues; return whether any was."""
         progress = False
         for engine, queue in self._queues.items():
             while self._may_program(engine):
@@ -136,7 +138,7 @@ class Scheduler:
         return lut is None or running == 0 or self._loaded.get(engine) == lut
 
     def _enable(self) -> bool:
-        """Enables programmed operations that wait for nothing more; tells whether there was any."""
+        """Enable programmed operations whose dependencies are met; return whether there was any."""
         progress = False
         running = [
             index
@@ -158,7 +160,7 @@ class Scheduler:
         return progress
 
     def _next_chain(self) -> list[int] | None:
-        """The first chain whose members are all enabled and first in their engines."""
+        """Return the first chain whose members are all enabled and at the front of their queues."""
         fronts = {
             queue[self._finished[engine]]
             for engine, queue in self._queues.items()
@@ -201,7 +203,7 @@ class Scheduler:
 
 
 def graph_node(operation: Operation) -> GraphNode:
-    """What the scheduler sees of an operation as the file holds it."""
+    """Return an operation as the scheduler sees it."""
     surface, entry = operation.surface, operation.dependency
     has_cubes = not isinstance(surface, BdmaSurface)
     from_engine = has_cubes and surface.src_data.type == MemoryType.HW

@@ -34,7 +34,7 @@ class Number(Enum):
 
 
 class Kind(Enum):
-    """What is not a scalar."""
+    """Field types that are not scalars."""
 
     STRING = "string"
     VERSION = "version"
@@ -50,7 +50,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; `fields` in the order of their slots, `type` the class that stands for it."""
+    """A table: `fields` in the order of their slots, `type` is the class of its objects."""
 
     type: type[object]
     fields: tuple[tuple[str, FieldType], ...]

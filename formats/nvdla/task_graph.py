@@ -1,6 +1,5 @@
 """
-How the operations of a task hang together: queues, fused pairs and chains (docs/internals/nvdla-hardware.md
-§5).
+Structure of a task: engine queues, on-the-fly pairs and fused chains (docs/internals/nvdla-hardware.md §5).
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ from xonnc.formats.nvdla.records import ConvSurface, PdpSurface, SdpOp, SdpSubOp
 from xonnc.formats.nvdla.tasks import DlaTask, Operation
 
 FEEDS = {OpType.CONV: OpType.SDP, OpType.SDP: OpType.PDP}
-"""Which engine can take the results of another on the fly."""
+"""Engines whose results another engine can read on the fly."""
 
 
 def queues(task: DlaTask) -> dict[OpType, list[int]]:
-    """The operations of each engine as its own slots chain them; stops where a chain goes wrong."""
+    """Return the operations of each engine in the order of its consumer slots; stops at invalid links."""
     result: dict[OpType, list[int]] = {}
     for engine in OpType:
         queue: list[int] = []
@@ -32,13 +31,13 @@ def queues(task: DlaTask) -> dict[OpType, list[int]]:
 
 
 def parent_of(task: DlaTask, operation: Operation) -> Operation | None:
-    """The operation whose results this one takes on the fly."""
+    """Return the operation whose results this one reads on the fly."""
     index = operation.dependency.fused_parent.index
     return task.operations[index] if 0 <= index < len(task.operations) else None
 
 
 def child_of(task: DlaTask, operation: Operation) -> Operation | None:
-    """The operation that takes the results of this one on the fly."""
+    """Return the operation that reads the results of this one on the fly."""
     engine = FEEDS.get(operation.engine)
     if engine is None:
         return None
@@ -50,7 +49,7 @@ def child_of(task: DlaTask, operation: Operation) -> Operation | None:
 
 
 def chains_of(task: DlaTask) -> list[list[int]]:
-    """For each operation the chain of fused ones it is in, in the order of the data."""
+    """Return for each operation the chain of fused operations that it belongs to, in data order."""
     chains: list[list[int]] = [[operation.index] for operation in task.operations]
     for engine in (OpType.CONV, OpType.SDP):
         for operation in task.operations:
@@ -62,7 +61,7 @@ def chains_of(task: DlaTask) -> list[list[int]]:
 
 
 def source_type(operation: Operation) -> int:
-    """Where the source is, as a `MemoryType`."""
+    """Return the location of the source, as a `MemoryType`."""
     match operation.surface:
         case ConvSurface() | SdpSurface() | PdpSurface() as surface:
             return surface.src_data.type
@@ -71,12 +70,12 @@ def source_type(operation: Operation) -> int:
 
 
 def reads_on_the_fly(operation: Operation) -> bool:
-    """Whether the source comes straight from another engine."""
+    """Whether the source comes directly from another engine."""
     return source_type(operation) == MemoryType.HW
 
 
 def writes_on_the_fly(operation: Operation) -> bool:
-    """Whether the result goes straight to another engine."""
+    """Whether the result goes directly to another engine."""
     match operation.surface:
         case ConvSurface() | SdpSurface() | PdpSurface() as surface:
             return surface.dst_data.type == MemoryType.HW
@@ -85,7 +84,7 @@ def writes_on_the_fly(operation: Operation) -> bool:
 
 
 def reads_memory(operation: Operation) -> bool:
-    """Whether an operation fetches anything: its source, or operands of the SDP."""
+    """Whether an operation fetches its source or SDP operands from memory."""
     if not reads_on_the_fly(operation):
         return True
     op = operation.op
@@ -93,5 +92,5 @@ def reads_memory(operation: Operation) -> bool:
 
 
 def fetches(stage: SdpSubOp) -> bool:
-    """Whether a stage of the SDP fetches operands."""
+    """Whether an SDP stage fetches operands."""
     return bool(stage.enable) and stage.mode != SdpMode.PER_LAYER and stage.type != SdpOpType.NONE

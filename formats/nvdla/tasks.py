@@ -1,4 +1,4 @@
-"""The tasks of a loadable with their descriptors unpacked (docs/internals/nvdla-hardware.md §1.4, §2)."""
+"""The tasks of a loadable with their descriptors decoded (docs/internals/nvdla-hardware.md §1.4, §2)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RECORDS: dict[OpType, tuple[type[Op], type[Surface]]] = {
     OpType.CDP: (CdpOp, CdpSurface),
     OpType.RUBIK: (RubikOp, RubikSurface),
 }
-"""The structures each engine's operations are packed in."""
+"""The operation and surface structures of each engine."""
 
 _EMU_OP_BYTES = {Layout.CUBES_28: 16, Layout.CUBES_32: 24}
 _EMU_BUFFER_BYTES = 512
@@ -54,7 +54,7 @@ _EMU_BUFFER_BYTES = 512
 
 @dataclass(frozen=True)
 class Address:
-    """One place a task may refer to: bytes into a memory object."""
+    """An address that a task refers to: an offset in a memory object."""
 
     memory: int
     offset: int
@@ -73,7 +73,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class DlaTask:
-    """Work for the accelerator."""
+    """A task of the accelerator."""
 
     id: int
     layout: Layout
@@ -99,7 +99,7 @@ class EmuOperation:
 
 @dataclass(frozen=True)
 class EmuTask:
-    """Work for the runtime's CPU emulator."""
+    """A task of the runtime's CPU emulator."""
 
     id: int
     layout: Layout
@@ -114,13 +114,13 @@ class EmuTask:
 
 
 def decode_tasks(loadable: Loadable) -> list[DlaTask | EmuTask]:
-    """All tasks in the order of the task list; a descriptor that is not where it should be is an error."""
+    """Decode all tasks in the order of the task list; raise `XonncError` for descriptors out of bounds."""
     layout = interface_layout(loadable)
     return [decode_task(loadable, task, layout) for task in loadable.tasks]
 
 
 def interface_layout(loadable: Loadable) -> Layout:
-    """Which layout of data cubes the DLA blobs are written in; the newer one where there are none."""
+    """Return the layout of data cubes of the DLA blobs, the newer one if there are none."""
     versions = [blob.version for blob in loadable.blobs if blob.interface == Interface.DLA1]
     return layout_of(versions[0]) if versions else Layout.CUBES_32
 
@@ -134,7 +134,7 @@ def layout_of(version: Version) -> Layout:
 
 
 def static_bytes(loadable: Loadable, address: Address, size: int, what: str) -> memoryview:
-    """`size` bytes at `address` as loading leaves them, from the blob that covers them."""
+    """Return `size` bytes at `address` after loading, from the blob that covers them."""
     memory = memory_of(loadable, address.memory, what)
     for name, offset in zip(memory.contents, memory.offsets, strict=False):
         blob = loadable.by_name.get(name)
@@ -153,14 +153,14 @@ def static_bytes(loadable: Loadable, address: Address, size: int, what: str) -> 
 
 
 def memory_of(loadable: Loadable, index: int, what: str) -> MemoryEntry:
-    """The memory entry with this number."""
+    """Return the memory entry with this id."""
     if not 0 <= index < len(loadable.memories):
         raise XonncError(f"{what}: memory {index} of {len(loadable.memories)} does not exist")
     return loadable.memories[index]
 
 
 def decode_task(loadable: Loadable, task: TaskEntry, layout: Layout) -> DlaTask | EmuTask:
-    """One task; `layout` is that of the whole file."""
+    """Decode one task; `layout` is that of the file."""
     what = f"task {task.id}"
     addresses = tuple(_address(loadable, index, what) for index in task.address_list)
     if not addresses:
@@ -184,7 +184,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Source:
-    """Where one task's descriptors come from."""
+    """The descriptors of one task."""
 
     loadable: Loadable
     id: int
@@ -194,7 +194,7 @@ class _Source:
     def array(
         self, index: int, count: int, step: int, field: str, unpack: Callable[[memoryview, int], T]
     ) -> list[T]:
-        """`count` descriptors of `step` bytes at the address with this index."""
+        """Decode `count` descriptors of `step` bytes at the address with this index."""
         what = f"task {self.id} {field}"
         if count == 0:
             return []

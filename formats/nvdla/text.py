@@ -1,4 +1,6 @@
-"""A loadable as text to read and to compare: stable, a line a thing, tables and weights by digest."""
+"""
+Text dump of a loadable, for reading and comparing: stable, one item per line, tables and weights as digests.
+"""
 
 from __future__ import annotations
 
@@ -167,11 +169,11 @@ THEMES: dict[type[Record], tuple[tuple[str, ...], ...]] = {
         ),
     ),
 }
-"""Fields that stand on a line together; of other records all do."""
+"""Fields that are printed on one line together; other records take one line."""
 
 
 def dump_text(loadable: Loadable) -> str:
-    """The whole loadable; the same loadable always gives the same text."""
+    """Return the text of a loadable; equal loadables give equal text."""
     return "\n".join(_lines(loadable)) + "\n"
 
 
@@ -266,7 +268,9 @@ def _dla_task(task: DlaTask) -> Iterator[str]:
 
 
 def _dependency(entry: CommonOpDesc) -> str:
-    """`waits for 2 events; completed: conv 4; programmed: sdp 3; enabled: parent 1`: whom what wakes."""
+    """
+    `waits for 2 events; completed: conv 4; programmed: sdp 3; enabled: parent 1`: the consumers by event.
+    """
     wakes: dict[int, list[str]] = {}
     for slot, consumer in enumerate(entry.consumers):
         if consumer.index != -1:
@@ -301,7 +305,7 @@ def _describe(operation: Operation) -> Description:
 
 
 def _fields(operation: Operation, covered: frozenset[str]) -> Iterator[str]:
-    """The fields of an operation that its phrase does not tell, and the phrases of the SDP's stages."""
+    """Yield the fields of an operation that its description does not cover, and the SDP's stages."""
     op = operation.op
     if operation.engine is OpType.RUBIK:
         line = _line(op, leave=covered, names={"mode": RubikMode, "precision": Precision})
@@ -343,7 +347,7 @@ def _cube(cube: DataCube, task: DlaTask) -> str:
 
 
 def _themes(record: Record, covered: Collection[str] = ()) -> Iterator[str]:
-    """The fields of a record but those told already, those of one theme on a line."""
+    """Yield the fields of a record except those covered already, one theme per line."""
     every = tuple(field.name for field in fields(record))
     for theme in THEMES.get(type(record), (every,)):
         line = _line(record, leave=[name for name in every if name not in theme or name in covered])
@@ -354,7 +358,7 @@ def _themes(record: Record, covered: Collection[str] = ()) -> Iterator[str]:
 def _line(
     record: Record, *, leave: Collection[str] = (), names: dict[str, type[IntEnum]] | None = None
 ) -> str:
-    """The fields of a record that differ from its defaults, and all that have names."""
+    """Return the fields of a record that differ from the defaults, and all enumerations."""
     names = _NAMES if names is None else names
     default = type(record)()
     parts: list[str] = []
@@ -372,7 +376,7 @@ def _line(
 
 
 def _is_off(record: Record, field: str) -> bool:
-    """Whether a field is a converter that does nothing; those of results work whatever `enable` says."""
+    """Whether a field is a disabled converter; output converters apply whatever `enable` says."""
     return (
         isinstance(record, ConvOp | SdpSubOp)
         and field in ("in_cvt", "alu_cvt", "mul_cvt")

@@ -1,13 +1,13 @@
 """
-Rows and columns that the windows of a pooling leave over, and what the PDP does then
+Trailing rows and columns that no window of a pooling reads, and their effect on the PDP
 (docs/internals/nvdla-hardware.md §9.2).
 
-The engine takes its whole source, but windows may end before that does. The rest stays in its pipeline:
+The engine receives its whole source, but windows may end earlier. Unread input stays in its pipeline:
 
-| source | over | seen on | what happens |
+| source | unread | observed on | effect |
 |---|---|---|---|
 | on the fly | rows | RTL | hangs, or gives wrong bytes |
-| in memory | rows, no columns | RTL | the next pooling hangs or is wrong, even that of the next inference |
+| in memory | rows, no columns | RTL | the next pooling hangs or is wrong, even in the next inference |
 | any | anything | C-model | the next pooling hangs, if it may start before this one has completed |
 """
 
@@ -20,14 +20,14 @@ from xonnc.formats.nvdla.records import PdpOp, PdpSurface
 
 
 class UnreadInput(NamedTuple):
-    """Rows and columns of a source, padding apart, behind those that the last windows reach."""
+    """Trailing rows and columns of a source, without padding, that no window reads."""
 
     rows: int
     columns: int
 
     @property
     def breaks_next_pooling(self) -> bool:
-        """Whether, in memory, they break the pooling that comes next."""
+        """Whether, with the source in memory, they break the next pooling."""
         return self.rows > 0 and not self.columns
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class UnreadInput(NamedTuple):
 
 
 def unread_input(op: PdpOp, surface: PdpSurface) -> UnreadInput:
-    """What the windows of a pooling leave over."""
+    """Return the input that no window of a pooling reads."""
     src, dst = surface.src_data, surface.dst_data
     rows = (dst.height - 1) * op.stride_y + op.pool_height + 1 - op.pad_top
     columns = (dst.width - 1) * op.stride_x + op.pool_width + 1 - op.pad_left
@@ -44,5 +44,5 @@ def unread_input(op: PdpOp, surface: PdpSurface) -> UnreadInput:
 
 
 def hangs_when_fused(op: PdpOp, surface: PdpSurface) -> bool:
-    """Whether a pooling comes to no end because rows that the SDP hands over are left."""
+    """Whether a pooling hangs because of unread rows that come from the SDP on the fly."""
     return surface.src_data.type == MemoryType.HW and unread_input(op, surface).rows > 0

@@ -1,9 +1,9 @@
 """
-Writes loadable files.
+Writer of loadable files.
 
-A FlatBuffers file is laid out front to back: tables first, payloads last, so that payloads stream into the
-file one at a time and never exist twice. (A FlatBuffers builder grows one buffer from the back and copies
-it at each doubling: three times the weights at the peak.) The same loadable always gives the same bytes.
+FlatBuffers are laid out front to back here: tables first, payloads last, so that payloads are streamed into
+the file one at a time and never held twice. (A FlatBuffers builder grows one buffer from the back and copies
+it at each doubling: three times the weights at the peak.) Equal loadables give equal bytes.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _MAX_UINT32 = (1 << 32) - 1
 
 
 def write_loadable(loadable: Loadable, path: Path) -> int:
-    """Writes `loadable` to `path` through a temporary file beside it; gives the bytes written."""
+    """Write `loadable` atomically to `path`; return the number of bytes."""
     with atomic_write(path) as file:
         return write_to(loadable, file)
 
 
 def to_bytes(loadable: Loadable) -> bytes:
-    """The bytes of the file that `loadable` is written to."""
+    """Return the bytes of the file."""
     file = io.BytesIO()
     write_to(loadable, file)
     return file.getvalue()
 
 
 def write_to(loadable: Loadable, file: ByteSink) -> int:
-    """Writes the bytes of the file that `loadable` is to a stream; gives their number."""
+    """Write the bytes of the file to a stream; return their number."""
     layout = _Layout()
     end = layout.finish(loadable)
     file.write(layout.head)
@@ -50,7 +50,9 @@ def write_to(loadable: Loadable, file: ByteSink) -> int:
 
 
 def _write_payload(blob: Blob, file: ByteSink) -> int:
-    """Writes a count and a blob's bytes, which are gone before the next blob's are made; gives the size."""
+    """
+    Write the size and bytes of a blob, which are freed before the next blob's are produced; return the size.
+    """
     data = blob.data if isinstance(blob.data, bytes | memoryview) else bytes(blob.data)
     if len(data) != len(blob.data):
         raise XonncError(f"{blob.name}: {len(data)} bytes came where {len(blob.data)} were said to come")
@@ -60,7 +62,7 @@ def _write_payload(blob: Blob, file: ByteSink) -> int:
 
 
 class _Layout:
-    """The head of a file, all but the payloads, and where each payload will lie."""
+    """The head of a file, everything but the payloads, and the position of each payload."""
 
     def __init__(self) -> None:
         self.head = bytearray(8)
@@ -70,11 +72,11 @@ class _Layout:
         self._vtables: dict[bytes, int] = {}
 
     def finish(self, loadable: Loadable) -> int:
-        """Lays everything out; gives the size of the file."""
+        """Lay out the file; return its size."""
         self._point(0, self._table(LOADABLE, loadable))
         position = len(self.head)
         for place, blob in self._pending:
-            # The elements, behind the 4 bytes of their count, begin at a multiple of the alignment.
+            # The elements, which follow the 4-byte count, are aligned.
             start = -(-(position + 4) // _PAYLOAD_ALIGNMENT) * _PAYLOAD_ALIGNMENT - 4
             position = start + 4 + len(blob.data)
             if position > _MAX_UINT32:
@@ -89,12 +91,12 @@ class _Layout:
         struct.pack_into("<I", self.head, place, target - place)
 
     def _align(self, size: int, ahead: int = 0) -> int:
-        """Pads so that `ahead` bytes further on is a multiple of `size`; gives the position."""
+        """Pad so that the position `ahead` bytes further on is a multiple of `size`; return the position."""
         self.head.extend(b"\0" * (-(len(self.head) + ahead) % size))
         return len(self.head)
 
     def _table(self, table: Table, record: Any) -> int:
-        """A table and, behind it, what it refers to; the largest fields come first, so all are aligned."""
+        """Append a table and what it refers to; the largest fields come first, so that all are aligned."""
         values = {name: getattr(record, name) for name, _ in table.fields}
         if isinstance(record, Blob):
             values["size"] = record.byte_size
@@ -160,7 +162,7 @@ class _Layout:
 
 
 def _inline_size(kind: FieldType) -> int:
-    """Bytes a field takes in its table."""
+    """Return the bytes of a field in its table."""
     if isinstance(kind, Number):
         return struct.calcsize("<" + kind.value)
     return 3 if kind is Kind.VERSION else 4

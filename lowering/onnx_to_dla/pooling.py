@@ -149,7 +149,7 @@ def cascade(
     Pool over all rows, all columns or both, by PDP layers with kernels of at most 8x8; zeros pad the last
     window.
 
-    Averages divide by `prod(kernels)` in total. The returned factor `prod(kernels) / (H W)` turns them into
+    Averages divide by `prod(kernels)` in total. The returned factor `prod(kernels) / (H W)` makes them
     means.
     """
     cube = cube_of(source.type)

@@ -1,1 +1,1 @@
-"""NVDLA lowerings against integer arithmetic written down a second time, operator by operator."""
+"""Independent reference of the int8 lowerings to NVDLA in integer arithmetic, operator by operator."""

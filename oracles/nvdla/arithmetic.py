@@ -1,6 +1,5 @@
 """
-Extremes, slopes and products of stored integers as the NVDLA's SDP gives them
-(docs/internals/nvdla-hardware.md §4.2).
+Reference of maxima, PReLU and products of stored integers in the SDP (docs/internals/nvdla-hardware.md §4.2).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from oracles.nvdla.requantization import (
 
 @dataclass(frozen=True)
 class ElementwiseExtremum:
-    """The greatest (or least) of tensors and constants, each rounded first."""
+    """Maximum (or minimum) of tensors and constants, each quantized first."""
 
     parts: Sequence[Dequantized]
     constants: Sequence[Array]
@@ -40,13 +39,13 @@ class ElementwiseExtremum:
 
 @dataclass(frozen=True)
 class ChannelwisePRelu:
-    """`x` where positive, else `slope x`, a slope for each channel (axis 1)."""
+    """`x` where positive, else `slope x`, a slope per channel (axis 1)."""
 
     source: StoredIntegers
     slopes: Array
 
     def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
-        """On a grid: more bits behind the point, then negative numbers are multiplied."""
+        """Add guard bits, then multiply negative values."""
         here = self.source.qparams
         finer = (self.source.integers - here.zero_point) << GUARD_BITS
         factors, right = factor_operands(self.slopes)

@@ -1,4 +1,4 @@
-"""Numbers in other orders and shapes, side by side, and in larger images."""
+"""Reference of reshapes, transposes, concatenation and Resize."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from oracles.nvdla.transposed_convolution import TransposedGeometry
 
 
 def move_elements(here: Evaluation, inputs: Sequence[str], move: Callable[[Integers], Integers]) -> Value:
-    """The first operand with its elements in other places."""
+    """Return the first operand with its elements rearranged."""
     found = here.value(inputs[0])
     match found:
         case Quantized():

@@ -1,4 +1,4 @@
-"""Sums, products, extremes, bounds and functions of each number."""
+"""Reference of elementwise operators: sums, products, maxima, clamps and unary functions."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _normalization(here: Evaluation, inputs: Sequence[str], attributes: Attribut
 
 
 def _function(name: str) -> Operator:
-    """The operator that looks a function up."""
+    """Return the operator that tabulates a function."""
 
     def look_up(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> Value:
         def result(numbers: Array) -> Array:

@@ -1,7 +1,4 @@
-"""
-What the operators of a quantised model are given while the reference runs it: integers, constants, and real
-numbers that are not rounded yet.
-"""
+"""State of the reference while it evaluates a quantized model: integers, constants and float tensors."""
 
 from __future__ import annotations
 
@@ -28,16 +25,16 @@ INT8_MIN, INT8_MAX = -128, 127
 
 
 class Layers(Protocol):
-    """How a target cuts convolutions into layers: multipliers of one layer share a shift."""
+    """How a target splits convolutions into layers: the multipliers of a layer share a shift."""
 
     def groups_at_once(self, source: Sequence[int], kernels: int, window: SlidingWindow, groups: int) -> int:
-        """How many groups of a convolution over channels, rows and columns are one layer."""
+        """Return how many groups of a convolution are one layer."""
         ...
 
 
 @dataclass(frozen=True)
 class Quantized:
-    """Integers of the model, `offset` more than what is stored."""
+    """Integers of the model, `offset` more than the stored ones."""
 
     integers: Integers
     offset: int
@@ -45,7 +42,7 @@ class Quantized:
 
 @dataclass(frozen=True)
 class Constant:
-    """Numbers of a constant; where a DequantizeLinear made them, its integers, scales and their axis too."""
+    """Values of a constant; after a DequantizeLinear also its integers, scales and their axis."""
 
     numbers: Array
     integers: Integers | None = None
@@ -58,23 +55,26 @@ Attributes: TypeAlias = "dict[str, Any]"
 
 
 class UnsupportedOperator(XonncError):
-    """The reference has no such operator."""
+    """The reference does not support an operator."""
 
 
 @dataclass
 class Evaluation:
-    """A quantised model while it runs: what its operators are given, and what they have made."""
+    """A quantized model under evaluation: its values so far."""
 
     model: onnx.ModelProto
     layers: Layers
     deviations: list[float] = field(default_factory=list[float])
-    """How far roundings were from the exact numbers of their operands, in steps."""
+    """How far quantized results were from the exact value of their operands, in units of the scale."""
     _node: onnx.NodeProto | None = None
     _values: dict[str, Value] = field(default_factory=dict[str, "Value"])
     _inputs: dict[str, Array] = field(default_factory=dict[str, Array])
 
     def consumer_qparams(self) -> QuantizationParameters | None:
-        """The grid of the one QuantizeLinear that reads the node at hand; `None` if something else does."""
+        """
+        Return the parameters of the only QuantizeLinear that reads the current node, `None` if something else
+        does.
+        """
         assert self._node is not None
         readers = [node for node in self.model.graph.node if self._node.output[0] in node.input]
         if len(readers) != 1 or readers[0].op_type != "QuantizeLinear":
@@ -84,48 +84,48 @@ class Evaluation:
         return QuantizationParameters(float(scale.reshape(())), int(zero_point.reshape(())) - offset)
 
     def input(self, name: str) -> Array | None:
-        """The numbers of an input."""
+        """Return the values of an input."""
         return self._inputs.get(name)
 
     def constant(self, name: str) -> Constant | None:
-        """A constant, or `None` for what is computed."""
+        """Return a constant, `None` for computed values."""
         found = self._values.get(name)
         return found if isinstance(found, Constant) else None
 
     def number(self, name: str) -> Array:
-        """The numbers of what must be a constant."""
+        """Return the values of what must be a constant."""
         found = self.constant(name)
         if found is None:
             raise UnsupportedOperator(f"{name}: the reference needs a constant")
         return found.numbers
 
     def value(self, name: str) -> Value:
-        """What has been computed, or a constant."""
+        """Return a computed value or constant."""
         return self._values[name]
 
     def reals(self, name: str) -> Dequantized:
-        """What is real numbers."""
+        """Return a float tensor."""
         result = self._values[name]
         if isinstance(result, Constant | Quantized):
             raise UnsupportedOperator(f"{name}: the reference needs computed real numbers")
         return result
 
     def affine(self, name: str) -> Affine:
-        """What one pass of the SDP makes."""
+        """Return a tensor that one SDP pass computes."""
         result = self.reals(name)
         if not isinstance(result, Affine):
             raise UnsupportedOperator(f"{name}: the reference needs one pass of the SDP")
         return result
 
     def stored(self, name: str) -> StoredIntegers:
-        """What lies in memory."""
+        """Return stored integers."""
         result = self.affine(name).stored
         if result is None:
             raise UnsupportedOperator(f"{name}: the reference needs stored integers")
         return result
 
     def quantized(self, name: str) -> Quantized:
-        """Integers of the model, or those of an input."""
+        """Return integers of the model, or of an input."""
         if name in self._inputs and name not in self._values:
             given = self._inputs[name]
             offset = 128 if given.dtype == np.uint8 else 0
@@ -136,11 +136,13 @@ class Evaluation:
 
 
 Operator: TypeAlias = "Callable[[Evaluation, Sequence[str], Attributes], Value]"
-"""Computes a node of the names of its operands and of its attributes."""
+"""Computes a node from the names of its operands and its attributes."""
 
 
 def broadcast_axis(numbers: Array, axis: int, rank: int) -> Array:
-    """Numbers of one axis, spread over a tensor of `rank`; a single one for all."""
+    """
+    Reshape values of one axis for broadcasting over a tensor of `rank`; a single value becomes a scalar.
+    """
     if numbers.size == 1:
         return numbers.reshape(())
     return numbers.reshape([-1 if index == axis % rank else 1 for index in range(rank)])

@@ -1,8 +1,8 @@
 """
-Images of integers resized along straight lines between pixels, by ONNX's formula (Resize, mode linear).
+Linear Resize of integers by ONNX's formula.
 
-The weights are fractions with small denominators, so that the sums are exact integers. Each phase of the
-result is a layer, whose sums have a shift of their own.
+The weights are fractions with small denominators, so the sums are exact integers. Each phase of the result is
+a layer with a requantization shift of its own.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from oracles.nvdla.fixed_point import Integers
 
 Neighbours = list[tuple[int, Fraction]]
-"""Positions of the source, and what each of them counts."""
+"""Indices of the source and their weights."""
 
 
 def neighbours(size: int, factor: int, coordinates: str) -> list[Neighbours]:
-    """Between which pixels each place of a row `factor` times as long lies; edges go on outside."""
+    """Return the neighbors of each element of an axis that is scaled by `factor`; edges are extended."""
     result: list[Neighbours] = []
     for index in range(size * factor):
         half = Fraction(1, 2) if "half_pixel" in coordinates else Fraction(0)
@@ -32,7 +32,7 @@ def neighbours(size: int, factor: int, coordinates: str) -> list[Neighbours]:
 
 
 def phases(images: Integers, factors: Sequence[int], coordinates: str) -> tuple[list[Integers], int]:
-    """The sums of each phase, row by row, and what they are to be divided by."""
+    """Return the sums of each phase, row by row, and their common denominator."""
     found = images
     unit = 1
     for axis, factor in ((2, factors[0]), (3, factors[1])):

@@ -1,4 +1,4 @@
-"""Convolutions and products with constant matrices."""
+"""Reference of Conv, ConvTranspose, Gemm and MatMul with constant weights."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from oracles.nvdla.window_operators import (
 
 
 def kernels(constant: Constant, outputs: int) -> tuple[Integers, Array]:
-    """Weights with the outputs first, and their scales: as given, or each output's largest to 127."""
+    """Return weights with outputs first, and their scales: as given, or requantized per output channel."""
     given, scales = constant.integers, constant.scales
     if given is not None and scales is not None and (scales.size == 1 or constant.axis == outputs):
         return np.moveaxis(given, outputs, 0), scales
@@ -77,7 +77,7 @@ def _part(numbers: Array, rows: slice) -> Array:
 def products(
     sums: Integers, weights: Integers, scales: Array, bias: Array, qparams: QuantizationParameters
 ) -> Affine:
-    """Sums of products, each of whose sources lies `zero_point` above what it means."""
+    """Return sums of products, whose sources exceed what they mean by the zero point."""
     scale = qparams.scale * scales
     shift = scale * (qparams.zero_point * weights.sum(axis=tuple(range(1, weights.ndim))))
     return Affine(sums, scale, bias - shift, is_fine=True)
@@ -117,7 +117,7 @@ def _conv_transpose(here: Evaluation, inputs: Sequence[str], attributes: Attribu
 
 
 def checked_window(attributes: Attributes, kernel: Sequence[int], sizes: Sequence[int]) -> SlidingWindow:
-    """The windows of an operator over images of `sizes`."""
+    """Return the window of an operator over images of `sizes`."""
     if len(kernel) != 2:
         raise UnsupportedOperator(f"{len(kernel)} dimensions; the reference has images")
     return window_of(attributes, kernel, sizes)

@@ -1,8 +1,7 @@
 """
-Local response normalisation of integers, the power from a lookup table of the CDP
-(docs/internals/nvdla-hardware.md §4.3, §4.4).
+Reference of LRN on integers with a lookup table of the CDP (docs/internals/nvdla-hardware.md §4.3, §4.4).
 
-That of all steps of the table those are taken whose error is least is the compiler's promise.
+That the table with the least error is used is a property of the compiler.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ NEAR, FAR = 256, 64
 """Steps of the fine table and of the coarse one."""
 
 SUMS = 4000
-"""Sums of squares at which tables are compared, in equal ratios."""
+"""Sums of squares at which tables are compared, in a geometric sequence."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class LrnLookup:
     beta: float
 
     def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
-        """Nine bits in, factors of 16 bits, the product shifted to the grid."""
+        """9-bit inputs, 16-bit factors, the product shifted to the result."""
         here = self.source.qparams
         centred = saturate(self.source.integers - here.zero_point, 9)
         sums = self._sums(centred)
@@ -61,7 +60,7 @@ class LrnLookup:
 
 @dataclass(frozen=True)
 class _Table:
-    """257 entries every `2^fine` from 0 on, behind them 65 every `2^coarse`; all are `2^shift` too large."""
+    """257 entries every `2^fine` from 0 on, then 65 every `2^coarse`; all are scaled by `2^shift`."""
 
     near: Integers
     far: Integers
@@ -70,12 +69,12 @@ class _Table:
     shift: int
 
     def read(self, sums: Integers) -> Integers:
-        """Between two entries by 16 bits of the way; the last one from there on."""
+        """Interpolate with 16 fractional bits; the last entry holds beyond."""
         is_near = sums < NEAR << self.fine
         return np.where(is_near, _between(self.near, self.fine, sums), _between(self.far, self.coarse, sums))
 
     def nearly(self, sums: Array) -> Array:
-        """What is read, before it is rounded."""
+        """Interpolate without rounding."""
         near = np.interp(sums, np.arange(NEAR + 1) * 2.0**self.fine, self.near.astype(np.float64))
         far = np.interp(sums, np.arange(FAR + 1) * 2.0**self.coarse, self.far.astype(np.float64))
         return np.where(sums < NEAR * 2.0**self.fine, near, far) * 2.0**-self.shift
@@ -92,7 +91,9 @@ def _between(entries: Integers, step: int, sums: Integers) -> Integers:
 
 
 def _best_table(power: Callable[[Array], Array], widest: int) -> _Table:
-    """The table whose product is least wrong: a number is at most 255 and the root of its sum."""
+    """
+    Return the table with the least error of the product `x * table(s)`: `|x|` is at most 255 and `sqrt(s)`.
+    """
     whole = float(power(np.zeros(1))[0])
     shift = max((bits for bits in range(MAX_SHIFT + 1) if whole * 2**bits <= 32767), default=0)
     sums = np.unique(np.geomspace(1, max(widest, 2), SUMS).astype(np.int64)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The greatest and the mean of windows, and sums over axes."""
+"""Reference of poolings, ReduceMean and ReduceSum."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _global_average_pool(here: Evaluation, inputs: Sequence[str], _: Attributes)
     channels, rows, columns = source.integers.shape[1:]
     is_small = 1 < rows * columns and max(rows, columns) <= MAX_POOL
     if is_small and qparams is not None and source.qparams.scale > qparams.scale:
-        # Means in coarser steps than the result's would be rounded twice: the sums are exact.
+        # A mean in a coarser scale than the result's would be rounded twice; a convolution's sums are exact.
         sums = source.integers.sum(axis=(2, 3), keepdims=True)
         ones = np.ones((channels, 1, rows, columns), np.int64)
         return products(sums, ones, np.array([1 / (rows * columns)]), np.zeros(1), source.qparams)
@@ -75,7 +75,7 @@ def _global_average_pool(here: Evaluation, inputs: Sequence[str], _: Attributes)
 
 
 def _mean(means: Integers, qparams: QuantizationParameters, factors: Array) -> Affine:
-    """What the engine gives times a factor for each position; factors that differ have 7 bits."""
+    """Return the engine's mean times a factor per position; factors that differ have 7 bits."""
     largest, bias = float(factors.max()), np.array([-qparams.zero_point * qparams.scale])
     if np.all(factors == largest):
         return Affine(means, np.array([qparams.scale]) * largest, bias)

@@ -1,4 +1,4 @@
-"""Where real numbers become integers, and integers real numbers."""
+"""Reference of QuantizeLinear, DequantizeLinear and Constant."""
 
 from __future__ import annotations
 

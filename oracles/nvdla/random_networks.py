@@ -1,7 +1,7 @@
 """
-Random layers and small networks for the NVDLA: as recipes, short lists that can be cut down, and as models.
+Random layers and small networks for NVDLA, as recipes that can be reduced, and as models.
 
-A recipe's layers each have a seed of their own, so that the others stay what they are when one is left out.
+Each layer of a recipe has a seed of its own, so that the others stay the same when one is removed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Array = npt.NDArray[Any]
 CHANNELS = (1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 40, 64, 70)
 SIDES = (1, 2, 3, 5, 7, 8, 9, 13, 16, 19, 28)
 MAX_MACS = 4_000_000
-"""Multiplications in one convolution: larger ones get fewer kernels."""
+"""Multiply-accumulate operations per convolution; larger ones get fewer kernels."""
 
 MAX_CHANNELS = 300
 
 
 @dataclass(frozen=True)
 class RecipeLayer:
-    """One entry of a recipe."""
+    """One layer of a recipe."""
 
     kind: str
     seed: int
@@ -36,7 +36,7 @@ class RecipeLayer:
 
 @dataclass(frozen=True)
 class NetworkRecipe:
-    """A network: the shape of its image, its layers, and whether it is quantised."""
+    """A network: shape of its image, its layers, and whether it is quantized."""
 
     seed: int
     shape: tuple[int, int, int]
@@ -50,7 +50,7 @@ class NetworkRecipe:
 
 
 def random_recipe(seed: int, *, is_integer: bool, layers: int | None = None) -> NetworkRecipe:
-    """A recipe with so many layers; two to six if the number is not given."""
+    """Return a recipe with `layers` layers, by default two to six."""
     generator = np.random.default_rng(seed)
     shape = tuple(int(generator.choice(choices)) for choices in (CHANNELS, SIDES, SIDES))
     count = int(generator.integers(2, 7)) if layers is None else layers
@@ -64,7 +64,7 @@ def random_recipe(seed: int, *, is_integer: bool, layers: int | None = None) -> 
 
 @dataclass(frozen=True)
 class RecipeValue:
-    """A value that later layers may read again: its shape and about how far its numbers spread."""
+    """A value that later layers may read: its shape and the approximate spread of its elements."""
 
     name: str
     shape: tuple[int, ...]
@@ -74,7 +74,7 @@ class RecipeValue:
 
 @dataclass
 class NetworkDraft:
-    """A model in the making; `here` is the value that the next layer reads."""
+    """A model under construction; `here` is the value that the next layer reads."""
 
     generator: np.random.Generator
     is_integer: bool
@@ -85,31 +85,31 @@ class NetworkDraft:
     held: list[RecipeValue] = field(default_factory=list[RecipeValue])
 
     def number(self, low: int, high: int) -> int:
-        """A number from `low` to `high`, both included."""
+        """Return a random integer from `low` to `high`, both included."""
         return int(self.generator.integers(low, high + 1))
 
     def chance(self, one_in: int) -> bool:
-        """True once in so many times."""
+        """Return True with probability `1 / one_in`."""
         return self.number(1, one_in) == 1
 
     def pick(self, choices: Sequence[int]) -> int:
-        """One of the choices."""
+        """Return a random choice."""
         return choices[self.number(0, len(choices) - 1)]
 
     def node(self, op: str, *inputs: str, **attributes: Any) -> str:
-        """A node; the name of its result."""
+        """Add a node; return the name of its result."""
         name = f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, inputs, [name], f"{op}_{len(self.nodes)}", **attributes))
         return name
 
     def constant(self, array: npt.ArrayLike) -> str:
-        """An initializer."""
+        """Add an initializer."""
         name = f"c{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.asarray(array), name))
         return name
 
     def weights(self, *shape: int, outputs: int = 0) -> str:
-        """Weights that keep the spread: of 8 bits behind a DequantizeLinear, or floats."""
+        """Add weights that keep the spread: int8 with DequantizeLinear, or floats."""
         reach = prod(shape) / shape[outputs]
         if not self.is_integer:
             return self.constant((self.generator.standard_normal(shape) / np.sqrt(reach)).astype(np.float32))
@@ -123,12 +123,12 @@ class NetworkDraft:
         return self.node("DequantizeLinear", self.constant(integers), scale, zero_point, **axis)
 
     def floats(self, *shape: int) -> str:
-        """A constant of about the spread of what is here."""
+        """Add a constant with about the spread of the current value."""
         numbers = self.generator.standard_normal(shape) * self.here.spread / 2
         return self.constant(numbers.astype(np.float32))
 
     def becomes(self, name: str, shape: tuple[int, ...], spread: float) -> None:
-        """The value that the next layer reads, in integers behind Quantize- and DequantizeLinear."""
+        """Set the current value, in integers after a QDQ pair."""
         spread = max(spread, 1e-3)
         if not self.is_integer:
             self.here = RecipeValue(name, shape, spread, self.here.zero_point)
@@ -142,7 +142,7 @@ class NetworkDraft:
         self.held.append(self.here)
 
     def image(self) -> tuple[int, int, int]:
-        """Channels, rows and columns here, after a Reshape if it is a vector."""
+        """Return channels, rows and columns of the current value, after a Reshape if it is a vector."""
         if len(self.here.shape) == 2:
             shape = (*self.here.shape, 1, 1)
             sizes = self.constant(np.array(shape, np.int64))
@@ -154,7 +154,7 @@ class NetworkDraft:
 
 
 def model_of(recipe: NetworkRecipe) -> onnx.ModelProto:
-    """The model of a recipe; its input is `x`."""
+    """Return the model of a recipe; its input is `x`."""
     generator = np.random.default_rng((recipe.seed, 1))
     kind = np.uint8 if generator.integers(2) else np.int8
     shape = (1, *recipe.shape)
@@ -175,20 +175,20 @@ def model_of(recipe: NetworkRecipe) -> onnx.ModelProto:
 
 
 def image_of(recipe: NetworkRecipe, index: int = 0) -> Array:
-    """A seeded input."""
+    """Return a seeded input."""
     generator = np.random.default_rng((recipe.seed, 2, index))
     return generator.standard_normal((1, *recipe.shape)).astype(np.float32)
 
 
 def conv(draft: NetworkDraft) -> None:
-    """A convolution with everything that may vary, and perhaps a bound behind it."""
+    """Add a convolution with random attributes, and possibly a clamp."""
     channels = draft.image()[0]
     groups = draft.pick([count for count in range(1, channels + 1) if channels % count == 0])
     _conv(draft, groups if draft.chance(3) else 1, draft.pick((1, 2, 3)))
 
 
 def depthwise(draft: NetworkDraft) -> None:
-    """A convolution of each channel by itself."""
+    """Add a depthwise convolution."""
     _conv(draft, draft.image()[0], 1)
 
 
@@ -217,7 +217,7 @@ def _conv(draft: NetworkDraft, groups: int, most_dilation: int) -> None:
 
 
 def _side(draft: NetworkDraft, size: int, most_dilation: int) -> tuple[int, int, tuple[int, int], int]:
-    """Kernel, stride, pads and dilation along one dimension."""
+    """Return kernel, stride, pads and dilation of one dimension."""
     over, dilation = draft.pick((1, 1, 2, 3, 3, 4, 5, 7)), draft.number(1, most_dilation)
     reach = (over - 1) * dilation + 1
     most = min(reach - 1, 12)
@@ -230,7 +230,7 @@ def _side(draft: NetworkDraft, size: int, most_dilation: int) -> tuple[int, int,
 def _end(
     draft: NetworkDraft, name: str, shape: tuple[int, ...], spread: float, *, may_clip: bool = True
 ) -> None:
-    """Perhaps a bound, perhaps the greatest of windows, then the rounding."""
+    """Possibly add a clamp and a MaxPool, then quantize."""
     match draft.number(0, 3):
         case 0:
             name = draft.node("Relu", name)
@@ -263,7 +263,7 @@ def gemm(draft: NetworkDraft) -> None:
 
 
 def softmax(draft: NetworkDraft) -> None:
-    """Shares of one, of a vector."""
+    """Add a Softmax of a vector."""
     flat = draft.node("Flatten", draft.here.name) if len(draft.here.shape) == 4 else draft.here.name
     elements = prod(draft.here.shape)
     if elements != draft.here.shape[1]:
@@ -274,7 +274,7 @@ def softmax(draft: NetworkDraft) -> None:
 
 
 def pool(draft: NetworkDraft) -> None:
-    """The greatest or the mean of windows."""
+    """Add a MaxPool or AveragePool."""
     channels, height, width = draft.image()
     is_mean = draft.chance(2)
     may_pad = not (is_mean and draft.is_integer and draft.here.zero_point)
@@ -300,7 +300,7 @@ def _window(draft: NetworkDraft, size: int, may_pad: bool) -> tuple[int, int, tu
 
 
 def global_pool(draft: NetworkDraft) -> None:
-    """The mean or the greatest of every channel."""
+    """Add a GlobalAveragePool or GlobalMaxPool."""
     channels, height, width = draft.image()
     shape = (1, channels, 1, 1)
     if draft.chance(3):
@@ -311,7 +311,7 @@ def global_pool(draft: NetworkDraft) -> None:
 
 
 def residual(draft: NetworkDraft) -> None:
-    """A sum with an earlier value of the same shape, or with a convolution of this one."""
+    """Add an earlier value of the same shape, or a convolution of the current one."""
     channels, _, _ = draft.image()
     here = draft.here
     others = [one for one in draft.held if one.shape == here.shape and one.name != here.name]
@@ -330,7 +330,7 @@ def residual(draft: NetworkDraft) -> None:
 
 
 def concat(draft: NetworkDraft) -> None:
-    """Side by side with earlier values of the same rows and columns, or with a convolution."""
+    """Concatenate with earlier values of the same rows and columns, or with a convolution."""
     channels, height, width = draft.image()
     here, parts, total = draft.here, [draft.here.name], channels
     for one in [one for one in draft.held if len(one.shape) == 4 and one.shape[2:] == here.shape[2:]][-2:]:
@@ -346,7 +346,7 @@ def concat(draft: NetworkDraft) -> None:
 
 
 def scale(draft: NetworkDraft) -> None:
-    """A factor and a sum for each channel, or one for all."""
+    """Add a Mul and possibly an Add, per channel or scalar."""
     channels, _, _ = draft.image()
     here, shape = draft.here, (channels, 1, 1) if draft.chance(2) else (1,)
     factors = draft.generator.uniform(0.4, 1.6, shape) * draft.generator.choice([-1, 1], shape)
@@ -357,7 +357,7 @@ def scale(draft: NetworkDraft) -> None:
 
 
 def bound(draft: NetworkDraft) -> None:
-    """A bound by itself."""
+    """Add a clamp."""
     low, high = (draft.constant(np.float32(each * draft.here.spread)) for each in (-0.8, 1.1))
     operands = [draft.here.name, low] if draft.chance(2) else [draft.here.name, "", high]
     name = draft.node("Relu", draft.here.name) if draft.chance(2) else draft.node("Clip", *operands)
@@ -365,7 +365,7 @@ def bound(draft: NetworkDraft) -> None:
 
 
 def shuffle(draft: NetworkDraft) -> None:
-    """Channels in another order, as ShuffleNet has them."""
+    """Add a channel shuffle."""
     channels, height, width = draft.image()
     groups = draft.pick([count for count in range(1, channels + 1) if channels % count == 0])
     split = draft.constant(np.array([1, groups, channels // groups, height, width], np.int64))
@@ -379,7 +379,7 @@ def shuffle(draft: NetworkDraft) -> None:
 
 
 def transposed(draft: NetworkDraft) -> None:
-    """A transposed convolution of one or two phases in each dimension."""
+    """Add a ConvTranspose with one or two phases per dimension."""
     channels, height, width = draft.image()
     outputs = draft.pick((1, 3, 8, 17))
     kernel, strides = [draft.number(1, 3) for _ in range(2)], [draft.number(1, 2) for _ in range(2)]
@@ -398,7 +398,7 @@ def transposed(draft: NetworkDraft) -> None:
 
 
 def nearest(draft: NetworkDraft) -> None:
-    """Every row and column once or twice."""
+    """Add a nearest Resize by 1 or 2."""
     channels, height, width = draft.image()
     rows, columns = draft.number(1, 2), draft.number(1, 2)
     if height * rows > 28 or width * columns > 28:
@@ -410,7 +410,7 @@ def nearest(draft: NetworkDraft) -> None:
 
 
 def linear(draft: NetworkDraft) -> None:
-    """Rows and columns on lines between those there are."""
+    """Add a linear Resize."""
     channels, height, width = draft.image()
     rows, columns = draft.number(1, 3), draft.number(1, 3)
     if height * rows > 28 or width * columns > 28 or channels > 24:
@@ -423,7 +423,7 @@ def linear(draft: NetworkDraft) -> None:
 
 
 def unary(draft: NetworkDraft) -> None:
-    """A function of every number by itself."""
+    """Add a unary operator."""
     calls: tuple[tuple[str, dict[str, float]], ...] = (
         ("LeakyRelu", {"alpha": 0.2}),
         ("HardSigmoid", {"alpha": 0.3}),
@@ -434,7 +434,7 @@ def unary(draft: NetworkDraft) -> None:
 
 
 def binary(draft: NetworkDraft) -> None:
-    """A function of two computed values."""
+    """Add a binary operator on two computed values."""
     here = draft.here
     others = [one for one in draft.held if one.shape == here.shape]
     other = others[draft.number(0, len(others) - 1)]
@@ -443,7 +443,7 @@ def binary(draft: NetworkDraft) -> None:
 
 
 def normalized(draft: NetworkDraft) -> None:
-    """Each number by the size of its neighbours in other channels."""
+    """Add an LRN."""
     draft.image()
     size, alpha = draft.pick((3, 5, 7, 9)), float(draft.generator.uniform(1e-4, 0.5))
     name = draft.node("LRN", draft.here.name, size=size, alpha=alpha, beta=0.75, bias=1.0)
@@ -451,7 +451,7 @@ def normalized(draft: NetworkDraft) -> None:
 
 
 def batch_normalized(draft: NetworkDraft) -> None:
-    """Each channel by what is known of its numbers."""
+    """Add a BatchNormalization."""
     channels, _, _ = draft.image()
     generator, spread = draft.generator, draft.here.spread
     factors = generator.uniform(0.5, 1.5, channels) * generator.choice([-1, 1], channels)
@@ -485,7 +485,7 @@ LAYERS: dict[str, AddLayer] = {
     "shuffle": shuffle,
     "transposed": transposed,
 }
-"""Layers that every configuration takes, by name; convolutions are the most frequent."""
+"""Layers that every configuration supports; convolutions are the most frequent."""
 
 FLOAT_LAYERS: dict[str, AddLayer] = {"unary": unary, "binary": binary}
-"""Layers that only FP16 takes."""
+"""Layers that only FP16 supports."""

@@ -1,9 +1,9 @@
 """
-What the NVDLA must give for a quantised model, bit for bit: the model's own graph in exact integers.
+Bit-exact reference of a quantized model on NVDLA: the model's graph in exact integers.
 
-Nothing of the compiler's arithmetic or the simulator runs here: operators mean what ONNX says, and numbers
-are rounded where a QuantizeLinear stands, as docs/internals/nvdla-hardware.md §4 says the hardware rounds.
-Which groups of a convolution are one layer is the planner's to choose, and is asked for.
+It shares no arithmetic with the compiler or the simulator: operators follow ONNX, and QuantizeLinear rounds
+as the hardware does (docs/internals/nvdla-hardware.md §4). Only the grouping of convolutions into layers is
+asked from the planner.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ OPERATORS: Mapping[str, Operator] = {
     **linear_operators.OPERATORS,
     **qdq_operators.OPERATORS,
 }
-"""What the reference computes, by ONNX's name."""
+"""The operators that the reference supports."""
 
 
 @dataclass
 class Reference(Evaluation):
-    """A quantised model, ready to run."""
+    """A quantized model, ready to run."""
 
     def run(self, feeds: Mapping[str, Array]) -> list[Integers]:
-        """The stored integers of every output."""
+        """Return the stored integers of every output."""
         graph = self.model.graph
         self._inputs = dict(feeds)
         self._values = {one.name: Constant(numpy_helper.to_array(one)) for one in graph.initializer}

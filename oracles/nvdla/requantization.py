@@ -1,8 +1,8 @@
 """
-Real numbers between a DequantizeLinear and a QuantizeLinear, and how one pass of the SDP rounds them.
+Reference of requantization: float tensors between DequantizeLinear and QuantizeLinear, in one SDP pass.
 
-What the pass computes is docs/internals/nvdla-hardware.md §4.2; that its operands are the nearest that 16
-bits express is the compiler's promise.
+The pass computes as in docs/internals/nvdla-hardware.md §4.2; that its operands are the nearest 16-bit ones
+is a property of the compiler.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from oracles.nvdla.fixed_point import (
 )
 
 GUARD_BITS = 8
-"""Sums are formed in steps this many bits finer than the result's."""
+"""Extra fractional bits of sums."""
 
 NEGLIGIBLE = 2.0**-6
 
@@ -39,7 +39,7 @@ class QuantizationParameters:
 
 @dataclass(frozen=True)
 class ClampBound:
-    """A limit of real numbers."""
+    """A lower or upper bound."""
 
     number: float
     is_minimum: bool
@@ -47,54 +47,57 @@ class ClampBound:
 
 @dataclass(frozen=True)
 class StoredIntegers:
-    """Integers of 8 bits and what they mean."""
+    """Int8 values and their parameters."""
 
     integers: Integers
     qparams: QuantizationParameters
 
 
 class Dequantized(Protocol):
-    """A tensor of real numbers that are not rounded yet."""
+    """A float tensor that is not requantized yet."""
 
     def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
-        """On a grid; appends to `deviations` how many steps the engine is from the exact number."""
+        """
+        Return integers with these parameters; append the largest deviation from the exact value to
+        `deviations`.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Affine:
-    """`scale * source + bias` for each channel, then bounds and at most one sum."""
+    """`scale * source + bias` per channel, then clamps and at most one addition."""
 
     source: Integers
     scale: Array
     bias: Array
     is_fine: bool = False
-    """Sums of a convolution: one step of the source is far below one of the result."""
+    """Whether a unit of the source is far below one of the result, as in sums of a convolution."""
     steps: tuple[ClampBound | StoredIntegers, ...] = ()
     stored: StoredIntegers | None = None
     spread: Array | None = None
-    """Integers that multiply the source first, one for each row and column."""
+    """Integers that multiply the source first, one per position."""
 
     @staticmethod
     def of(stored: StoredIntegers) -> Affine:
-        """What stored integers mean."""
+        """Dequantize stored integers."""
         scale = np.array([stored.qparams.scale])
         return Affine(stored.integers, scale, -stored.qparams.zero_point * scale, stored=stored)
 
     def then(self, step: ClampBound | StoredIntegers) -> Affine:
-        """One more step."""
+        """Append a step."""
         return replace(self, steps=(*self.steps, step), stored=None)
 
     def times(self, factor: Array) -> Affine:
-        """Multiplied, each channel by its factor."""
+        """Multiply each channel by its factor."""
         return replace(self, scale=self.scale * factor, bias=self.bias * factor, stored=None)
 
     def plus(self, number: Array) -> Affine:
-        """With a number added to each channel."""
+        """Add a value to each channel."""
         return replace(self, bias=self.bias + number, stored=None)
 
     def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
-        """One pass of the SDP."""
+        """Compute one SDP pass."""
         if self.stored is not None and self.stored.qparams == qparams:
             return self.stored.integers
         result = saturate(self._pass(qparams), 8)
@@ -149,7 +152,7 @@ class Affine:
         return saturate(rounding_shift(total * self._along(factors), right), 32)
 
     def _along(self, numbers: Array) -> Array:
-        """One number for each channel, against the source."""
+        """Broadcast values per channel against the source."""
         return numbers.reshape(-1, *(1,) * (self.source.ndim - 2)) if numbers.size > 1 else numbers
 
     def _exact(self) -> Array:
@@ -171,7 +174,9 @@ def _bounded(numbers: Integers, bound: ClampBound, unit: float) -> Integers:
 
 
 def convert(numbers: Integers, unit: float, qparams: QuantizationParameters, rest: float = 0.0) -> Integers:
-    """The output converter: offset (with what the stages could not add), factor, rounding shift, 17 bits."""
+    """
+    Apply the output converter: offset (with the rest of the bias), factor, rounding shift, 17-bit saturation.
+    """
     if unit == qparams.scale:
         return saturate(numbers + qparams.zero_point, 17)
     factor, right = factor_operands(np.array([unit / qparams.scale]))
@@ -181,13 +186,13 @@ def convert(numbers: Integers, unit: float, qparams: QuantizationParameters, res
 
 @dataclass(frozen=True)
 class Concatenated:
-    """Parts that lie side by side or take turns."""
+    """Parts that are concatenated or interleaved."""
 
     parts: Sequence[Dequantized]
     join: Callable[[list[Integers]], Integers]
 
     def plus(self, added: StoredIntegers) -> Concatenated:
-        """Groups of channels, each with its channels of a stored cube added."""
+        """Add a stored cube to groups of channels."""
         parts: list[Dequantized] = []
         begin = 0
         for part in self.parts:
@@ -198,36 +203,36 @@ class Concatenated:
         return replace(self, parts=parts)
 
     def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
-        """Each part on the grid, joined."""
+        """Requantize each part, then join."""
         return self.join([part.requantized(qparams, deviations) for part in self.parts])
 
 
 def side_by_side(parts: Sequence[Dequantized], axis: int) -> Concatenated:
-    """Parts one behind the other along an axis."""
+    """Concatenate parts along an axis."""
     return Concatenated(parts, lambda integers: np.concatenate(integers, axis))
 
 
 @dataclass(frozen=True)
 class MovedElements:
-    """Numbers that are picked or put in another order."""
+    """Elements that are selected or reordered."""
 
     source: Dequantized
     move: Callable[[Integers], Integers]
 
     def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
-        """Rounded first, then moved."""
+        """Requantize, then move."""
         return self.move(self.source.requantized(qparams, deviations))
 
 
 @dataclass(frozen=True)
 class TableLookup:
-    """`function` of stored integers: a lookup table of the CDP has an entry for each of them."""
+    """`function` of stored integers: a lookup table of the CDP with an entry for each."""
 
     source: StoredIntegers
     function: Callable[[Array], Array]
 
     def then(self, function: Callable[[Array], Array]) -> TableLookup:
-        """With one more function behind."""
+        """Compose with another function."""
 
         def both(numbers: Array) -> Array:
             return function(self.function(numbers))
@@ -235,7 +240,7 @@ class TableLookup:
         return TableLookup(self.source, both)
 
     def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
-        """The result of each integer, rounded as QuantizeLinear does."""
+        """Return the result of each integer, rounded as QuantizeLinear does."""
         here = self.source.qparams
         numbers = (self.source.integers.astype(np.float32) - np.float32(here.zero_point)) * np.float32(
             here.scale
@@ -250,27 +255,27 @@ class TableLookup:
 
 
 def quantize(numbers: Array, qparams: QuantizationParameters) -> Integers:
-    """The nearest integers on a grid."""
+    """Quantize as QuantizeLinear does."""
     places = np.rint(numbers.astype(np.float32) / np.float32(qparams.scale)) + qparams.zero_point
     return np.clip(places, -128, 127).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Clamped:
-    """Numbers within a bound, which is rounded to their grid."""
+    """A tensor within a bound, which is quantized with the same parameters."""
 
     source: Dequantized
     bound: ClampBound
 
     def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
-        """On a grid."""
+        """Requantize and clamp."""
         limit = quantize(np.array(self.bound.number), qparams)
         found = self.source.requantized(qparams, deviations)
         return np.maximum(found, limit) if self.bound.is_minimum else np.minimum(found, limit)
 
 
 def clamped(reals: Dequantized, bound: ClampBound) -> Dequantized:
-    """With a bound on every number."""
+    """Apply a clamp."""
     match reals:
         case Affine():
             return reals.then(bound)

@@ -1,8 +1,8 @@
 """
-Random networks for the NVDLA through the whole house: compiled, checked, simulated, and compared.
+Random networks for NVDLA: compiled, checked, simulated and compared.
 
-In INT8 every integer must be that of the reference of the quantised graph; in FP16 the numbers must be
-those of onnxruntime but for the rounding of halves. What fails is made small.
+In INT8 every integer must equal the reference of the quantized graph; in FP16 results must equal
+onnxruntime's up to float16 rounding. Failing networks are reduced.
 """
 
 from __future__ import annotations
@@ -32,25 +32,30 @@ from xonnc.runtime.reference import Reference as Onnxruntime
 from xonnc.targets import NvdlaTarget, load_target
 
 MAX_DEVIATION = 1.01
-"""How far a rounding may be from the exact number of its operands: half a step, and the operands' own."""
+"""
+Largest deviation of a quantized result from its exact operands: half a unit, and the operands' own error.
+"""
 
 MAX_RELATIVE_ERROR = 1e-2
-"""The largest error of FP16 in units of the largest number of the outputs."""
+"""Largest error in FP16 relative to the largest output."""
 
 IMAGES = 3
-"""Inputs to each network: what a run leaves in memory must not matter to the next."""
+"""Inputs per network: a run must not depend on what the previous one left in memory."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`agrees`, `refused` or how it `fails`: `compiling`, `simulating`, `differs`, `reference`; and why."""
+    """
+    `agrees`, `refused`, or the kind of failure (`compiling`, `simulating`, `differs`, `reference`), and
+    details.
+    """
 
     kind: str
     detail: str = ""
 
     @property
     def fails(self) -> bool:
-        """Whether something is wrong."""
+        """Whether it is a failure."""
         return self.kind not in ("agrees", "refused")
 
 
@@ -61,7 +66,7 @@ class PlannedLayers:
     target: NvdlaTarget
 
     def groups_at_once(self, source: Sequence[int], kernels: int, window: SlidingWindow, groups: int) -> int:
-        """How many groups of a convolution over channels, rows and columns are one layer."""
+        """Return how many groups of a convolution are one layer."""
         shape = CubeShape(source[0], source[1], source[2])
         planned = Window(window.kernel, window.strides, window.dilations, window.pads)
         return (
@@ -70,7 +75,7 @@ class PlannedLayers:
 
 
 def outcome_of(recipe: NetworkRecipe, target: str) -> Outcome:
-    """What becomes of one recipe on a target."""
+    """Return the outcome of one recipe on a target."""
     model = model_of(recipe)
     images = [image_of(recipe, index) for index in range(IMAGES)]
     try:
@@ -93,7 +98,7 @@ def outcome_of(recipe: NetworkRecipe, target: str) -> Outcome:
 
 
 def _simulated(path: Path, images: Sequence[Array], target: str) -> list[Output]:
-    """What the simulator gives; the compiler holds its loadables against the static checks itself."""
+    """Return the simulator's outputs; the compiler itself runs the static checks."""
     loadable = parse_loadable(to_bytes(compile_model(path, target).loadable))
     simulator = Simulator(loadable, load_target(target))
     return [simulator.run([image])[0] for image in images]
@@ -128,7 +133,7 @@ def _against_floats(expected: Sequence[Array], outputs: Sequence[Output]) -> Out
 
 
 def reduced(recipe: NetworkRecipe, fails: Callable[[NetworkRecipe], bool]) -> NetworkRecipe:
-    """The smallest recipe found by leaving out layers and halving the image that still fails."""
+    """Return the smallest failing recipe found by removing layers and shrinking the image."""
     while (smaller := next(filter(fails, _smaller(recipe)), None)) is not None:
         recipe = smaller
     return recipe

@@ -1,7 +1,7 @@
 """
-Transposed convolutions of integers, phase by phase: every `stride`-th row and column of the result is one.
+Reference of transposed convolutions, phase by phase: every `stride`-th row and column of the result is one.
 
-Each phase is a layer, so that its sums have a shift of their own.
+Each phase is a layer with a requantization shift of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from oracles.nvdla.window_operators import SlidingWindow, convolve
 
 @dataclass(frozen=True)
 class TransposedGeometry:
-    """Where `y[stride i + r - pad] += w[r] x[i]` puts `sizes` results, rows and columns."""
+    """Geometry of `y[stride i + r - pad] += w[r] x[i]` with `sizes` results."""
 
     strides: tuple[int, int]
     pads: tuple[int, int]
@@ -25,9 +25,9 @@ class TransposedGeometry:
 
     def phases(self, images: Integers, weights: Integers, fill: int) -> list[tuple[Integers, Integers]]:
         """
-        The sums of each phase, row by row, and the kernels (`MxCxRxS`) that they have been formed with.
+        Return the sums of each phase, row by row, and its kernels (`MxCxRxS`).
 
-        `fill` is what stands around the images.
+        `fill` is the value of padding.
         """
         rows, columns = (self._places(axis, weights.shape[2 + axis]) for axis in range(2))
         margin = max(*weights.shape[2:], *self.sizes) + max(self.pads)
@@ -45,7 +45,9 @@ class TransposedGeometry:
         return result
 
     def _places(self, axis: int, kernel: int) -> list[tuple[list[int], int]]:
-        """Of each phase the taps in the order in which they see the image, and where the first one does."""
+        """
+        Return for each phase the taps in the order in which they read the image, and the offset of the first.
+        """
         stride, pad = self.strides[axis], self.pads[axis]
         result: list[tuple[list[int], int]] = []
         for phase in range(stride):
@@ -54,7 +56,7 @@ class TransposedGeometry:
         return result
 
     def interleaved(self, parts: Sequence[Integers]) -> Integers:
-        """The phases in their places."""
+        """Interleave the phases."""
         images, channels, height, width = parts[0].shape
         blocks = np.stack(parts).reshape(*self.strides, images, channels, height, width)
         whole = blocks.transpose(2, 3, 4, 0, 5, 1)
@@ -63,7 +65,9 @@ class TransposedGeometry:
 
 
 def dense_kernels(weights: Integers, groups: int, dilations: Sequence[int]) -> Integers:
-    """Kernels `M/gxCxRxS` of a transposed convolution as `MxCxRxS`: zeros for other groups and dilations."""
+    """
+    Return kernels `M/gxCxRxS` of a transposed convolution as `MxCxRxS`, with zeros for groups and dilations.
+    """
     per_group, inputs, rows, columns = weights.shape
     reach = (rows - 1) * dilations[0] + 1, (columns - 1) * dilations[1] + 1
     result = np.zeros((groups * per_group, inputs, *reach), np.int64)

@@ -1,6 +1,6 @@
 """
-Functions of one number as ONNX says they are; the softmax of the CPU emulator
-(docs/internals/nvdla-hardware.md §2.5).
+Unary functions by the ONNX definitions, and the CPU emulator's softmax (docs/internals/nvdla-hardware.md
+§2.5).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _sigmoid(numbers: Array) -> Array:
 
 
 def finite(numbers: Array) -> Array:
-    """With 0 for NaN, and large numbers for infinities."""
+    """Replace NaN by 0 and infinities by large values."""
     return np.nan_to_num(numbers, posinf=1e30, neginf=-1e30)
 
 
@@ -51,23 +51,23 @@ FUNCTIONS: Mapping[str, Callable[[Array, Mapping[str, Any]], Array]] = {
     "Tan": lambda x, _: np.tan(x),
     "Tanh": lambda x, _: np.tanh(x),
 }
-"""Functions of one number, by ONNX's name."""
+"""Unary functions by operator type."""
 
 
 def power(numbers: Array, exponent: float) -> Array:
-    """`x^exponent`, 0 where there is no such real number."""
+    """`x^exponent`, 0 where it is NaN."""
     with np.errstate(all="ignore"):
         return finite(numbers**exponent)
 
 
 @dataclass(frozen=True)
 class EmulatedSoftmax:
-    """A softmax of the CPU emulator: from halves to halves, sums in float32; steps are cut off."""
+    """Softmax of the CPU emulator: float16 in and out, float32 sums, results truncated to integers."""
 
     source: StoredIntegers
 
     def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
-        """In steps of a symmetric grid; others take steps of 1/127 first."""
+        """Requantize; with an asymmetric result the emulator uses a scale of 1/127 first."""
         step = QuantizationParameters(float(np.float32(1 / INT8_MAX)), 0) if qparams.zero_point else qparams
         integers = self.source.integers.reshape(-1).astype(np.float32)
         numbers = half_ties_away(integers * np.float32(self.source.qparams.scale))

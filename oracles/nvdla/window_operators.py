@@ -1,6 +1,6 @@
 """
-Convolutions and poolings of integers as the NVDLA's engines define them (docs/internals/nvdla-hardware.md
-§4.1, §4.5).
+Reference of convolutions and poolings of integers as NVDLA's engines define them
+(docs/internals/nvdla-hardware.md §4.1, §4.5).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from oracles.nvdla.fixed_point import Array, Integers, rounding_shift
 
 MAX_POOL = 8
 RECIPROCALS = (0x10000, 0x8000, 0x5555, 0x4000, 0x3333, 0x2AAA, 0x2492, 0x2000)
-"""Of 1 to 8 with 16 bits behind the point (docs/internals/nvdla-hardware.md §4.5)."""
+"""Reciprocals of 1 to 8 with 16 fractional bits (docs/internals/nvdla-hardware.md §4.5)."""
 
 EXACT_IN_SINGLE = 1 << 24
 
@@ -46,7 +46,7 @@ class SlidingWindow:
 
 
 def taps(images: Array, window: SlidingWindow, outputs: tuple[int, int], fill: int) -> list[Array]:
-    """For each place in the window, row by row: what it sees at every output position."""
+    """Return for each tap, row by row, what it reads at every output position."""
     rows, columns = outputs
     (sy, sx), (dy, dx) = window.strides, window.dilations
     height = (rows - 1) * sy + (window.kernel[0] - 1) * dy + 1
@@ -68,7 +68,7 @@ def taps(images: Array, window: SlidingWindow, outputs: tuple[int, int], fill: i
 
 
 def convolve(images: Integers, weights: Integers, window: SlidingWindow, groups: int, fill: int) -> Integers:
-    """Exact sums of products; `fill` stands where the window looks into the padding."""
+    """Return exact sums of products; padding has the value `fill`."""
     kernels, depth = weights.shape[:2]
     rows, columns = window.outputs(images.shape[2:])
     # A tap's sum over the channels stays exact in the type it is formed in.
@@ -81,21 +81,21 @@ def convolve(images: Integers, weights: Integers, window: SlidingWindow, groups:
 
 
 def max_pool(images: Integers, window: SlidingWindow, *, ceil: bool = False) -> Integers:
-    """The greatest of each window; padding never wins."""
+    """Return the maximum of each window; padding is ignored."""
     least = int(np.iinfo(np.int64).min)
     found = taps(images, window, window.outputs(images.shape[2:], ceil=ceil), least)
     return np.max(np.stack(found), axis=0)
 
 
 def average_pool(images: Integers, window: SlidingWindow, *, ceil: bool = False) -> Integers:
-    """Sums over whole windows with zeros around the image, times two reciprocals that each round."""
+    """Return sums over full windows with zero padding, times two reciprocals that each round."""
     found = taps(images, window, window.outputs(images.shape[2:], ceil=ceil), 0)
     over_width = rounding_shift(np.sum(np.stack(found), axis=0) * RECIPROCALS[window.kernel[1] - 1], 16)
     return rounding_shift(over_width * RECIPROCALS[window.kernel[0] - 1], 16)
 
 
 def divisor_counts(sizes: Sequence[int], window: SlidingWindow, *, ceil: bool, with_pads: bool) -> Array:
-    """By how many elements ONNX divides at each position."""
+    """Return the divisor of ONNX's mean at each position."""
     each = [
         _counted_along(size, axis, count, window, with_pads)
         for axis, (size, count) in enumerate(zip(sizes, window.outputs(sizes, ceil=ceil), strict=True))
@@ -112,9 +112,9 @@ def _counted_along(size: int, axis: int, outputs: int, window: SlidingWindow, wi
 
 def global_average(images: Integers) -> tuple[Integers, float]:
     """
-    Averages over the whole image in steps of at most 8x8, and what they must be multiplied by.
+    Return averages over the image in steps of at most 8x8, and the factor that corrects their divisors.
 
-    As few steps as possible, their kernels the largest first and together the least that cover the image.
+    The fewest steps, largest kernels first, with the least product that covers the image.
     """
     height, width = images.shape[2:]
     steps = 1
@@ -134,7 +134,7 @@ def _kernels(size: int, steps: int) -> tuple[int, ...]:
 
 
 def window_of(attributes: Mapping[str, Any], kernel: Sequence[int], sizes: Sequence[int]) -> SlidingWindow:
-    """The window that an operator's attributes describe, on images of these sizes."""
+    """Return the window that an operator's attributes describe."""
     rows, columns = kernel
     sy, sx = attributes.get("strides", (1, 1))
     dy, dx = attributes.get("dilations", (1, 1))
@@ -153,5 +153,5 @@ def _auto_pads(auto_pad: str, window: SlidingWindow, sizes: Sequence[int]) -> tu
             sizes, window.strides, window.kernel, window.dilations, strict=True
         )
     ]
-    halves = [total // 2 if auto_pad == "SAME_UPPER" else -(-total // 2) for total in totals]
-    return halves[0], halves[1], totals[0] - halves[0], totals[1] - halves[1]
+    begins = [total // 2 if auto_pad == "SAME_UPPER" else -(-total // 2) for total in totals]
+    return begins[0], begins[1], totals[0] - begins[0], totals[1] - begins[1]

@@ -1,1 +1,1 @@
-"""Static checks of loadables: what a target cannot run, or would run wrong."""
+"""Static checks of loadables: what a target cannot run, or would compute wrong."""

@@ -1,7 +1,4 @@
-"""
-Convolutions that may run one into the other with different bank splits (docs/internals/nvdla-hardware.md
-§9.2).
-"""
+"""Convolutions that may overlap with different bank splits (docs/internals/nvdla-hardware.md §9.2)."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ WARNINGS = {
 
 
 def bank_split_problems(task: DlaTask, order: EventOrder, target: NvdlaTarget) -> Iterator[Problem]:
-    """A warning for each convolution that may start under one with another split of the buffer."""
+    """Yield a warning for each convolution that may start during one with another bank split."""
     if target.queues_bank_splits:
         return
     for first, second in pairwise(queues(task)[OpType.CONV]):
@@ -39,7 +36,7 @@ def bank_split_problems(task: DlaTask, order: EventOrder, target: NvdlaTarget) -
         yield Problem(
             f"{task.name} operation {second} (CONV)",
             "bank-split-waits",
-            f"{next_data} data and {next_weights} weight banks behind operation {first} with {data} and "
+            f"{next_data} data and {next_weights} weight banks after operation {first} with {data} and "
             f"{weights}; {target.name} may hang, so wake it by 1 (OP_COMPLETED)",
             Severity.WARNING,
         )

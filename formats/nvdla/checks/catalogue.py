@@ -1,4 +1,4 @@
-"""All rules by name with what each asks: what documentation and tests walk."""
+"""All rules by name with their description, for documentation and tests."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ RULES: dict[str, str] = (
     | pooling_queue.RULES
     | data_flow.RULES
 )
-"""What each rule asks, by the name that problems carry."""
+"""The description of each rule, by the name that problems carry."""
 
 WARNINGS: dict[str, str] = pooling_queue.WARNINGS | bank_splits.WARNINGS
-"""What may go wrong at times, on some hardware or in a second run; likewise."""
+"""Descriptions of warnings: what may fail on some hardware or in a second run."""

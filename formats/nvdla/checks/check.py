@@ -1,4 +1,4 @@
-"""Everything that is wrong with a loadable for a target, found without running it."""
+"""Static check of a loadable for a target, without running it."""
 
 from __future__ import annotations
 
@@ -45,20 +45,9 @@ from xonnc.targets import NvdlaTarget, load_target, target_names
 
 def read_checked(path: Path, target: NvdlaTarget) -> Loadable:
     """
-    Read a loadable and check it against a target.
+    Read a loadable that is valid for `target`; raise `RefusalError` with all its problems.
 
-    Parameters:
-        path: the loadable (.nvdla).
-        target: the configuration that it has to fit, from `load_target`.
-
-    Returns: the loadable.
-
-    Raises: `RefusalError` with all problems; if it is sound for other targets, their names instead.
-        `XonncError`
-    for a malformed file.
-
-    Example:
-        >>> loadable = xonnc.read_checked(Path("model.nvdla"), xonnc.load_target("nv_full"))
+    If it is valid for other targets, the error names only those.
     """
     loadable = read_loadable(path)
     require_sound(loadable, str(path), target)
@@ -66,7 +55,7 @@ def read_checked(path: Path, target: NvdlaTarget) -> Loadable:
 
 
 def require_sound(loadable: Loadable, name: str, target: NvdlaTarget) -> None:
-    """Raises `RefusalError` for a loadable, called `name`, that is not sound for `target`."""
+    """Raise `RefusalError` if the loadable called `name` is not valid for `target`."""
     problems = check_loadable(loadable, target)
     if problems:
         _require_no_other(name, loadable, target, problems)
@@ -74,7 +63,7 @@ def require_sound(loadable: Loadable, name: str, target: NvdlaTarget) -> None:
 
 
 def read_fitting(path: Path, target: NvdlaTarget) -> Loadable:
-    """The loadable in a file, as `require_fitting` takes it."""
+    """Read a loadable that `require_fitting` accepts."""
     loadable = read_loadable(path)
     require_fitting(loadable, str(path), target)
     return loadable
@@ -82,21 +71,21 @@ def read_fitting(path: Path, target: NvdlaTarget) -> Loadable:
 
 def require_fitting(loadable: Loadable, name: str, target: NvdlaTarget) -> None:
     """
-    Raises `RefusalError` if other targets run a loadable as it says, and `target` does not.
+    Raise `RefusalError` if a loadable is valid for other targets but not for `target`.
 
-    One that no target runs as it says is taken: the simulator shows what hardware does with it.
+    A loadable that is valid for no target is accepted: the simulator shows what hardware does with it.
     """
     _require_no_other(name, loadable, target, check_loadable(loadable, target))
 
 
 def other_targets(loadable: Loadable, target: NvdlaTarget) -> list[str]:
-    """The targets that come with the compiler, but for `target`, for which a loadable is sound."""
+    """Return the predefined targets other than `target` for which a loadable is valid."""
     others = [name for name in target_names() if name != target.name]
     return [name for name in others if not check_loadable(loadable, load_target(name))]
 
 
 def way_out(others: Sequence[str]) -> str:
-    """What to do where a loadable is sound for `others`."""
+    """Return what to do with a loadable that is valid for `others`."""
     return f"it is sound for {', '.join(others)}: --target {others[0]}"
 
 
@@ -108,17 +97,17 @@ def _require_no_other(name: str, loadable: Loadable, target: NvdlaTarget, proble
 
 def check_loadable(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
     """
-    What breaks a rule of the container, the descriptors, the engines, the graph or the memory.
+    Return all errors of the container, the descriptors, the engines, the graph and the memory.
 
-    Empty for a loadable that the target runs as it says. Later groups of rules speak of what earlier ones
-    found sound, so they are asked only then: mending what is reported may show more.
+    Empty for a valid loadable. Later groups of rules assume what earlier ones check, so they run only after
+    those pass: fixing the reported problems may reveal more.
     """
     found = findings(loadable, target)
     return [problem for problem in found if problem.severity is Severity.ERROR]
 
 
 def findings(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
-    """Errors as `check_loadable` gives them, and warnings of what may go wrong at times."""
+    """Return errors as `check_loadable` does, and warnings."""
     problems = list(container_problems(loadable, target))
     if problems:
         return problems
@@ -132,7 +121,7 @@ def findings(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
 
 
 def _decoded(loadable: Loadable) -> tuple[list[DlaTask | EmuTask], list[Problem]]:
-    """The tasks that can be decoded, and why others cannot."""
+    """Return the tasks that can be decoded, and why others cannot."""
     layout = interface_layout(loadable)
     tasks: list[DlaTask | EmuTask] = []
     problems: list[Problem] = []
@@ -183,7 +172,9 @@ def _operation_problems(site: OperationContext) -> Iterator[Problem]:
 def _memory_problems(
     loadable: Loadable, tasks: list[DlaTask | EmuTask], target: NvdlaTarget
 ) -> list[Problem]:
-    """Races within tasks, then what flows through memory from the first task submitted to the last."""
+    """
+    Return races within tasks, then violations of the data flow over all tasks in the order of their submits.
+    """
     flow = MemoryContents(loadable, target)
     races: list[Problem] = []
     ordered: list[tuple[DlaTask, EventOrder]] = []
@@ -201,7 +192,7 @@ def _memory_problems(
 
 
 def _queue_problems(ordered: list[tuple[DlaTask, EventOrder]], target: NvdlaTarget) -> Iterator[Problem]:
-    """What operations that run one after another on an engine do to each other."""
+    """Yield problems between consecutive operations of an engine."""
     yield from pooling_queue_problems(ordered)
     for task, order in ordered:
         yield from bank_split_problems(task, order, target)
@@ -225,7 +216,7 @@ def _follow(
     task: DlaTask | EmuTask,
     moments: tuple[Moment, ...],
 ) -> None:
-    """Reads are looked at when the last is over, writes when the last is over."""
+    """Apply reads when the last read is done, and writes when the last write is done."""
     for moment in moments:
         for access in touched:
             if moment is Moment.READ and not access.writes:

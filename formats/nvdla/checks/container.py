@@ -25,7 +25,7 @@ from xonnc.formats.nvdla.tasks import layout_of
 from xonnc.targets import NvdlaTarget
 
 MAX_ADDRESSES = 6144
-"""Addresses that the driver takes with one task (§1.2)."""
+"""The driver's limit of addresses per task (§1.2)."""
 _MAX_UINT32 = (1 << 32) - 1
 ELEMENT_BYTES: dict[int, int] = {
     DataType.FLOAT: 4,
@@ -35,14 +35,14 @@ ELEMENT_BYTES: dict[int, int] = {
     DataType.UINT8: 1,
     DataType.UINT16: 2,
 }
-"""Bytes of an element of a bound tensor."""
+"""Bytes of an element of a bound tensor, by data type."""
 FEATURES = (PixelFormat.FEATURE, PixelFormat.FEATURE_X8)
 """Pixel formats of bound feature tensors."""
 _BINDINGS = ((MemoryFlags.INPUT, "input"), (MemoryFlags.OUTPUT, "output"))
 
 
 def container_problems(loadable: Loadable, target: NvdlaTarget) -> Iterator[Problem]:
-    """What is wrong with the lists of a file, without looking into descriptors."""
+    """Yield the problems of a file's lists, without decoding descriptors."""
     yield from apply(LOADABLE_RULES, "loadable", loadable)
     for index, blob in enumerate(loadable.blobs):
         yield from apply(BLOB_RULES, f"blob {index} '{blob.name}'", blob)
@@ -259,7 +259,7 @@ def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable, target: NvdlaTa
     yield from outside("stride_1", tensor.stride_1, tensor.w * element, _MAX_UINT32)
     if tensor.stride_2 < tensor.h * tensor.stride_1:
         yield f"stride_2 {tensor.stride_2}; {tensor.h} lines of {tensor.stride_1} bytes take more"
-    # Lines too short for atoms hold the elements of one channel: what the Rubik engine splits into.
+    # Lines too short for atoms hold the elements of one channel, as the Rubik engine's split writes them.
     atom = atom_bytes(tensor, target)
     is_planar = tensor.data_category == DataCategory.PLANAR or tensor.stride_1 < tensor.w * atom
     surfaces = tensor.c if is_planar else ceil_div(tensor.c * element, atom)
@@ -273,9 +273,9 @@ def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable, target: NvdlaTa
 
 def atom_bytes(tensor: TensorDesc, target: NvdlaTarget) -> int:
     """
-    Bytes of an atom of a bound feature tensor; 0 for any other.
+    Return the bytes of an atom of a bound feature tensor, 0 for other tensors.
 
-    Atoms of 16 bytes have no format of their own (§1.1): they go by the name of those of 32.
+    16-byte atoms have no format of their own (§1.1) and use that of 32 bytes.
     """
     match tensor.pixel_format:
         case PixelFormat.FEATURE_X8:

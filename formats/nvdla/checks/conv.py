@@ -20,11 +20,11 @@ from xonnc.formats.nvdla.tasks import Address, static_bytes
 from xonnc.targets import NvdlaTarget
 
 _WINOGRAD = 4
-"""Winograd kernels, and blocks of its output, are this wide and high (§3.4)."""
+"""Width and height of Winograd kernels and of tiles of the output (§3.4)."""
 
 
 class Conv(NamedTuple):
-    """A convolution whose fields are known to be legal by themselves."""
+    """A convolution whose fields are valid individually."""
 
     op: ConvOp
     surface: ConvSurface
@@ -33,17 +33,17 @@ class Conv(NamedTuple):
 
     @property
     def target(self) -> NvdlaTarget:
-        """The hardware it is for."""
+        """The target of the loadable."""
         return self.site.target
 
     @property
     def is_image(self) -> bool:
-        """Whether the input is pixels."""
+        """Whether the input has a pixel format."""
         return self.op.data_format != PixelFormat.FEATURE
 
     @property
     def is_winograd(self) -> bool:
-        """Whether it multiplies transformed tiles."""
+        """Whether the convolution uses Winograd's algorithm."""
         return self.op.conv_mode == ConvMode.WINOGRAD
 
     @property
@@ -57,13 +57,13 @@ class Conv(NamedTuple):
 
     @property
     def group_bytes(self) -> int:
-        """Weights of the kernels that work at a time."""
+        """Size of one kernel group, the kernels computed at once."""
         kernels = min(geometry.kernel_group(self.target, self.precision), self.surface.dst_data.channel)
         return geometry.weight_bytes(self.target, kernels, self.op.bytes_per_kernel)
 
 
 def conv_problems(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[Problem]:
-    """What is wrong with one convolution; rules that relate fields need these to be legal."""
+    """Yield the problems of a convolution; rules that relate fields run only if each field is valid."""
     problems = list(apply(FIELD_RULES, site.place, op, surface, site))
     yield from problems
     precision = precision_of(op.in_precision)
@@ -199,7 +199,7 @@ def feature_converter_is_for_integers(conv: Conv) -> Iterator[str]:
 
 
 def output_size(conv: Conv) -> Iterator[str]:
-    """Output sizes are (input + pads - window) / stride + 1, rounded down; winograd's in blocks of 4."""
+    """Output sizes are (input + pads - window) / stride + 1, rounded down; with Winograd multiples of 4."""
     op, src, dst = conv.op, conv.surface.src_data, conv.surface.dst_data
     yield from outside("input_width_cmac", op.input_width_cmac, dst.width, dst.width)
     yield from outside("input_height_cmac", op.input_height_cmac, dst.height, dst.height)
@@ -302,9 +302,7 @@ def weight_size(conv: Conv) -> Iterator[str]:
 
 
 def compressed_tables_agree(conv: Conv) -> Iterator[str]:
-    """
-    The masks keep as many weights as the kernel groups' table counts, and the stream has room for (§3.4).
-    """
+    """The masks keep as many weights as the kernel groups' table counts, and the stream holds them (§3.4)."""
     if conv.op.weight_format != WeightFormat.COMPRESSED:
         return
     masks, groups = _constants(conv, conv.surface.wmb_data), _constants(conv, conv.surface.wgs_data)
@@ -320,7 +318,7 @@ def compressed_tables_agree(conv: Conv) -> Iterator[str]:
 
 
 def _constants(conv: Conv, cube: DataCube) -> memoryview | None:
-    """The bytes of a cube that the file gives."""
+    """Return the bytes of a cube that is a constant of the file, or `None`."""
     addresses = conv.site.task.addresses
     if not 0 <= cube.address < len(addresses):
         return None
@@ -364,9 +362,9 @@ def reuse_follows_keeping(conv: Conv) -> Iterator[str]:
         yield "weight_reuse 1; the convolution before has skip_weight_rls 0, so its weights are gone"
     elif op.weight_reuse and not _same_place(surface.weight_data, before.surface.weight_data):
         yield "weight_reuse 1; weight_data is not that of the convolution before"
-    room = op.weight_bank * conv.target.cbuf_entries * conv.target.cbuf_entry_bytes
-    if op.weight_reuse and surface.weight_data.size > room:
-        yield f"weight_reuse 1; weights of {surface.weight_data.size} bytes, the banks hold {room}"
+    weight_space = op.weight_bank * conv.target.cbuf_entries * conv.target.cbuf_entry_bytes
+    if op.weight_reuse and surface.weight_data.size > weight_space:
+        yield f"weight_reuse 1; weights of {surface.weight_data.size} bytes, the banks hold {weight_space}"
 
 
 def what_is_kept_is_used(conv: Conv) -> Iterator[str]:
@@ -385,7 +383,7 @@ def _same_place(first: DataCube, second: DataCube) -> bool:
 
 
 def _neighbour(conv: Conv, distance: int) -> Conv | None:
-    """The convolution so far behind this one in the core's queue, or before it if negative."""
+    """Return the convolution at `distance` in the core's queue, or `None`."""
     task, operation = conv.site.task, conv.site.operation
     queue = queues(task)[operation.engine]
     if operation.index not in queue:

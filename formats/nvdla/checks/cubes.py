@@ -37,7 +37,7 @@ def cubes_are_aligned(
                 yield f"{access.field} {step.field} {step.stride}; it is a multiple of {atom}"
 
 
-def strides_leave_room(
+def strides_cover_extents(
     touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
 ) -> Iterator[str]:
     """A line holds its pixels, a surface its lines, an image its surfaces."""
@@ -84,7 +84,7 @@ def cubes_keep_off_descriptors(
 CUBE_RULES = (
     addresses_exist,
     cubes_are_aligned,
-    strides_leave_room,
+    strides_cover_extents,
     cubes_are_in_memory,
     cubes_keep_off_descriptors,
 )

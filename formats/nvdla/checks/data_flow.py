@@ -1,6 +1,6 @@
 """
-What flows from operation to operation through memory, over all tasks (docs/internals/nvdla-hardware.md §1.3,
-§1.5).
+Data flow through memory over all tasks: writes before reads, live data, outputs
+(docs/internals/nvdla-hardware.md §1.3, §1.5).
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ RULES = {
     "results-are-read": "Every result is read before it is overwritten, and all but outputs in the end.",
     "outputs-are-written": "Every element of every output is written by some operation.",
 }
-"""What is asked of data on its way from writers to readers."""
+"""Rules of the data flow."""
 
 
 @dataclass
 class WrittenRange:
-    """What one writer left in a memory object."""
+    """The bytes that one writer left in a memory object."""
 
     writer: str
     written: ByteSet
     live: ByteSet
-    """What of it nobody has overwritten."""
+    """The bytes that are not overwritten yet."""
     is_read: bool
     overwritten_by: str = ""
 
 
 @dataclass
 class MemoryContents:
-    """The contents of all memory objects while the operations go by in the order that events force."""
+    """Symbolic contents of all memory objects while operations run in the order that events enforce."""
 
     loadable: Loadable
     target: NvdlaTarget
@@ -55,7 +55,9 @@ class MemoryContents:
                 self._contents[index] = [WrittenRange(_given(memory), given, given, is_read=True)]
 
     def _given_bytes(self, memory: MemoryEntry) -> ByteSet:
-        """What is there before anything runs: an input as a whole, of other memories what blobs fill."""
+        """
+        Return the bytes defined before anything runs: all of an input, of other memories those of blobs.
+        """
         if memory.flags & MemoryFlags.INPUT:
             return ByteSet.range(0, memory.size)
         given = ByteSet.none()
@@ -65,7 +67,7 @@ class MemoryContents:
         return given
 
     def read(self, place: str, access: Access, addresses: tuple[Address, ...]) -> None:
-        """An operation reads: somebody has written all of it, and nobody a part of it since."""
+        """Apply a read: all of it must have been written, and no part overwritten since."""
         region = access.region(addresses)
         if region is None or access.is_padding:
             return
@@ -91,7 +93,7 @@ class MemoryContents:
     def _find_damage(
         self, place: str, access: Access, content: WrittenRange, part: ByteSet, wanted: ByteSet
     ) -> None:
-        """Of what the reader wants, a writer's part is half there, half overwritten."""
+        """Report if part of a writer's data that a reader needs has been overwritten."""
         live = content.live & wanted
         if live and len(live) < len(part) and content.overwritten_by:
             self._find(
@@ -102,7 +104,7 @@ class MemoryContents:
             )
 
     def write(self, place: str, access: Access, addresses: tuple[Address, ...]) -> None:
-        """An operation writes: not over constants or inputs, nor over what nobody has read yet."""
+        """Apply a write: it must not overwrite constants, inputs, or data that is not read yet."""
         region = access.region(addresses)
         if region is None:
             return
@@ -136,7 +138,7 @@ class MemoryContents:
             )
 
     def ends(self) -> Iterator[Problem]:
-        """When all is done: results that nobody has read, outputs that nothing has written."""
+        """Yield, after the last task, results that are never read and outputs that are not written."""
         for index, memory in enumerate(self.loadable.memories):
             if memory.flags & MemoryFlags.OUTPUT:
                 yield from self._unwritten(index, memory)
@@ -149,7 +151,7 @@ class MemoryContents:
                     yield Problem(content.writer, "results-are-read", reason)
 
     def _unwritten(self, index: int, memory: MemoryEntry) -> Iterator[Problem]:
-        """An output that nothing writes to, or the elements that are missing of one that is a cube."""
+        """Yield an output that nothing writes, or its missing elements."""
         contents = self._contents.get(index, ())
         missing = _elements(self.loadable.tensors[memory.tensor_desc_id], self.target)
         size = len(missing)
@@ -171,7 +173,7 @@ class MemoryContents:
 
 
 def _elements(tensor: TensorDesc, target: NvdlaTarget) -> ByteSet:
-    """The bytes of a bound cube's elements; none of what is no cube."""
+    """Return the bytes of a bound cube's elements; none for other tensors."""
     element = ELEMENT_BYTES.get(tensor.data_type, 1)
     atom = atom_bytes(tensor, target)
     if not atom or tensor.stride_1 < tensor.w * atom:

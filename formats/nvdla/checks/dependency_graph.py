@@ -1,6 +1,4 @@
-"""
-Rules of the dependency graph, and whether a task comes to its end (docs/internals/nvdla-hardware.md §5).
-"""
+"""Rules of the dependency graph, and deadlock detection (docs/internals/nvdla-hardware.md §5)."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from xonnc.formats.nvdla.tasks import DlaTask, Operation
 
 
 def graph_problems(task: DlaTask) -> Iterator[Problem]:
-    """What is wrong with a task's graph; a hang is looked for only in a graph that is well formed."""
+    """Yield the problems of a task's graph; deadlocks are looked for only in a well-formed graph."""
     problems = list(apply(GRAPH_RULES, task.name, task))
     yield from problems
     if not problems:
@@ -68,7 +66,7 @@ def heads_begin_queues(task: DlaTask) -> Iterator[str]:
 
 
 def counts_are_the_events(task: DlaTask) -> Iterator[str]:
-    """`dependency_count` is the number of events that arrive: too few start early, too many wait for ever."""
+    """`dependency_count` is the number of incoming events: with fewer it starts early, with more it hangs."""
     arriving = [0] * len(task.operations)
     for operation in task.operations:
         entry = operation.dependency
@@ -135,4 +133,4 @@ def task_ends(task: DlaTask) -> Iterator[str]:
 
 
 def _done_at_once(chain: Sequence[int]) -> None:
-    """What running operations means here: nothing."""
+    """Do nothing: only the scheduling is checked."""

@@ -11,11 +11,11 @@ from xonnc.formats.nvdla.tasks import EmuOperation, EmuTask
 from xonnc.targets import NvdlaTarget
 
 _FORMATS = {32: (EmuFormat.INT8, EmuFormat.FF16), 8: (EmuFormat.INT8_8,)}
-"""Formats that the emulator computes in, for cubes of each memory atom."""
+"""Supported buffer formats of the emulator, by memory atom."""
 
 
 def emu_problems(task: EmuTask, target: NvdlaTarget) -> Iterator[Problem]:
-    """What is wrong with a task of the emulator and its operation."""
+    """Yield the problems of an emulator task and its operation."""
     yield from apply((one_operation,), task.name, task)
     for index, operation in enumerate(task.operations):
         place = f"{task.name} operation {index} ({EmuOpType(operation.op.op_type).name})"
@@ -49,7 +49,7 @@ def emu_sizes(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
         yield from outside(f"destination {field}", getattr(operation.destination, field), size, size)
 
 
-def surfaces_leave_room(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
+def surfaces_cover_lines(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
     """A surface is followed by the next, if there is one, where its lines end or later."""
     for field, buffer in (("source", operation.source), ("destination", operation.destination)):
         if buffer.format not in EMU_ATOMS:
@@ -76,4 +76,4 @@ def softmax_is_of_one_pixel(operation: EmuOperation, target: NvdlaTarget) -> Ite
                 yield from outside(f"{field} surf_stride", buffer.surf_stride, atom, atom)
 
 
-EMU_RULES = (emu_formats, emu_sizes, surfaces_leave_room, softmax_is_of_one_pixel)
+EMU_RULES = (emu_formats, emu_sizes, surfaces_cover_lines, softmax_is_of_one_pixel)

@@ -1,6 +1,6 @@
 """
-Which operation of a task is done before another begins, whatever the timing (docs/internals/nvdla-hardware.md
-§5).
+Partial order of a task's operations that its events enforce, whatever the timing
+(docs/internals/nvdla-hardware.md §5).
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from xonnc.formats.nvdla.tasks import DlaTask
 
 
 class Moment(IntEnum):
-    """What happens to an operation, one after another but for `WRITES`, which may come before `READ`."""
+    """Moments of an operation, in order, except that `WRITES` may come before `READ`."""
 
     PROGRAMMED = 0
     ENABLED = 1
     STARTS = 2
-    """Its turn has come: the first byte is read."""
+    """The engine reads the first byte."""
     READ = 3
-    """Everything is read."""
+    """All is read."""
     WRITES = 4
-    """The first byte is written."""
+    """The engine writes the first byte."""
     WRITTEN = 5
-    """Everything is written."""
+    """All is written."""
     COMPLETED = 6
 
 
@@ -52,9 +52,9 @@ _WITHIN = (
 
 class EventOrder:
     """
-    The moments of a task's operations as the events force them, transitively closed.
+    The transitive closure of the order of moments that events enforce.
 
-    The task is one that comes to its end (`graph.task_ends`), so that nothing waits for itself.
+    The task must be free of deadlocks (`dependency_graph.task_ends`), so the order has no cycles.
     """
 
     def __init__(self, task: DlaTask):
@@ -69,11 +69,11 @@ class EventOrder:
                 self._after[node] |= self._after[following] | 1 << following
 
     def precedes(self, first: int, at: Moment, second: int, then: Moment) -> bool:
-        """Whether operation `first` is past moment `at` whenever operation `second` is at `then`."""
+        """Whether operation `first` has passed moment `at` whenever operation `second` is at `then`."""
         return bool(self._after[_node(first, at)] >> _node(second, then) & 1)
 
     def moments(self) -> Iterator[tuple[int, Moment]]:
-        """All moments in an order that can happen."""
+        """Yield all moments in a topological order."""
         for node in self._sorted:
             yield node // len(Moment), Moment(node % len(Moment))
 
@@ -117,7 +117,10 @@ def _edges(task: DlaTask) -> Iterator[tuple[int, int]]:
 
 
 def _engine_edges(task: DlaTask) -> Iterator[tuple[int, int]]:
-    """An engine programs, writes and completes one operation after another; its reader takes turns too."""
+    """
+    Yield edges between operations of one engine: it programs, writes and completes them in order, and so does
+    its read DMA.
+    """
     for queue in queues(task).values():
         for first, second in pairwise(queue):
             yield _node(first, Moment.PROGRAMMED), _node(second, Moment.PROGRAMMED)
@@ -125,6 +128,6 @@ def _engine_edges(task: DlaTask) -> Iterator[tuple[int, int]]:
             yield _node(first, Moment.COMPLETED), _node(second, Moment.COMPLETED)
         for first, second in zip(queue, queue[GROUPS:], strict=False):
             yield _node(first, Moment.COMPLETED), _node(second, Moment.PROGRAMMED)
-        # An operation that reads no memory takes no turn at the reader: it holds back nobody behind it.
+        # An operation that reads no memory does not occupy the read DMA: later ones may fetch before its end.
         for first, second in pairwise(index for index in queue if reads_memory(task.operations[index])):
             yield _node(first, Moment.READ), _node(second, Moment.STARTS)

@@ -1,6 +1,5 @@
 """
-Rules of the engines that go from memory to memory: CDP, Rubik, BDMA (docs/internals/nvdla-hardware.md §2.4,
-§4.4, §4.6).
+Rules of the memory-to-memory engines CDP, Rubik and BDMA (docs/internals/nvdla-hardware.md §2.4, §4.4, §4.6).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _MAX_REPEAT = 8192
 
 
 def cdp_problems(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[Problem]:
-    """What is wrong with one normalisation."""
+    """Yield the problems of a CDP operation."""
     yield from apply(CDP_RULES, site.place, op, surface, site)
 
 
@@ -67,7 +66,7 @@ def _in_memory(surface: CdpSurface | RubikSurface) -> Iterator[str]:
 
 
 def rubik_problems(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[Problem]:
-    """What is wrong with one reshaping."""
+    """Yield the problems of a Rubik operation."""
     problems = list(apply(RUBIK_FIELD_RULES, site.place, op, surface, site))
     yield from problems
     if not problems:
@@ -124,7 +123,7 @@ RUBIK_RULES = (rubik_sizes, rubik_planes)
 
 
 def bdma_problems(op: BdmaOp, surface: BdmaSurface, site: OperationContext) -> Iterator[Problem]:
-    """What is wrong with one operation of the bridge."""
+    """Yield the problems of a BDMA operation."""
     yield from apply(BDMA_RULES, site.place, op, surface, site)
 
 

@@ -15,7 +15,7 @@ from xonnc.formats.nvdla.task_graph import parent_of
 from xonnc.formats.nvdla.unread_input import hangs_when_fused, unread_input
 
 _PAD_VALUE = 1 << 18
-"""Pad values are 19-bit signed (§2.4)."""
+"""Padding values are 19-bit signed integers (§2.4)."""
 _PARTIALS = (
     "partial_in_width_first",
     "partial_in_width_mid",
@@ -27,7 +27,7 @@ _PARTIALS = (
 
 
 class Pdp(NamedTuple):
-    """A pooling whose fields are known to be legal by themselves."""
+    """A pooling whose fields are valid individually."""
 
     op: PdpOp
     surface: PdpSurface
@@ -41,7 +41,7 @@ class Pdp(NamedTuple):
 
 
 def pdp_problems(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[Problem]:
-    """What is wrong with one pooling; rules that relate fields need these to be legal."""
+    """Yield the problems of a pooling; rules that relate fields run only if each field is valid."""
     problems = list(apply(FIELD_RULES, site.place, op, surface, site))
     yield from problems
     precision = precision_of(op.precision)

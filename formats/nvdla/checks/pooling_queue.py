@@ -1,7 +1,4 @@
-"""
-Poolings whose windows leave something over, and those that come after them (docs/internals/nvdla-hardware.md
-§9.2).
-"""
+"""Poolings that leave input unread, and those that follow them (docs/internals/nvdla-hardware.md §9.2)."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ RULES = {
     "rows-over-before-a-pooling": "No pooling follows one that leaves rows, but no columns, over.",
     "nothing-over-in-a-queue": "A pooling that leaves anything over completes before the next one may start.",
 }
-"""What is asked of poolings that follow each other."""
+"""Rules of consecutive poolings."""
 
 WARNINGS = {
     "rows-over-at-the-end": (
@@ -34,14 +31,14 @@ REMEDY = "let its source end where its windows do"
 
 
 class Pooling(NamedTuple):
-    """A pooling, where it is and what it leaves over."""
+    """A pooling, its location and its unread input."""
 
     place: str
     left: UnreadInput
 
 
 def pooling_queue_problems(tasks: Sequence[tuple[DlaTask, EventOrder]]) -> Iterator[Problem]:
-    """What is wrong, or may be in a second run, with the poolings of tasks in the order of their submits."""
+    """Yield the problems of consecutive poolings, of tasks in the order of their submits."""
     before: Pooling | None = None
     for task, order in tasks:
         for index in queues(task)[OpType.PDP]:
@@ -65,7 +62,7 @@ def pooling_queue_problems(tasks: Sequence[tuple[DlaTask, EventOrder]]) -> Itera
 
 
 def overlapping_poolings(task: DlaTask, order: EventOrder) -> Iterator[tuple[int, int]]:
-    """Poolings that leave something over, each with one that may start before it has completed."""
+    """Yield poolings with unread input, each with one that may start before it has completed."""
     for index, following in pairwise(queues(task)[OpType.PDP]):
         is_over = order.precedes(index, Moment.COMPLETED, following, Moment.ENABLED)
         if any(_pooling(task, index).left) and not is_over:

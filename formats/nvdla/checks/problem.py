@@ -1,4 +1,4 @@
-"""What a check finds, and the rules that find it."""
+"""Problems of loadables, and rules that find them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ P = ParamSpec("P")
 
 
 class Severity(StrEnum):
-    """Errors are what the target cannot run, or runs wrong; warnings what may go wrong at times."""
+    """Errors are what the target cannot run or computes wrong; warnings may fail on some hardware or runs."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -23,7 +23,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """One rule broken at one place; `rule` is its stable name."""
+    """A violated rule and its location; `rule` is a stable name."""
 
     place: str
     rule: str
@@ -36,7 +36,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class OperationContext:
-    """One operation and what is around it."""
+    """One operation and its surroundings."""
 
     loadable: Loadable
     task: DlaTask
@@ -45,7 +45,7 @@ class OperationContext:
 
     @property
     def place(self) -> str:
-        """What messages call the operation."""
+        """The operation's name in messages."""
         return f"{self.task.name} operation {self.operation.index} ({self.operation.engine.name})"
 
 
@@ -53,8 +53,8 @@ def apply(
     rules: Iterable[Callable[P, Iterator[str]]], place: str, *args: P.args, **kwargs: P.kwargs
 ) -> Iterator[Problem]:
     """
-    What the rules say. A rule is a generator function: its name is the rule's, its docstring the
-    documentation, and each string it gives a finding: field, value, what is allowed.
+    Yield the findings of the rules. A rule is a generator function: its name is the rule's, its docstring the
+    documentation, and each string a finding (field, value, what is allowed).
     """
     for rule in rules:
         name = getattr(rule, "__name__", "")
@@ -63,7 +63,7 @@ def apply(
 
 
 def outside(field: str, value: int, low: int, high: int) -> Iterator[str]:
-    """The finding that a value is not from `low` to `high`, if so."""
+    """Yield a finding if a value is not within `low` to `high`."""
     if not low <= value <= high:
         allowed = f"{low} to {high}" if low != high else f"{low}"
         yield f"{field} {value}; it is {allowed}"

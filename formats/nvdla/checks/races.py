@@ -1,5 +1,5 @@
 """
-Operations of a task that touch the same bytes in no certain order (docs/internals/nvdla-hardware.md §5).
+Races: operations of a task that access the same bytes without an order (docs/internals/nvdla-hardware.md §5).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ RULES = {
     "ordered": "Two operations that touch the same bytes, one to write, are put in order by events.",
     "in-place": "Only the SDP writes what it reads, element by element at the same place.",
 }
-"""What is asked of accesses to the same bytes."""
+"""Rules of accesses to the same bytes."""
 
 
 @dataclass(frozen=True)
 class ResolvedAccess:
-    """One access of an operation, in memory."""
+    """An access of an operation, with its bytes in memory."""
 
     operation: int
     access: Access
@@ -33,7 +33,7 @@ class ResolvedAccess:
 def race_problems(
     task: DlaTask, touched: Mapping[int, Sequence[Access]], order: EventOrder
 ) -> Iterator[Problem]:
-    """Pairs of accesses to the same bytes, one of them a write, that no chain of events puts in order."""
+    """Yield pairs of accesses to the same bytes, one of them a write, that no events order."""
     by_memory: dict[int, list[ResolvedAccess]] = {}
     for index, found in touched.items():
         for access in found:
@@ -46,7 +46,7 @@ def race_problems(
 
 
 def _meeting(touches: list[ResolvedAccess]) -> Iterator[tuple[ResolvedAccess, ResolvedAccess]]:
-    """Pairs, one of them a write, whose outermost bytes overlap."""
+    """Yield pairs, one of them a write, whose ranges from first to last byte overlap."""
     touches.sort(key=lambda touch: touch.region.begin)
     open_touches: list[ResolvedAccess] = []
     for touch in touches:
@@ -89,14 +89,17 @@ def _problem(task: DlaTask, touch: ResolvedAccess, other: ResolvedAccess, rule: 
 
 
 def _follows(first: ResolvedAccess, second: ResolvedAccess, order: EventOrder) -> bool:
-    """Whether `first` is over before `second` begins."""
+    """Whether `first` is done before `second` starts."""
     done = Moment.WRITTEN if first.access.writes else Moment.READ
     begun = Moment.WRITES if second.access.writes else Moment.STARTS
     return order.precedes(first.operation, done, second.operation, begun)
 
 
 def _may_be_in_place(task: DlaTask, first: ResolvedAccess, second: ResolvedAccess) -> bool:
-    """The SDP works element by element: it may write each where it has read it."""
+    """
+    Whether accesses of one operation may overlap: the SDP works elementwise, and may write each element where
+    it read it.
+    """
     in_place = task.operations[first.operation].engine is OpType.SDP and (
         first.region.packed() == second.region.packed()
     )

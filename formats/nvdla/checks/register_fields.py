@@ -1,6 +1,6 @@
 """
-What the fields of descriptors can hold: register widths and known values (docs/internals/nvdla-hardware.md
-§2.2, §2.4).
+Valid values of descriptor fields: register widths and enumerations (docs/internals/nvdla-hardware.md §2.2,
+§2.4).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from xonnc.formats.nvdla.records import (
 from xonnc.targets import NvdlaTarget, limits
 
 Allowed: TypeAlias = "type[IntEnum] | tuple[int, int]"
-"""The values of a field: those with names, or those from a first to a last."""
+"""The valid values of a field: an enumeration, or a range with both ends."""
 
 _SWITCH = (0, 1)
 _SIZE = limits.DIMENSION.range
@@ -127,11 +127,11 @@ FIELDS: dict[type[Record], dict[str, Allowed]] = {
         "method": LutMethod,
     },
 }
-"""The fields that not every number their bits can hold is legal for."""
+"""Fields whose valid values are fewer than their bits can hold."""
 
 
 def illegal_values(record: Record, where: str = "") -> Iterator[str]:
-    """The fields of a record whose values mean nothing; `where` goes in front of their names."""
+    """Yield the fields of a record with invalid values; `where` is a prefix of their names."""
     for field, allowed in FIELDS[type(record)].items():
         value: int = getattr(record, field)
         if isinstance(allowed, tuple):
@@ -148,13 +148,13 @@ def lut_fields(lut: LutParam) -> Iterator[str]:
 
 
 def missing_precision(field: str, value: int, target: NvdlaTarget) -> Iterator[str]:
-    """The finding that a target has no data path for a precision, if so."""
+    """Yield a finding if the target lacks a precision."""
     if value in list(Precision):
         lack = limits.lacks_precision(target, Precision(value).name.lower())
         yield from () if lack is None else (f"{field} {Precision(value).name}; {lack}",)
 
 
 def missing_feature(field: str, feature: str, target: NvdlaTarget) -> Iterator[str]:
-    """The finding that a target has nothing for what a field asks for, if so."""
+    """Yield a finding if the target lacks a feature."""
     lack = limits.lacks(target, feature)
     yield from () if lack is None else (f"{field}; {lack}",)

@@ -44,7 +44,7 @@ FROM_CONVOLUTION = frozenset(
 
 
 class Sdp(NamedTuple):
-    """An SDP operation whose fields are known to be legal by themselves."""
+    """An SDP operation whose fields are valid individually."""
 
     op: SdpOp
     surface: SdpSurface
@@ -53,18 +53,18 @@ class Sdp(NamedTuple):
 
     @property
     def target(self) -> NvdlaTarget:
-        """The hardware it is for."""
+        """The target of the loadable."""
         return self.site.target
 
     def stages(self) -> Iterator[tuple[str, SdpSubOp]]:
-        """The stages that work, by name."""
+        """Yield the enabled stages by name."""
         for field, stage, _ in sdp_stages(self.op, self.surface):
             if stage.enable:
                 yield field.replace("_data", "_op"), stage
 
 
 def sdp_problems(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[Problem]:
-    """What is wrong with one SDP operation; rules that relate fields need these to be legal."""
+    """Yield the problems of an SDP operation; rules that relate fields run only if each field is valid."""
     problems = list(apply(FIELD_RULES, site.place, op, surface, site))
     yield from problems
     source = precision_of(op.src_precision)
@@ -155,7 +155,7 @@ def stage_units(sdp: Sdp) -> Iterator[str]:
         if field == "y_op" and stage.type & SdpOpType.ADD and stage.alu_type == AluType.EQL:
             yield "y_op.alu_type 3 (EQL); the comparison ends in a status register, no result is written"
         if stage.type == SdpOpType.NONE and stage.mode != SdpMode.PER_LAYER:
-            yield f"{field}.mode {stage.mode} with type 0 (NONE); it would fetch operands for nobody, so 0"
+            yield f"{field}.mode {stage.mode} with type 0 (NONE); its operands would not be used, so 0"
         if stage.act == Activation.PRELU and stage.type != SdpOpType.MUL:
             yield f"{field}.type {stage.type} with PReLU; the slope is multiplied, so 1 (MUL)"
 

@@ -51,7 +51,7 @@ func.func @sum(%x: tensor<1x32x8x8xf16>) {
 // -----
 
 func.func @turns(%x: tensor<1x32x8x8xf16>) {
-  // expected-error @+1 {{rows of sources of one shape take turns, found 1 along axis 1}}
+  // expected-error @+1 {{interleaving takes rows of sources of one shape, found 1 along axis 1}}
   %r = "dla.concat"(%x, %x) <{axis = 1 : i64, is_interleaved}> : (tensor<1x32x8x8xf16>, tensor<1x32x8x8xf16>) -> tensor<1x64x8x8xf16>
   func.return
 }

@@ -414,12 +414,12 @@ def product(net: Net) -> onnx.ModelProto:
         ),
         (
             one_large_kernel,
-            "a 8192x4x4 kernel does not fit the convolution buffer of 131072 bytes (parts of it would round "
-            "their sums to 8 bits)",
+            "a 8192x4x4 kernel does not fit the convolution buffer of 131072 bytes (partial sums would be "
+            "quantized to int8)",
         ),
         (two_sums, "more than one operand is not quantized; quantize all but one"),
         (cumulated, "(CumSum): the DLA has no int8 form of this operator; in a package"),
-        (product, "a product of integers whose zeros are not 0 (the third stage of the SDP takes such)"),
+        (product, "both factors have zero points other than 0"),
     ],
 )
 def test_refusals(make: Make, message: str, compiled: Any):

@@ -367,7 +367,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (SDP, {"op[0].x1_op.act": 2}, "x1_op.act 2 (LUT); the lookup table is in Y"),
         (SDP, {"op[0].x1_op.alu_type": 3}, "x1_op.alu_type 3 (EQL); only Y compares"),
         (SDP, {"op[0].x1_op.act": 3}, "x1_op.type 3 with PReLU; the slope is multiplied, so 1 (MUL)"),
-        (SDP, {"op[0].x1_op.type": 0}, "x1_op.mode 1 with type 0 (NONE); it would fetch operands for nobody"),
+        (SDP, {"op[0].x1_op.type": 0}, "x1_op.mode 1 with type 0 (NONE); its operands would not be used"),
         (
             "nv_full/sdp_y_layer_add_int8",
             {"op[0].y_op.alu_type": 3},
@@ -515,7 +515,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (SOFTMAX, {"source[0].format": 1}, "source format 1; on nv_full it is 0 (INT8) or 3 (FF16)"),
         (SOFTMAX, {"destination[0].format": 0}, "destination format 0; it is that of the source, 3"),
     ],
-    "surfaces-leave-room": [
+    "surfaces-cover-lines": [
         (
             "nv_full/emu_power",
             {"source[0].surf_stride": 352},
@@ -553,7 +553,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         ),
         (CONV, {"surface[1].dst_data.line_stride": 225}, "dst_data line_stride 225; it is a multiple of 32"),
     ],
-    "strides-leave-room": [
+    "strides-cover-extents": [
         (
             CONV,
             {"surface[0].src_data.line_stride": 192},
@@ -784,7 +784,7 @@ WARNED: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (
             "nv_full/conv_hsplit_fp16",
             {"op[2].data_bank": 2, "graph[2].consumers[1].event": 1},
-            "2 data and 1 weight banks behind operation 0 with 1 and 1; nv_full may hang, so wake it by 1",
+            "2 data and 1 weight banks after operation 0 with 1 and 1; nv_full may hang, so wake it by 1",
         ),
     ],
 }
