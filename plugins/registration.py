@@ -53,7 +53,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import RuleSet, rule
 from xonnc.transforms.dims.dim_context import SIZES, DimContext, Partly
 from xonnc.transforms.dims.expressions import DimExpr, DimSymbols
-from xonnc.transforms.evaluation import known, result_parts
+from xonnc.transforms.evaluation import constant_value, result_parts
 from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, UNKNOWN, InferenceContext
 
 DECOMPOSING = ("decompose-onnx", "legalize-versions-onnx")
@@ -336,7 +336,7 @@ def _size(form: DimExpr, symbols: DimSymbols) -> Size:
 
 def _fold(root: Operation) -> RewriteResult:
     """The results of an operator of constants, by the plug-in's `reference`."""
-    operands = [known(operand) for operand in root.operands]
+    operands = [constant_value(operand) for operand in root.operands]
     if any(operand is None for operand in operands):
         return MatchFailure("an operand is not constant")
     shapes = [static_shape(result.type) for result in root.results]

@@ -37,10 +37,10 @@ from xonnc.rewriting.onnx import Optional, SequenceConstruct, SequenceEmpty
 from xonnc.rewriting.patterns import Array, MatchFailure, OperandSpec
 from xonnc.transforms.onnx_package_hooks import evaluator
 
-Held: TypeAlias = "Array | tuple[Array, ...] | None"
+RuntimeValue: TypeAlias = "Array | tuple[Array, ...] | None"
 """Runtime value: a tensor, a sequence of tensors, or `None` (an empty optional)."""
 
-Program: TypeAlias = Callable[[Sequence[Held]], Sequence[Held]]
+Program: TypeAlias = Callable[[Sequence[RuntimeValue]], Sequence[RuntimeValue]]
 """Function of a module, from argument values to result values; may raise `XonncError`."""
 
 CODES = {element: code for code, element in ELEMENT_TYPES_BY_CODE.items()}
@@ -48,10 +48,10 @@ CODES = {element: code for code, element in ELEMENT_TYPES_BY_CODE.items()}
 
 
 @dataclass(frozen=True)
-class Known:
+class ConstantValue:
     """A compile-time constant value."""
 
-    held: Held
+    held: RuntimeValue
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -65,26 +65,26 @@ class Known:
                 return (array,)
 
 
-def known(value: SSAValue) -> Known | None:
+def constant_value(value: SSAValue) -> ConstantValue | None:
     """
     Return the value of a constant, an absent operand, or a sequence or optional of constants; else `None`.
     """
     if value.type == NONE:
-        return Known(None)
+        return ConstantValue(None)
     if not isinstance(value, OpResult):
         return None
     match value.op:
         case ConstantOp(value=elements) if elements is not None:
             array = elements_array(elements)
-            return None if array is None else Known(array)
+            return None if array is None else ConstantValue(array)
         case SequenceConstructOp():
-            parts = [known(part) for part in value.op.operands]
+            parts = [constant_value(part) for part in value.op.operands]
             arrays = [part.held for part in parts if part is not None and isinstance(part.held, np.ndarray)]
-            return Known(tuple(arrays)) if len(arrays) == len(parts) else None
+            return ConstantValue(tuple(arrays)) if len(arrays) == len(parts) else None
         case SequenceEmptyOp():
-            return Known(())
+            return ConstantValue(())
         case OptionalOp(input=inner):
-            return known(inner)
+            return constant_value(inner)
         case _:
             return None
 
@@ -109,7 +109,7 @@ def later_program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
     """Return `program_of_op`, built at the first call from the op as it is then."""
     made: list[Program] = []
 
-    def run(held: Sequence[Held]) -> Sequence[Held]:
+    def run(held: Sequence[RuntimeValue]) -> Sequence[RuntimeValue]:
         if not made:
             made.append(program_of_op(op, inputs))
         return made[0](held)
@@ -201,11 +201,11 @@ def _imports(op: Operation) -> dict[str, Attribute]:
     return {}
 
 
-def result_parts(op: Operation, found: Sequence[Held]) -> list[OperandSpec] | MatchFailure:
+def result_parts(op: Operation, found: Sequence[RuntimeValue]) -> list[OperandSpec] | MatchFailure:
     """
     Return constants, or sequences of them, for all results of an op; `found` has no entries for absent ones.
     """
-    values: Iterator[Held] = iter(found)
+    values: Iterator[RuntimeValue] = iter(found)
     parts: list[OperandSpec] = []
     for result in op.results:
         made = None if result.type == NONE else _part(next(values, None), result.type)
@@ -215,7 +215,7 @@ def result_parts(op: Operation, found: Sequence[Held]) -> list[OperandSpec] | Ma
     return parts
 
 
-def _part(held: Held, type_: Attribute) -> OperandSpec | MatchFailure:
+def _part(held: RuntimeValue, type_: Attribute) -> OperandSpec | MatchFailure:
     match type_:
         case SeqType(element_type=inner) if isinstance(held, tuple):
             element = element_type(inner)

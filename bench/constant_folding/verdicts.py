@@ -22,7 +22,7 @@ from xonnc.passes import run_pass
 from xonnc.rewriting.rules import RuleSet
 from xonnc.rewriting.statistics import tracing_rules
 from xonnc.transforms.constprop_onnx import ConstProp
-from xonnc.transforms.evaluation import Known, known
+from xonnc.transforms.evaluation import ConstantValue, constant_value
 
 PASSES = ("shape-inference-onnx", "constprop-onnx")
 """Passes to run; repeated `ROUNDS` times, since folding makes more shapes static."""
@@ -87,10 +87,10 @@ def folded(case: FoldingCase, context: Context) -> ModuleOp:
     return module
 
 
-def outputs(module: ModuleOp) -> list[Known | None]:
+def outputs(module: ModuleOp) -> list[ConstantValue | None]:
     """The constant value of each output, or `None`."""
     end = next(op for op in module.walk() if isinstance(op, ReturnOp))
-    return [known(operand) for operand in end.operands]
+    return [constant_value(operand) for operand in end.operands]
 
 
 def remaining(module: ModuleOp) -> list[str]:

@@ -35,7 +35,7 @@ from xonnc.rewriting.patterns import (
     root,
 )
 from xonnc.rewriting.rules import Rule, RuleSet, rule, rules
-from xonnc.transforms.evaluation import Known, captured, known, program_of_op, result_parts
+from xonnc.transforms.evaluation import ConstantValue, captured, constant_value, program_of_op, result_parts
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.limits import MAX_BYTES
 from xonnc.transforms.rules.reference_faults import fault
@@ -165,7 +165,7 @@ def _rule(kind: type[OnnxOp]) -> Rule:
 def evaluated(root: Operation) -> RewriteResult:
     """The result of the reference evaluator"""
     inputs = [value for value in dict.fromkeys(root.operands) if value.type != NONE]
-    held = [found for value in inputs if (found := known(value)) is not None]
+    held = [found for value in inputs if (found := constant_value(value)) is not None]
     if len(held) < len(inputs):
         return MatchFailure("an operand is not made of constants alone")
     if not all(isinstance(value.owner, ConstantOp) or value.type == NONE for value in captured(root)):
@@ -179,10 +179,10 @@ def evaluated(root: Operation) -> RewriteResult:
         found = program_of_op(root, inputs)([each.held for each in held])
     except XonncError as error:
         return MatchFailure(str(error))
-    return _not_finite(root, [Known(each) for each in found]) or result_parts(root, found)
+    return _not_finite(root, [ConstantValue(each) for each in found]) or result_parts(root, found)
 
 
-def _not_finite(op: Operation, values: Sequence[Known]) -> MatchFailure | None:
+def _not_finite(op: Operation, values: Sequence[ConstantValue]) -> MatchFailure | None:
     """
     Return why values with NaN or infinities are not left to the reference, or `None`.
 
@@ -196,7 +196,7 @@ def _not_finite(op: Operation, values: Sequence[Known]) -> MatchFailure | None:
     return MatchFailure("the reference evaluator is not asked about NaN and infinities")
 
 
-def _too_much(op: Operation, operands: Sequence[Known]) -> str | None:
+def _too_much(op: Operation, operands: Sequence[ConstantValue]) -> str | None:
     """Return why folding would take too much time or memory, or `None`."""
     arrays = [array for each in operands for array in each.arrays]
     sizes = [_size(result.type) for result in op.results if result.type != NONE]

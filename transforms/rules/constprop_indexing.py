@@ -37,7 +37,7 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.evaluation import known
+from xonnc.transforms.evaluation import constant_value
 from xonnc.transforms.numerics import cast, is_float
 from xonnc.transforms.rules.constprop_movement import normalised
 from xonnc.transforms.rules.limits import too_large
@@ -50,18 +50,18 @@ REDUCTIONS: dict[str, np.ufunc] = {
     "min": np.minimum,
     "mul": np.multiply,
 }
-"""What becomes of an element and what is put on it."""
+"""NumPy function of each `reduction`."""
 
 
 def counted_from_front(indices: Array, size: int) -> Array | None:
-    """Indices along an axis, negative ones from its end; `None` if one is out of range."""
+    """Normalise indices to be non-negative; return `None` if one is out of range."""
     if np.any((indices < -size) | (indices >= size)):
         return None
     return np.where(indices < 0, indices + size, indices).astype(np.int64)
 
 
 def numbered(shape: Sequence[int], rank: int) -> list[npt.NDArray[np.int64]]:
-    """The places along each of the first axes, to be broadcast in as many axes."""
+    """Return index arrays of the first axes, shaped for broadcasting."""
     return [
         np.arange(size, dtype=np.int64).reshape([-1 if n == axis else 1 for n in range(rank)])
         for axis, size in enumerate(shape)
@@ -93,7 +93,7 @@ def gathered_slices(c: Constant, indices: Constant, batch_dims: int) -> RewriteR
         return MatchFailure(f"indices of shape {list(wanted.shape)} do not fit {list(array.shape)}")
     batch = array.shape[:batch_dims]
     if wanted.shape[:batch_dims] != batch:
-        return MatchFailure("the batches are not equally many")
+        return MatchFailure("batch dimensions differ")
     columns = [counted_from_front(wanted[..., n], array.shape[batch_dims + n]) for n in range(depth)]
     known = [column for column in columns if column is not None]
     if len(known) < depth:
@@ -140,7 +140,7 @@ def scattered_slices(c: Constant, indices: Constant, updates: Constant, reductio
 
 
 def put(array: Array, places: tuple[Array, ...], new: Array, reduction: str) -> RewriteResult:
-    """A copy with `new` at some places: in place of what is there, or put on it, one after the other."""
+    """Return a copy with `new` scattered at `places`, replacing or reducing in order."""
     result = np.array(array)
     if reduction == "none":
         result[places] = new
@@ -172,7 +172,7 @@ def compressed(c: Constant, condition: Constant, axis: int | None) -> RewriteRes
 
 
 def integers(array: Array) -> Array:
-    """Indices as ONNX reads them: floats are cast to int64; none is as large as the largest."""
+    """Cast indices to int64 as ONNX does; uint64 values above its range are clamped."""
     if is_float(array.dtype):
         return cast(np.dtype(np.int64), saturate=True, nearest=False)(array)
     largest = np.iinfo(np.int64).max
@@ -254,7 +254,7 @@ def flattened(c: Constant, axis: int) -> RewriteResult:
 
 def itself(x: SSAValue) -> RewriteResult:
     """What is made of constants alone"""
-    return MatchFailure("it is not made of constants alone") if known(x) is None else x
+    return MatchFailure("it is not made of constants alone") if constant_value(x) is None else x
 
 
 RULES = rules(

@@ -15,7 +15,15 @@ from xonnc.errors import XonncError
 from xonnc.rewriting.onnx import Loop, Scan
 from xonnc.rewriting.patterns import Array, MatchFailure, RewriteResult, attr, compute, rest, root, value
 from xonnc.rewriting.rules import RuleSet, rule, rules
-from xonnc.transforms.evaluation import Held, Known, Program, captured, known, program_of_body, result_parts
+from xonnc.transforms.evaluation import (
+    ConstantValue,
+    Program,
+    RuntimeValue,
+    captured,
+    constant_value,
+    program_of_body,
+    result_parts,
+)
 from xonnc.transforms.rules.constprop_evaluation import refusal_inside
 from xonnc.transforms.rules.limits import MAX_BYTES
 
@@ -28,14 +36,16 @@ class LoopEvaluation:
     """Evaluation of one loop: body program, carried values, scan outputs."""
 
     program: Program
-    carried: list[Held]
-    around: Sequence[Held]
+    carried: list[RuntimeValue]
+    around: Sequence[RuntimeValue]
     """Values captured by the body."""
     max_iterations: int
     """Limit of iterations."""
-    collected: list[Sequence[Held]] = field(default_factory=list[Sequence[Held]])
+    collected: list[Sequence[RuntimeValue]] = field(default_factory=list[Sequence[RuntimeValue]])
 
-    def take(self, first: Sequence[Held], last: Sequence[Held], results: int) -> Sequence[Held]:
+    def take(
+        self, first: Sequence[RuntimeValue], last: Sequence[RuntimeValue], results: int
+    ) -> Sequence[RuntimeValue]:
         """Run one iteration; return the first `results` outputs of the body, before the carried values."""
         if len(self.collected) == self.max_iterations:
             raise XonncError(f"the loop takes more than {self.max_iterations} iterations")
@@ -50,7 +60,7 @@ class LoopEvaluation:
     def size(self) -> int:
         """Return the bytes of the results so far."""
         held = (*self.carried, *(each for turn in self.collected for each in turn))
-        return sum(array.nbytes for each in held for array in Known(each).arrays)
+        return sum(array.nbytes for each in held for array in ConstantValue(each).arrays)
 
     def stacked(self, place: int, type_: Attribute, axis: int = 0, backwards: bool = False) -> Array:
         """Return a scan output, stacked along a new axis."""
@@ -66,7 +76,7 @@ class LoopEvaluation:
         return np.zeros(sizes, numpy_dtype(type_.element_type))
 
 
-def looped(bound: int, op: Operation) -> list[Held]:
+def looped(bound: int, op: Operation) -> list[RuntimeValue]:
     """Return the results of a Loop."""
     outside = _present(captured(op))
     count, condition, *carried = _known(op.operands)
@@ -111,7 +121,7 @@ class ScanAxes:
 
 def scanned(
     bound: int, op: Operation, inputs: int, input_axes: ScanAxes, output_axes: ScanAxes
-) -> list[Held]:
+) -> list[RuntimeValue]:
     """Return the results of a Scan with this many scan inputs."""
     outside = _present(captured(op))
     given = _known(op.operands)
@@ -124,7 +134,7 @@ def scanned(
     )
     for elements in zip(*slices, strict=True):
         evaluation.take([], elements, 0)
-    found: list[Held] = list(evaluation.carried)
+    found: list[RuntimeValue] = list(evaluation.carried)
     for place, result in enumerate(op.results[len(carried) :]):
         rank = len(result.type.get_shape()) if is_ranked(result.type) else 1
         axis = output_axes.axis(place, rank)
@@ -132,7 +142,7 @@ def scanned(
     return found
 
 
-def _slices(held: Held, ways: ScanAxes, place: int) -> list[Array]:
+def _slices(held: RuntimeValue, ways: ScanAxes, place: int) -> list[Array]:
     if not isinstance(held, np.ndarray) or held.ndim == 0:
         raise XonncError("a scan input is not a tensor with an axis")
     found = list(np.moveaxis(held, ways.axis(place, held.ndim), 0))
@@ -143,18 +153,18 @@ def _present(values: Sequence[SSAValue]) -> list[SSAValue]:
     return [value for value in values if value.type != NONE]
 
 
-def _known(values: Sequence[SSAValue]) -> list[Held]:
-    found = [known(value) for value in values]
+def _known(values: Sequence[SSAValue]) -> list[RuntimeValue]:
+    found = [constant_value(value) for value in values]
     if None in found:
         raise XonncError("an operand is not constant")
     return [each.held for each in found if each is not None]
 
 
-def _is_true(held: Held) -> bool:
+def _is_true(held: RuntimeValue) -> bool:
     return bool(np.asarray(held).reshape(()))
 
 
-def _results(root: Operation, run: partial[list[Held]]) -> RewriteResult:
+def _results(root: Operation, run: partial[list[RuntimeValue]]) -> RewriteResult:
     if (refusal := refusal_inside(root)) is not None:
         return MatchFailure(refusal)
     try:

@@ -52,11 +52,11 @@ class Windows:
     before: tuple[int, ...]
     after: tuple[int, ...]
     counts: tuple[int, ...]
-    """How often the window fits."""
+    """Number of windows."""
 
     @staticmethod
     def of(op: Operation, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> Windows | None:
-        """What the properties of an op say of data of these sizes; `None` if they do not fit."""
+        """Return the windows of an op for data of these dimensions, or `None` if properties do not match."""
         axes = len(sizes)
         ones, zeros = (1,) * axes, (0,) * axes
         strides, dilations = _numbers(op, "strides") or ones, _numbers(op, "dilations") or ones
@@ -81,12 +81,12 @@ class Windows:
             if free < 0 or size == 0:
                 return None
             count = (-(-free // stride) if ceil else free // stride) + 1
-            # A window that would begin in the padding after the data is none.
+            # With ceil_mode, a window that starts in the end padding is dropped.
             counts.append(count - 1 if ceil and (count - 1) * stride >= size + first else count)
         return Windows(sizes, kernel, strides, dilations, before, after, tuple(counts))
 
     def seen(self, array: Array, filling: object) -> Array:
-        """All windows of data with two axes in front: [n, c, *places, *kernel], a view of the padded data."""
+        """Return all windows as a view of the padded data: [n, c, *positions, *kernel]."""
         spans = [(size - 1) * step + 1 for size, step in zip(self.kernel, self.dilations, strict=True)]
         ends = [
             max(0, (count - 1) * stride + span - size - first)
@@ -107,11 +107,11 @@ class Windows:
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """The last axes of what is seen: those of the window."""
+        """Return the window axes of `seen`."""
         return tuple(range(-len(self.kernel), 0))
 
     def counted(self, include_pads: bool) -> Array:
-        """How many elements of data (or of pads too) are in each window."""
+        """Return the number of data elements (with `include_pads`, also pads) per window."""
         ones = np.ones((1, 1, *self.sizes), np.int64)
         if not include_pads:
             return np.sum(self.seen(ones, 0), axis=self.inner)
@@ -128,7 +128,7 @@ def _numbers(op: Operation, name: str) -> tuple[int, ...] | None:
 
 
 def windows_of(root: Operation, array: Array, kernel: tuple[int, ...]) -> Windows | MatchFailure:
-    """Where the windows of a pool lie."""
+    """Return the windows of a pool."""
     found = Windows.of(root, array.shape[2:], kernel) if array.ndim > 2 else None
     if found is None:
         return MatchFailure(f"the window does not fit data of shape {list(array.shape)}")
@@ -145,7 +145,7 @@ def pool(op: Template, function: Callable[[Operation, Array, Windows], RewriteRe
         if isinstance(found, MatchFailure):
             return found
         if is_float(array.dtype) and np.any(np.isnan(array)):
-            return MatchFailure("what is not a number is neither more nor less")
+            return MatchFailure("NaN has no order")
         with np.errstate(all="ignore"):
             return function(root, array, found)
 
@@ -183,7 +183,8 @@ def maximum(root: Operation, array: Array, windows: Windows) -> RewriteResult:
     places = windows.seen(planes * inside.size + inside, -1)
     flat = (*largest.shape, prod(windows.kernel))
     values, numbers = seen.reshape(flat), places.reshape(flat)
-    # Pads hold the lowest number: where the data do too, a pad is not what is meant.
+    # Pads are the lowest value: if the data contain it too, the index of the maximum must not be that of a
+    # pad.
     first = np.argmax((values == largest[..., None]) & (numbers >= 0), axis=-1)
     return (largest, np.take_along_axis(numbers, first[..., None], -1)[..., 0])
 
@@ -228,13 +229,13 @@ class ScatterWindows:
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     whole: tuple[int, ...]
-    """The sizes of everything that is put anywhere, pads included."""
+    """Output dimensions before cropping."""
     before: tuple[int, ...]
     after: tuple[int, ...]
 
     @staticmethod
     def of(op: Operation, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> ScatterWindows | None:
-        """What the properties of an op say of data of these sizes; `None` if they do not fit."""
+        """Return the scatter positions of an op for data of these dimensions, or `None`."""
         axes = len(sizes)
         ones, zeros = (1,) * axes, (0,) * axes
         strides, dilations = _numbers(op, "strides") or ones, _numbers(op, "dilations") or ones
@@ -260,7 +261,7 @@ class ScatterWindows:
         return ScatterWindows(strides, dilations, whole, pads[:axes], pads[axes:]) if fits else None
 
     def target(self, place: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
-        """Where the products with one element of the weights go."""
+        """Return the output slice of the products with one kernel element."""
         return tuple(
             slice(at * step, at * step + (size - 1) * stride + 1, stride)
             for at, step, size, stride in zip(place, self.dilations, sizes, self.strides, strict=True)
@@ -268,7 +269,7 @@ class ScatterWindows:
 
 
 def transposed(root: Operation, c: Constant, weights: Constant, bias: Constant | None) -> RewriteResult:
-    """Each element times the weights, put where the windows of a convolution would take it from"""
+    """Scatter-add of each element times the weights (col2im)"""
     array, filters = c.array, weights.array
     group = decode(root.properties.get("group")) or 1
     if array.ndim < 3 or filters.ndim != array.ndim or not isinstance(group, int) or 0 in array.shape:

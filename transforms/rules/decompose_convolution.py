@@ -46,7 +46,7 @@ FIRST, LAST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 def integers(root: Operation, name: str, default: Sequence[int]) -> tuple[int, ...]:
-    """A list of integers among the properties."""
+    """Return an INTS property."""
     found = decode(root.properties.get(name))
     return (
         tuple(each for each in found if isinstance(each, int)) if isinstance(found, tuple) else tuple(default)
@@ -54,7 +54,7 @@ def integers(root: Operation, name: str, default: Sequence[int]) -> tuple[int, .
 
 
 def known_size(data: SSAValue, axis: int) -> int | None:
-    """The size along an axis of a ranked value, `None` if it is dynamic."""
+    """Return a static dimension of a value, or `None`."""
     assert is_ranked(data.type)
     size = data.type.get_shape()[axis]
     return None if size == DYNAMIC_INDEX else size
@@ -78,7 +78,7 @@ def flattened(builder: OpBuilder, data: SSAValue, axes: int, leading: bool) -> S
 
 
 def biased(builder: OpBuilder, product: SSAValue, bias: SSAValue) -> SSAValue:
-    """A product of matrices plus one number for each row."""
+    """Add a bias per row to a matrix product."""
     return product if is_absent(bias) else builder(Add, product, builder(Unsqueeze, bias, builder.ints(-1)))
 
 
@@ -136,7 +136,7 @@ def points_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> 
 
 @dataclass(frozen=True)
 class _Windows:
-    """How the windows of a convolution on two axes lie."""
+    """Sliding windows of a 2-D convolution."""
 
     auto_pad: str
     kernel: tuple[int, ...]
@@ -145,7 +145,7 @@ class _Windows:
     pads: tuple[int, ...]
 
     def counts(self, builder: OpBuilder, x: SSAValue) -> list[SSAValue]:
-        """How many windows there are along each axis: (size + offset) / stride."""
+        """Return the number of windows per axis: (size + offset) / stride."""
         sizes = [builder(Dim, x, axis=axis) for axis in (2, 3)]
         spans = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
         if self.auto_pad.startswith("SAME"):
@@ -166,7 +166,7 @@ class _Windows:
 
 
 def windows_of(root: Operation, w: SSAValue) -> _Windows:
-    """How the windows of a convolution on two axes lie; what is not said is the default."""
+    """Return the sliding windows of a 2-D convolution, with defaults for absent properties."""
     shape = static_shape(w.type)
     assert shape is not None
     return _Windows(
@@ -179,7 +179,7 @@ def windows_of(root: Operation, w: SSAValue) -> _Windows:
 
 
 def images(w: SSAValue) -> str | None:
-    """The weights are known in size, and of images."""
+    """The weights are static and 2-D."""
     shape = static_shape(w.type)
     return None if shape is not None and len(shape) == 4 else "the weights are not of a known size and rank 4"
 
@@ -217,8 +217,8 @@ def windows_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) ->
 
 
 @dataclass(frozen=True)
-class _Spread:
-    """The numbers of a transposed convolution along one axis."""
+class _TransposedAxis:
+    """One spatial axis of a transposed convolution."""
 
     size: int
     kernel: int
@@ -228,20 +228,20 @@ class _Spread:
 
     @property
     def span(self) -> int:
-        """How far a window reaches."""
+        """Return the size of the dilated window."""
         return (self.kernel - 1) * self.dilation + 1
 
     def trimmed(self, output: int) -> int:
-        """How much is cut off on both sides for a result of size `output`."""
+        """Return the total cropping for an output dimension."""
         return self.stride * (self.size - 1) + self.extra + self.span - output
 
 
-def cut_off(root: Operation, axes: Sequence[_Spread]) -> list[tuple[int, int]]:
+def cut_off(root: Operation, axes: Sequence[_TransposedAxis]) -> list[tuple[int, int]]:
     """
-    What a transposed convolution leaves out before and after, along each axis.
+    Return the pads that a transposed convolution crops before and after each axis.
 
-    An odd number goes to the end for SAME_UPPER only, as ONNX says; the peer has it there without `auto_pad`
-    too. Where strides are larger than windows, nothing is left out, and zeros follow (a negative number).
+    The odd one is at the end for SAME_UPPER only, as ONNX says; onnx-mlir puts it there without `auto_pad`
+    too. For strides larger than windows nothing is cropped, and zeros follow (a negative value).
     """
     auto_pad = str(decode(root.properties.get("auto_pad")))
     outputs = integers(root, "output_shape", ())[-len(axes) :]
@@ -263,9 +263,7 @@ def finite(w: SSAValue) -> str | None:
 
 @rule(ConvTranspose(x, w, b), where=(both_known, finite))
 def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> RewriteResult:
-    """
-    conv_transpose(x, w) = conv(x', w'), x' with zeros between and around, w' turned about; w is finite
-    """
+    """conv_transpose(x, w) = conv(x', w'), x' dilated and padded with zeros, w' flipped; w is finite"""
     assert is_ranked(x.type)
     filters, element, (batch, channels, *sizes) = (
         static_shape(w.type),
@@ -281,7 +279,7 @@ def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) 
     ones, zeros = (1,) * count, (0,) * count
     strides, dilations = integers(root, "strides", ones), integers(root, "dilations", ones)
     spans = zip(sizes, kernel, strides, dilations, integers(root, "output_padding", zeros), strict=True)
-    axes = [_Spread(*numbers) for numbers in spans]
+    axes = [_TransposedAxis(*numbers) for numbers in spans]
     cuts = cut_off(root, axes)
     before = [axis.span - 1 - cut for axis, (cut, _) in zip(axes, cuts, strict=True)]
     after = [axis.span - 1 - cut + axis.extra for axis, (_, cut) in zip(axes, cuts, strict=True)]

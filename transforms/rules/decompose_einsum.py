@@ -28,7 +28,7 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 
 ELLIPSIS = "..."
 DIGITS = "0123456789"
-"""Subscripts for the axes that an ellipsis stands for, the last axis last."""
+"""Subscripts of the axes of an ellipsis, the last axis last."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def parsed(text: str, ranks: Sequence[int]) -> Equation | None:
 
 @dataclass(frozen=True)
 class Term:
-    """A tensor with a subscript for each axis."""
+    """A tensor with one subscript per axis."""
 
     builder: OpBuilder
     value: SSAValue
@@ -76,21 +76,21 @@ class Term:
     element: Attribute
 
     def made(self, op: Template, subscripts: str, shape: Sequence[int], *operands: SSAValue) -> Term:
-        """What an op makes of this term and further operands."""
+        """Create an op of this term and further operands."""
         type_ = tensor_type(tuple(shape), self.element)
         made = self.builder(op, self.value, *operands, types=[type_])
         return Term(self.builder, made, subscripts, tuple(shape), self.element)
 
     def size(self, subscripts: str) -> tuple[int, ...]:
-        """The sizes along some axes."""
+        """Return the dimensions of some subscripts."""
         return tuple(self.shape[self.subscripts.index(each)] for each in subscripts)
 
     def squeezed(self, axes: Sequence[int]) -> Term:
-        """Without some axes of size 1."""
+        """Drop axes of size 1."""
         return self.without(Squeeze, axes)
 
     def summed(self, axes: Sequence[int]) -> Term:
-        """The sum along some axes."""
+        """Sum over some axes."""
         return self.without(ReduceSum, axes)
 
     def without(self, op: Template, axes: Sequence[int]) -> Term:
@@ -104,7 +104,7 @@ class Term:
         return Term(self.builder, made, subscripts, type_.get_shape(), self.element)
 
     def transposed(self, subscripts: str) -> Term:
-        """With the axes in another order."""
+        """Permute the axes."""
         if subscripts == self.subscripts:
             return self
         perm = [self.subscripts.index(each) for each in subscripts]
@@ -113,13 +113,13 @@ class Term:
         return Term(self.builder, made, subscripts, type_.get_shape(), self.element)
 
     def reshaped(self, subscripts: str, shape: tuple[int, ...]) -> Term:
-        """With the same elements in another shape; the subscripts no longer say which axis is which."""
+        """Reshape; subscripts no longer correspond to axes."""
         if shape == self.shape:
             return Term(self.builder, self.value, subscripts, shape, self.element)
         return self.made(Reshape, subscripts, shape, self.builder.ints(*shape))
 
     def diagonal(self, subscript: str) -> Term:
-        """With one axis for all of a subscript: the elements where they agree."""
+        """Take the diagonal of repeated subscripts."""
         axes = [place for place, each in enumerate(self.subscripts) if each == subscript]
         if len(axes) == 1:
             return self
@@ -136,7 +136,7 @@ class Term:
 
 
 def product(a: Term, b: Term) -> Term:
-    """a b, each element of the one with each of the other that has the same shared subscripts."""
+    """Multiply with broadcasting over unshared subscripts."""
     own = "".join(each for each in a.subscripts if each not in b.subscripts)
     shared = "".join(each for each in b.subscripts if each in a.subscripts)
     a, together = a.transposed(own + shared), own + b.subscripts
@@ -149,7 +149,7 @@ def product(a: Term, b: Term) -> Term:
 
 
 def contraction(a: Term, b: Term, reduced: str) -> Term:
-    """The sum over `reduced` of a b, as a product of matrices."""
+    """Contract over `reduced` by a batched MatMul."""
     shared = "".join(each for each in a.subscripts if each in b.subscripts and each not in reduced)
     rows = "".join(each for each in a.subscripts if each not in b.subscripts)
     columns = "".join(each for each in b.subscripts if each not in a.subscripts)
@@ -164,7 +164,7 @@ def contraction(a: Term, b: Term, reduced: str) -> Term:
 
 
 def contracted(terms: Sequence[Term], result: str) -> Term:
-    """The sum of products of all terms, with the axes of the result."""
+    """Contract all terms pairwise to the axes of the result."""
     prepared: list[Term] = []
     for term in terms:
         axes = [place for place, each in enumerate(term.subscripts) if each not in result]
@@ -189,7 +189,7 @@ def contracted(terms: Sequence[Term], result: str) -> Term:
 
 
 def has_products(element: Attribute) -> bool:
-    """Whether Mul, MatMul and ReduceSum take elements of this type."""
+    """Return whether Mul, MatMul and ReduceSum support the element type."""
     if isinstance(element, BFloat16Type | Float16Type | Float32Type | Float64Type):
         return True
     return isinstance(element, IntegerType) and element.bitwidth >= 32
@@ -226,7 +226,7 @@ def einsum(root: Operation, terms: Sequence[SSAValue], equation: str) -> Rewrite
 
 
 def is_regular(subscripts: str, shape: Sequence[int]) -> bool:
-    """Whether all axes of a subscript have the same size."""
+    """Return whether equal subscripts have equal dimensions."""
     return len(set(zip(subscripts, shape, strict=True))) == len(set(subscripts))
 
 

@@ -37,7 +37,7 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 
 @dataclass(frozen=True)
 class _Loss:
-    """One loss: what it reads, and the types of the scores and labels."""
+    """Operands and types of one loss."""
 
     builder: OpBuilder
     scores: SSAValue
@@ -49,11 +49,11 @@ class _Loss:
 
     @property
     def whole(self) -> Attribute:
-        """The type of one number."""
+        """Return the type of a scalar."""
         return tensor_type((), self.type.element_type)
 
     def mask(self) -> SSAValue:
-        """Where the class is the label's, and the label counts: [N, C, …] of i1."""
+        """Return the one-hot mask of the labels without ignored ones: [N, C, …] of i1."""
         builder, shape, labels = self.builder, self.type.get_shape(), self.label_type
         known = shape[1] != DYNAMIC_INDEX
         classes = builder.ints(shape[1]) if known else builder(Dim, self.scores, axis=1)
@@ -70,7 +70,7 @@ class _Loss:
         return builder(And, mask, builder(Unsqueeze, counts, builder.ints(1)), types=[mask_type])
 
     def for_each(self, mask: SSAValue, logarithm: SSAValue) -> SSAValue:
-        """The weighted log-probability of each label, negative losses: [N, 1, …]."""
+        """Return the weighted log-probability of each label, the negated loss: [N, 1, …]."""
         builder, shape = self.builder, self.type.get_shape()
         zero = builder.constant(np.array(0, numpy_dtype(self.type.element_type)))
         own = builder(Where, mask, logarithm, zero, types=[self.type])
@@ -85,7 +85,7 @@ class _Loss:
         return self.builder(ReduceSum, loss, self.builder.none(), types=[self.whole], keepdims=0)
 
     def mean(self, mask: SSAValue, loss: SSAValue) -> SSAValue:
-        """The mean over the labels that count, by their weights."""
+        """Return the weighted mean over labels that are not ignored."""
         builder, sizes = self.builder, self.label_type.get_shape()
         if is_absent(self.weights) and self.ignored is None:
             return builder(ReduceMean, loss, builder.none(), types=[self.whole], keepdims=0)

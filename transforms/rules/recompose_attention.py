@@ -49,7 +49,7 @@ def scores(found: SSAValue) -> Scores | None:
 
 
 def scaled(found: SSAValue) -> Scores | None:
-    """A product of matrices, times or over a number above 0."""
+    """Return a MatMul, multiplied or divided by a positive constant."""
     product = made_by(found, MatMulOp)
     if product is not None:
         return Scores(product)
@@ -64,7 +64,7 @@ def scaled(found: SSAValue) -> Scores | None:
 
 
 def keys(builder: OpBuilder, product: MatMulOp) -> SSAValue:
-    """K, which the product reads with its last axes swapped."""
+    """Return K, of which the MatMul reads the transpose."""
     turned = made_by(product.B, TransposeOp)
     perm = decode(turned.perm) if turned else None
     if turned is None or not isinstance(perm, tuple) or len(perm) != RANK:
@@ -75,7 +75,7 @@ def keys(builder: OpBuilder, product: MatMulOp) -> SSAValue:
 
 
 def shape_problem(found: Scores, v: SSAValue) -> str | None:
-    """Why the operands do not fit: the op does not broadcast batches, and counts heads."""
+    """Return why the shapes do not match: Attention does not broadcast batches, and requires equal heads."""
     shapes = [static_shape(each.type) for each in (found.product.A, found.product.B, v)]
     q, k, values = shapes
     if q is None or k is None or values is None or {len(q), len(k), len(values)} != {RANK}:
@@ -89,7 +89,7 @@ def shape_problem(found: Scores, v: SSAValue) -> str | None:
     mask = found.mask.type
     if not broadcasts_into(found.mask, found.product.Y):
         return "the mask may make the scores larger"
-    # A shorter last axis of a mask is filled up with -inf, not broadcast.
+    # Attention pads a shorter last axis of the mask with -inf instead of broadcasting it.
     if not is_ranked(mask) or len(mask.get_shape()) < 2 or mask.get_shape()[-1] != k[-1]:
         return "the mask has not as many columns as the scores"
     return None
@@ -114,7 +114,7 @@ def attention(root: Operation, p: SSAValue, v: SSAValue) -> RewriteResult:
 
 
 def write(end: Operation, found: Scores, v: SSAValue) -> Sequence[SSAValue]:
-    """The op in place of the last product."""
+    """Create the Attention that replaces the last MatMul."""
     builder = OpBuilder(end)
     k = keys(builder, found.product)
     mask = builder.none() if found.mask is None else found.mask
@@ -124,4 +124,4 @@ def write(end: Operation, found: Scores, v: SSAValue) -> Sequence[SSAValue]:
 
 
 STANDARD = rules(RecomposeAttention=attention)
-"""For models whose opset has the operator."""
+"""Rules for models whose opset has Attention."""

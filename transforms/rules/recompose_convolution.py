@@ -19,23 +19,25 @@ from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.op_builder import OpBuilder
 
 ALIKE = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-"""What the convolutions have in common."""
+"""Properties that parallel convolutions must share."""
 
 CHANNELS = 1
-"""The axis of the channels."""
+"""Channel axis."""
 
 
 @dataclass(frozen=True)
 class Parallel:
-    """Convolutions of one image, in the order in which they stand."""
+    """Convolutions of one tensor, in textual order."""
 
     convs: Sequence[ConvOp]
     readers: Sequence[Operation]
-    """Ops between the first and the last one that read what one of them makes, at first or second hand."""
+    """Ops between the first and the last convolution that depend on one of them."""
 
 
 def convolutions_of(x: SSAValue) -> Sequence[ConvOp] | str:
-    """All readers of x, if they are convolutions that differ in weights and biases only; else why not."""
+    """
+    Return all users of x if they are convolutions that differ in weights and biases only, else the reason.
+    """
     readers = list(dict.fromkeys(use.operation for use in x.uses))
     convs = [reader for reader in readers if isinstance(reader, ConvOp) and reader.X is x]
     if len(convs) < 2 or len(convs) < len(readers):
@@ -56,17 +58,17 @@ def convolutions_of(x: SSAValue) -> Sequence[ConvOp] | str:
 
 
 def properties(conv: ConvOp) -> list[Attribute | None]:
-    """The properties that must be equal."""
+    """Return the properties that must be equal."""
     return [conv.properties.get(name) for name in ALIKE]
 
 
 def shapes(conv: ConvOp) -> list[tuple[int, ...] | None]:
-    """The shapes that must be equal."""
+    """Return the shapes that must be equal."""
     return [static_shape(each.type) for each in (conv.W, conv.B)]
 
 
 def between(root: ConvOp, convs: Sequence[ConvOp]) -> Parallel | str:
-    """The convolutions in order and what reads them before `root`, the last one; else why not."""
+    """Return the convolutions in order and their users before `root`, the last one, else the reason."""
     waiting = set[Operation](convs) - {root}
     passed: list[Operation] = []
     each = root.prev_op
@@ -92,7 +94,7 @@ def between(root: ConvOp, convs: Sequence[ConvOp]) -> Parallel | str:
 
 
 def joined(convs: Sequence[ConvOp]) -> ConcatOp | None:
-    """The concatenation of the channels of all results, if it is their only reader and of nothing else."""
+    """Return the Concat of all results along the channels, if it is their only user, or `None`."""
     readers = {use.operation for conv in convs for use in conv.Y.uses}
     only = next(iter(readers)) if len(readers) == 1 else None
     if not isinstance(only, ConcatOp) or decode(only.axis) != CHANNELS:
@@ -119,7 +121,7 @@ def combine(root: Operation, x: SSAValue) -> RewriteResult:
 
 
 def one_convolution(builder: OpBuilder, convs: Sequence[ConvOp]) -> SSAValue:
-    """The convolution by the weights of all, channels in this order."""
+    """Create the convolution with the concatenated weights."""
     first = convs[0]
     weights = concatenated(builder, [conv.W for conv in convs])
     bias = first.B if is_absent(first.B) else concatenated(builder, [conv.B for conv in convs])
@@ -131,7 +133,7 @@ def one_convolution(builder: OpBuilder, convs: Sequence[ConvOp]) -> SSAValue:
 
 
 def concatenated(builder: OpBuilder, parts: Sequence[SSAValue]) -> SSAValue:
-    """Tensors of one shape, one after the other along the first axis."""
+    """Concatenate tensors along the first axis."""
     shape = static_shape(parts[0].type)
     assert shape is not None
     type_ = with_size(parts[0].type, 0, shape[0] * len(parts))
@@ -139,7 +141,7 @@ def concatenated(builder: OpBuilder, parts: Sequence[SSAValue]) -> SSAValue:
 
 
 def with_size(type_: Attribute, axis: int, size: int) -> Attribute:
-    """A tensor type with another size along an axis."""
+    """Return a tensor type with another dimension along an axis."""
     shape, element = static_shape(type_), element_type(type_)
     assert shape is not None
     assert element is not None
@@ -147,14 +149,14 @@ def with_size(type_: Attribute, axis: int, size: int) -> Attribute:
 
 
 def channels_of(conv: ConvOp) -> int:
-    """How many channels a convolution makes."""
+    """Return the number of output channels."""
     shape = static_shape(conv.W.type)
     assert shape is not None
     return shape[0]
 
 
 def split(last: Operation, parallel: Parallel) -> Sequence[SSAValue]:
-    """The convolution and its channels as results of a split; the peer takes the last one first."""
+    """Create the convolution and the Split of its channels; onnx-mlir takes the last result first."""
     to, convs = OpBuilder(last), list(reversed(parallel.convs))
     made = one_convolution(to, convs)
     sizes = to.ints(*(channels_of(conv) for conv in convs))
@@ -167,7 +169,7 @@ def split(last: Operation, parallel: Parallel) -> Sequence[SSAValue]:
 
 
 def in_place_of(last: Operation, parallel: Parallel, whole: ConcatOp) -> Sequence[SSAValue]:
-    """The convolution for the concatenation of the results, its channels in the order of that."""
+    """Create the convolution that replaces the Concat, with its order of channels."""
     convs = [operand.owner for operand in whole.operands]
     made = one_convolution(OpBuilder(last), [conv for conv in convs if isinstance(conv, ConvOp)])
     replace_uses(whole.results[0], made)
@@ -176,7 +178,7 @@ def in_place_of(last: Operation, parallel: Parallel, whole: ConcatOp) -> Sequenc
 
 
 def move_behind(last: Operation, readers: Sequence[Operation]) -> None:
-    """Moves ops behind the last convolution, before which the values that they read are not there."""
+    """Move ops after the last convolution, so that the operands they get dominate them."""
     block = last.parent
     assert block is not None
     for reader in reversed(readers):

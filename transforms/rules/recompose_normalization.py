@@ -35,15 +35,15 @@ from xonnc.transforms.rules.recompose_matchers import (
 _Found = TypeVar("_Found")
 
 SINGLE = 1
-"""The `stash_type` of normalisations that compute in single precision."""
+"""`stash_type` of normalisations in float32."""
 
 Quotient: TypeAlias = tuple[SSAValue, SSAValue, tuple[SSAValue, ...]]
-"""What is divided, the value of whose root it is divided by, and the values between."""
+"""Dividend, the operand of the square root, and the values between."""
 
 
 @dataclass(frozen=True)
 class Forms:
-    """The ways of writing that are recognised."""
+    """Accepted decompositions."""
 
     quotients: Sequence[Callable[[SSAValue], Iterator[Quotient]]]
     squares: Sequence[Callable[[SSAValue], SSAValue | None]]
@@ -59,7 +59,7 @@ class Normalized:
     axis: int
     epsilon: float
     centered: SSAValue | None
-    """The value of which x is the distance from the mean."""
+    """The value from which the mean was subtracted to give x."""
 
 
 def over_root(found: SSAValue) -> Iterator[Quotient]:
@@ -110,7 +110,7 @@ def second_power(found: SSAValue) -> SSAValue | None:
 
 
 def mean_by_property(found: SSAValue) -> tuple[SSAValue, int] | None:
-    """What the mean is taken of, and the first axis: the last axes, which are kept."""
+    """Return the operand and the first axis of a ReduceMean over trailing axes with keepdims."""
     mean = made_by(found, ReduceMeanV13Op)
     axes = decode(mean.axes) if mean else None
     if mean is None or not isinstance(axes, tuple) or decode(mean.keepdims) != 1:
@@ -119,7 +119,7 @@ def mean_by_property(found: SSAValue) -> tuple[SSAValue, int] | None:
 
 
 def mean_by_operand(found: SSAValue) -> tuple[SSAValue, int] | None:
-    """The same with a constant of axes."""
+    """The same for axes as a constant operand."""
     mean = made_by(found, ReduceMeanOp)
     constant = made_by(mean.axes, ConstantOp) if mean else None
     elements = constant.properties.get("value") if constant else None
@@ -130,7 +130,7 @@ def mean_by_operand(found: SSAValue) -> tuple[SSAValue, int] | None:
 
 
 def last_axes(data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, int] | None:
-    """`data` and the first axis, if the axes are all from it on."""
+    """Return `data` and the first axis, if the axes are all trailing ones."""
     whole = rank(data)
     if whole is None or not axes:
         return None
@@ -139,7 +139,7 @@ def last_axes(data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, int] | Non
 
 
 def find(root: Operation, forms: Forms) -> Normalized | str:
-    """The normalisation that `root`, a product, ends; else why it is none."""
+    """Return the normalisation that ends in `root`, a Mul, else the reason."""
     reason = "no factor is divided by a root"
     for normal, scale in either_way(root):
         for quotient in forms.quotients:
@@ -156,7 +156,7 @@ def find(root: Operation, forms: Forms) -> Normalized | str:
 
 
 def variance(x: SSAValue, below: SSAValue, forms: Forms) -> tuple[int, float] | str:
-    """The first axis and epsilon, if `below` is mean(x²) + epsilon; else why it is not."""
+    """Return first axis and epsilon, if `below` is mean(x²) + epsilon, else the reason."""
     total = made_by(below, AddOp)
     for mean, added in either_way(total) if total else ():
         epsilon = number_in(added)
@@ -173,7 +173,7 @@ def variance(x: SSAValue, below: SSAValue, forms: Forms) -> tuple[int, float] | 
 
 
 def is_scalar_of(added: SSAValue, x: SSAValue) -> bool:
-    """Whether a constant of one element adds no axis to a mean of x."""
+    """Return whether a one-element constant adds no axis to a mean of x."""
     size = rank(added)
     whole = rank(x)
     shape = added.type.get_shape() if is_ranked(added.type) else ()
@@ -181,7 +181,7 @@ def is_scalar_of(added: SSAValue, x: SSAValue) -> bool:
 
 
 def center(x: SSAValue, axis: int, forms: Forms) -> SSAValue | None:
-    """The value whose mean from `axis` on is subtracted in x."""
+    """Return the value whose mean from `axis` on is subtracted in x, or `None`."""
     difference = made_by(x, SubOp)
     reduced = first_of(forms.means, difference.B) if difference else None
     if difference is None or reduced is None or reduced[1] != axis or reduced[0] is not difference.A:
@@ -197,9 +197,9 @@ def first_of(readers: Sequence[Callable[[SSAValue], _Found | None]], found: SSAV
 
 
 def type_problem(found: Normalized) -> str | None:
-    """Why a normalisation op cannot stand for what was found."""
+    """Return why no normalisation operator can replace the match, or `None`."""
     element = element_type(found.x.type)
-    # Single precision, in which the op computes, is not enough for doubles.
+    # The operator computes in float32, which is too narrow for float64.
     if element is None or element == f64 or not is_float(numpy_dtype(element)):
         return "only for floats of single precision or less"
     if found.centered is not None and not is_ranked(found.centered.type):
@@ -208,14 +208,14 @@ def type_problem(found: Normalized) -> str | None:
 
 
 def is_whole_scale(found: Normalized) -> bool:
-    """Whether there is a scale for each element that is normalised together: all that runtimes take."""
+    """Return whether the scale has one value per normalised element, as runtimes require."""
     sizes = found.x.type.get_shape()[found.axis :] if is_ranked(found.x.type) else ()
     scale = found.scale.type
     return DYNAMIC_INDEX not in sizes and is_ranked(scale) and scale.get_shape() == sizes
 
 
 def write(found: Normalized) -> ImperativeRewrite:
-    """A layer normalisation, in the form without mean unless the mean is subtracted."""
+    """Create LayerNormalization, or RMSNormalization if no mean is subtracted."""
 
     def apply(root: Operation) -> Sequence[SSAValue]:
         writer = OpBuilder(root)
@@ -253,7 +253,7 @@ def layer_norm(root: Operation) -> RewriteResult:
 
 
 def standard(root: Operation) -> Normalized | MatchFailure:
-    """The normalisation that `root` ends, if an operator of ONNX computes it."""
+    """Return the ONNX normalisation that ends in `root`, else the reason."""
     found = find(root, EVERY)
     if isinstance(found, str):
         return MatchFailure(found)
@@ -286,4 +286,4 @@ def standard_rms_norm(root: Operation) -> RewriteResult:
 RULES = rules(RecomposeLayerNormFromMulPattern=layer_norm)
 
 STANDARD = rules(RecomposeLayerNormalization=standard_layer_norm, RecomposeRMSNormalization=standard_rms_norm)
-"""For models whose opset has the operators, in all ways in which they are written."""
+"""Rules for models whose opset has the operators, for all accepted decompositions."""

@@ -19,7 +19,7 @@ BYTES = (i8, IntegerType(8, Signedness.UNSIGNED))
 def is_of_bytes(
     root: Operation, a_scale: SSAValue, a_zero: SSAValue, b_scale: SSAValue, b_zero: SSAValue
 ) -> str | None:
-    """All three tensors are of 8-bit integers with one scale, in single precision, and one zero point."""
+    """All tensors are int8 or uint8 with one float32 scale and one zero point."""
     y_scale, y_zero = root.operands[1:]
     for scale, zero in ((a_scale, a_zero), (b_scale, b_zero), (y_scale, y_zero)):
         element = element_type(zero.type)

@@ -1,7 +1,7 @@
 """
-Where the onnx package's reference evaluator is wrong, or says something else than onnxruntime.
+Known errors of the onnx package's reference evaluator, and differences from onnxruntime.
 
-Found by running both on random instances (onnx 1.23, onnxruntime 1.31). What is here is left to the runtime.
+Found by running both on random graphs (onnx 1.23, onnxruntime 1.31). These ops are not folded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.rewriting.literals import Decoded, decode
-from xonnc.transforms.evaluation import known
+from xonnc.transforms.evaluation import constant_value
 from xonnc.transforms.model_opsets import version_at
 from xonnc.transforms.numerics import is_float, largest
 
@@ -27,24 +27,24 @@ Truths: TypeAlias = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Fault:
-    """One operator, what is wrong, and whether it touches an op of this kind."""
+    """An error of the reference evaluator, and whether it affects an op."""
 
     what: str
     touches: Callable[[Operation], bool]
 
 
 def given(op: Operation, name: str) -> Decoded:
-    """The value of a property."""
+    """Return the value of a property."""
     return decode(op.properties.get(name))
 
 
 def always(op: Operation) -> bool:
-    """Every instance is wrong."""
+    """Every op of this kind is affected."""
     return True
 
 
 ACTIVATIONS = {"GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "RNN": ("Tanh",)}
-"""What recurrent networks do unless told otherwise, in each direction."""
+"""Default activations of RNN operators, per direction."""
 
 
 def _recurrent(op: Operation) -> bool:
@@ -56,7 +56,7 @@ def _recurrent(op: Operation) -> bool:
 
 def _whole_sequences(op: Operation) -> bool:
     """Return whether every sequence has the full length."""
-    lengths = known(op.operands[4])
+    lengths = constant_value(op.operands[4])
     if lengths is None or not isinstance(lengths.held, np.ndarray):
         return op.operands[4].type == NONE
     shape = static_shape(op.operands[0].type)
@@ -76,7 +76,7 @@ def _resize(op: Operation) -> bool:
         or 1 in [new for new, old in zip(made, shape, strict=True) if new != old]
     ):
         return True
-    scales = known(op.operands[2]) if len(op.operands) > 2 else None
+    scales = constant_value(op.operands[2]) if len(op.operands) > 2 else None
     if scales is None or not isinstance(scales.held, np.ndarray) or scales.held.size != len(shape):
         return False
     factors = [float(scale) for scale in scales.held.reshape(-1)]
@@ -100,7 +100,7 @@ def _normalizer(op: Operation) -> bool:
 
 def _has_large(op: Operation) -> bool:
     """Whether there are integers that doubles cannot tell apart, or floats near the largest of their type."""
-    held = known(op.operands[0])
+    held = constant_value(op.operands[0])
     if held is None or not isinstance(held.held, np.ndarray):
         return False
     dtype = held.held.dtype
@@ -109,8 +109,8 @@ def _has_large(op: Operation) -> bool:
 
 
 def _any(op: Operation, is_so: Callable[[Floats], Truths]) -> bool:
-    """Whether something is so of an element of the first operand, which are numbers."""
-    held = known(op.operands[0])
+    """Return whether a predicate holds for an element of the first operand."""
+    held = constant_value(op.operands[0])
     return (
         held is not None
         and isinstance(held.held, np.ndarray)
@@ -125,7 +125,7 @@ def _linear_classifier(op: Operation) -> bool:
 
 
 def _trains(op: Operation) -> bool:
-    """Batch normalisations of opsets before 14, which the reference takes to be in training."""
+    """BatchNormalization before opset 14, which the reference runs in training mode."""
     version = version_at(op)
     return version is not None and version < 14
 
@@ -160,17 +160,17 @@ FAULTS: Mapping[str, Fault] = {
         "takes accents and empty strings away, and stop words out of longer texts", always
     ),
 }
-"""By the name of the op."""
+"""Faults by op name."""
 
 
 def is_always_wrong(op: Operation) -> bool:
-    """Whether the reference is wrong about every op of this kind, so that its results are of no use."""
+    """Return whether the reference is wrong for every op of this kind."""
     found = FAULTS.get(op.name.removeprefix("onnx."))
     return found is not None and found.touches is always
 
 
 def fault(op: Operation) -> str | None:
-    """What is wrong about this op in the reference."""
+    """Return the fault of the reference for this op, or `None`."""
     found = FAULTS.get(op.name.removeprefix("onnx."))
     return (
         f"the reference evaluator is wrong: {found.what}" if found is not None and found.touches(op) else None

@@ -1,7 +1,7 @@
 """
-Shapes fall apart into their sizes, one `onnx.Dim` or constant each (docs/internals/onnx-rules.md §6.5).
+Express shapes as concatenations of dimensions, `onnx.Dim` or constant (docs/internals/onnx-rules.md §6.5).
 
-What computes with shapes then goes through to the sizes it picks, and sizes that are known reach the types.
+Shape computations then fold to the dimensions that they select, and constant dimensions refine the types.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ NO_SIZES = MatchFailure("the operand is not put together from sizes")
 
 
 def is_size(given: SSAValue) -> bool:
-    """Whether a value is one integer, as `onnx.Dim` gives it."""
+    """Return whether a value is one integer of shape [1], as `onnx.Dim` returns."""
     return static_shape(given.type) == (1,) and element_type(given.type) == i64
 
 
 def sizes_of(given: SSAValue) -> list[SSAValue] | None:
-    """The sizes that a vector is put together from, `None` if there is anything else in it."""
+    """Return the dimensions that a vector is concatenated of, or `None`."""
     if is_size(given):
         return [given]
     return concatenated(given)
 
 
 def concatenated(given: SSAValue) -> list[SSAValue] | None:
-    """As `sizes_of`, for the result of a concatenation."""
+    """As `sizes_of`, for the result of a Concat."""
     maker = given.op if isinstance(given, OpResult) else None
     if not isinstance(maker, ConcatOp) or rank(given) not in (1, None):
         return None
@@ -58,8 +58,8 @@ def concatenated(given: SSAValue) -> list[SSAValue] | None:
     return [size for part in known for size in part] if len(known) == len(parts) else None
 
 
-def put_together(sizes: Sequence[OperandSpec], scalar: bool = False) -> RewriteResult:
-    """The vector of some sizes, or the one size as a scalar."""
+def concatenation_of(sizes: Sequence[OperandSpec], scalar: bool = False) -> RewriteResult:
+    """Return the vector of some dimensions, or one dimension as a scalar."""
     if not sizes:
         return np.array((), np.int64)
     if scalar:
@@ -78,7 +78,7 @@ def shape_to_sizes(x: SSAValue, start: int, end: int | None) -> RewriteResult:
         known = shape[axis]
         dim = Dim(x, axis=axis).typed(tensor_type((1,), i64))
         sizes.append(dim if known == UNKNOWN else np.array([known], np.int64))
-    return put_together(sizes)
+    return concatenation_of(sizes)
 
 
 @rule(Cast(x, to=attr.to))
@@ -87,7 +87,7 @@ def cast_sizes(root: Operation, x: SSAValue, to: Attribute) -> RewriteResult:
     sizes = concatenated(x)
     if sizes is None:
         return NO_SIZES
-    return put_together([Cast(size, like=root).typed(tensor_type((1,), to)) for size in sizes])
+    return concatenation_of([Cast(size, like=root).typed(tensor_type((1,), to)) for size in sizes])
 
 
 @rule(Concat(rest.parts, axis=attr.axis))
@@ -99,7 +99,7 @@ def concat_sizes(parts: Sequence[SSAValue]) -> RewriteResult:
     known = [sizes for sizes in found if sizes is not None]
     if len(known) < len(found):
         return NO_SIZES
-    return put_together([size for sizes in known for size in sizes])
+    return concatenation_of([size for sizes in known for size in sizes])
 
 
 @rule(Gather(x, const.indices, axis=attr.axis))
@@ -112,7 +112,7 @@ def gather_sizes(root: Operation, x: SSAValue, indices: Constant) -> RewriteResu
     picked = normalised(whole(indices) or (), len(sizes))
     if picked is None or indices.array.ndim > 1:
         return MatchFailure("an index is out of range, or the indices are no vector")
-    return put_together([sizes[index] for index in picked], scalar=indices.array.ndim == 0)
+    return concatenation_of([sizes[index] for index in picked], scalar=indices.array.ndim == 0)
 
 
 @rule(Slice(x, const.starts, const.ends, maybe.axes, maybe.steps))
@@ -125,11 +125,11 @@ def slice_sizes(x: SSAValue, starts: Constant, ends: Constant, steps: Constant |
     if len(begin) != 1 or len(end) != 1 or len(step) != 1 or step[0] == 0:
         return MatchFailure("starts, ends and steps are not one number each, or the step is 0")
     picked = sizes[axis_slice(begin[0], end[0], step[0], len(sizes))]
-    return put_together(picked) if picked else MatchFailure("no size is left")
+    return concatenation_of(picked) if picked else MatchFailure("no size is left")
 
 
 def refined(type_: Attribute, shape: SSAValue) -> Attribute | None:
-    """A tensor type with the sizes known from a shape operand that are not -1, `None` if nothing is new."""
+    """Return a tensor type refined by the constant, non-negative elements of a target, or `None`."""
     sizes, element = concatenated(shape), element_type(type_)
     if sizes is None or element is None:
         return None
