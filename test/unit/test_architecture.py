@@ -1,4 +1,4 @@
-"""Arrows between the rooms run one way, as docs/architecture.md draws them."""
+"""Imports between the packages go one way, as docs/architecture.md draws them."""
 
 from __future__ import annotations
 
@@ -128,25 +128,25 @@ def imports(path: Path) -> Iterator[str]:
             yield node.module
 
 
-def sources(room: str) -> Iterator[Path]:
+def sources(package: str) -> Iterator[Path]:
     # Not below src/xonnc: there lie links to the other folders.
-    found = (ROOT / room).glob("*.py") if room == API else (ROOT / room).rglob("*.py")
+    found = (ROOT / package).glob("*.py") if package == API else (ROOT / package).rglob("*.py")
     # `python -m xonnc` is the driver, which is of the tools.
     return (path for path in found if "-" not in path.name and path != ROOT / API / "__main__.py")
 
 
-def own_sources(room: str) -> Iterator[Path]:
+def own_sources(package: str) -> Iterator[Path]:
     """The files of a folder without those of its folders that have rules of their own."""
-    others = [ROOT / other for other in MAY_IMPORT if other.startswith(room + "/")]
-    return (path for path in sources(room) if not any(path.is_relative_to(other) for other in others))
+    others = [ROOT / other for other in MAY_IMPORT if other.startswith(package + "/")]
+    return (path for path in sources(package) if not any(path.is_relative_to(other) for other in others))
 
 
-@pytest.mark.parametrize("room", sorted(MAY_IMPORT))
-def test_arrows_run_one_way(room: str):
-    allowed = MAY_IMPORT[room] | {"errors", room} | (PUBLIC if room == API else set[str]())
+@pytest.mark.parametrize("package", sorted(MAY_IMPORT))
+def test_arrows_run_one_way(package: str):
+    allowed = MAY_IMPORT[package] | {"errors", package} | (PUBLIC if package == API else set[str]())
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"
-        for path in own_sources(room)
+        for path in own_sources(package)
         for name in imports(path)
         if is_ours(name) and not is_within(name, allowed)
     ]
@@ -229,11 +229,11 @@ WITH_ONNX = ("formats/onnx", "fuzzing", "lowering/quantization_statistics", "tra
 
 
 def test_few_folders_know_the_onnx_package():
-    rooms = [room for room in MAY_IMPORT if room not in WITH_ONNX]
+    packages = [package for package in MAY_IMPORT if package not in WITH_ONNX]
     wrong = [
         str(path.relative_to(ROOT))
-        for room in rooms
-        for path in own_sources(room)
+        for package in packages
+        for path in own_sources(package)
         if any(name == "onnx" or name.startswith("onnx.") for name in imports(path))
     ]
     assert not wrong

@@ -144,7 +144,7 @@ def integers() -> onnx.ModelProto:
 
 
 def recurrences() -> onnx.ModelProto:
-    """LSTMs, one with lengths, a GRU of whose results the last is read, and halves that are known."""
+    """LSTMs, one with lengths, a GRU of whose results the last is read, and constant float16 values."""
     weights: dict[str, Array] = {"lengths": np.array([3, 2], np.int32)}
     nodes: list[onnx.NodeProto] = []
     for name, operator, rows, given in (

@@ -272,7 +272,7 @@ def test_scores_reach_from_above_the_greatest_to_where_they_do_not_count(tmp_pat
     ],
 )
 def test_entropy_cuts_off_few(numbers: npt.NDArray[np.float64], tmp_path: Path):
-    """The lowest number alone is like itself; heaps of quiet channels are exact where bins are levels."""
+    """The lowest number alone is like itself; channels of small range are exact where bins are levels."""
     text = DOUBLED.replace("1, 2, 2", f"1, 1, {numbers.size}")
     signed = numbers.astype(np.float32).reshape(1, 1, -1) * np.float32(-1)
     found = values(tmp_path, text, [{"x": signed}], method="entropy")["y"]
@@ -280,8 +280,8 @@ def test_entropy_cuts_off_few(numbers: npt.NDArray[np.float64], tmp_path: Path):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_halves_that_lie_close_together(method: str, tmp_path: Path):
-    """Bins of halves would be narrower than halves are apart."""
+def test_adjacent_float16_values(method: str, tmp_path: Path):
+    """Bins would be narrower than the spacing of float16 values."""
     text = '<ir_version: 8, opset_import: ["" : 17]> g (float16[64] x) => (float16[64] y) { y = Relu(x) }'
     path = tmp_path / "g.onnx"
     path.write_bytes(parser.parse_model(text).SerializeToString())

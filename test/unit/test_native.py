@@ -119,7 +119,7 @@ def test_a_constant_row_is_added_by_the_product(rows: int):
 
 @pytest.mark.parametrize("size", [1, 4])
 def test_a_constant_row_is_added_where_a_product_has_no_kernel_yet(size: int):
-    """Of what the model says the matrix on the left is as wide as nobody knows."""
+    """The width of the matrix on the left is undeclared."""
     nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["y"])]
     model = model_of(nodes, [1, 1, "size"], {"w": floats(size, 3), "b": floats(3)})
     x = floats(1, 1, size)

@@ -1,4 +1,4 @@
-"""Models with open sizes compiled to files run from C on any sizes, and give what the session gives."""
+"""Models with dynamic shapes compiled to files run from C on any shapes, with the outputs of the session."""
 
 from __future__ import annotations
 

@@ -243,12 +243,12 @@ def test_errors_of_later_stages_send_their_nodes_to_the_cpu(tmp_path: Path, monk
 
     plan_of = dla_split.plan_of
 
-    def no_room(target: Any, op: Any) -> Any:
+    def does_not_fit(target: Any, op: Any) -> Any:
         if "conv2" in str(op.location):
             raise XonncError("conv2: no room; use a smaller kernel")
         return plan_of(target, op)
 
-    monkeypatch.setattr(dla_split, "plan_of", no_room)
+    monkeypatch.setattr(dla_split, "plan_of", does_not_fit)
     model = saved(tmp_path, "c = Conv(x, w)\n s = Relu(c)\n d = Conv(s, v)\n y = Relu(d)")
     package = compile_package(model)
     assert kinds(package) == ["dla", "cpu"]
@@ -300,7 +300,7 @@ def test_integers_cross_as_the_numbers_they_stand_for(target: str, tmp_path: Pat
     assert agreement(model, package, {"x": image()}) <= 0.03 / 0.5
 
 
-def test_a_calibrated_model_has_no_roundings_that_only_the_cpu_would_do(tmp_path: Path):
+def test_a_calibrated_model_has_no_quantization_on_the_cpu_only(tmp_path: Path):
     model = saved(tmp_path, "c = Conv(x, w)\n s = Hardmax(c)\n t = LogSoftmax(s)\n y = Hardmax(t)")
     ranges: Ranges = dict.fromkeys(("x", "c", "s", "t", "y"), Range(-4.0, 4.0))
     package = compile_package(model, "nv_small", calibrate=lambda module: ranges)

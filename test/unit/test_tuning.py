@@ -85,7 +85,7 @@ def test_a_tile_that_is_no_longer_faster_is_forgotten(tmp_path: Path, monkeypatc
     assert read_tiles(resolve_processor("cpu")) == {}
 
 
-def test_sizes_that_only_a_run_tells(tmp_path: Path):
+def test_dynamic_shapes(tmp_path: Path):
     path = model(tmp_path, "N")
     assert GEMM not in {kernel.name for kernel in tune(path, seconds=30).kernels}
     found = tune(path, seconds=30, input_shapes={"a": (40, 64)})

@@ -27,7 +27,7 @@ from bench.latency.worker import CompileCost, PeerError, Worker, reason
 from bench.zoo.convolutional import mnist_cnn
 
 
-def test_turns_are_compared_with_their_neighbours() -> None:
+def test_rounds_are_compared_with_their_neighbors() -> None:
     found = latency([[1.0, 1.0], [4.0, 4.0], [3.0, 1.0]], [[2.0, 2.0], [4.0, 4.0], [4.0, 4.0]])
     assert (found.best, found.median, found.minimum, found.pairs) == (1.0, 0.5, 0.5, 3)
     assert not found.is_noisy

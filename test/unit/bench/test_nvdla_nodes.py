@@ -69,7 +69,7 @@ def test_a_step_on_the_way_explains_an_error():
     )
 
 
-def test_roundings_of_halves_may_go_the_other_way():
+def test_ties_may_round_either_way():
     wanted = np.array([7, 8], np.uint8)
     assert difference([wanted + np.uint8(1)], [wanted], FULL, is_quantized=True) == ""
     assert difference([wanted + np.uint8(1)], [wanted], FULL, is_quantized=False) == "uint8 [2] that differ"

@@ -63,7 +63,7 @@ def test_minima_that_contradict_medians_are_noise() -> None:
     assert requirement(made, "faster").failures == ["lstm: 1.50 of onnxslim (noisy)"]
 
 
-def test_turns_are_compared_in_pairs() -> None:
+def test_rounds_are_compared_in_pairs() -> None:
     made = measurements({"lstm": {"xonnc": (1.0, 1.0, 1), "onnxslim": (2.0, 1.0, 1)}})
     for factor in (10.0, 0.5):
         made.cell("lstm", "xonnc").add(Sample(factor, 0.1, 1.0, {}))

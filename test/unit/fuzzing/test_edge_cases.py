@@ -32,7 +32,7 @@ def test_templates_become_those_of_other_types_and_shapes():
     assert {each.shape for each in held} == {(4, 5), (0, 5), ()}
 
 
-def test_sums_may_differ_in_roundings_alone():
+def test_sums_may_differ_by_rounding_error_only():
     one = np.array([1, 0, np.nan], np.float32)
     near = np.array([1 + 2**-22, -0.0, np.nan], np.float32)
     assert difference("MatMul", "ties", one, near) == ""

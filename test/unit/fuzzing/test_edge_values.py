@@ -62,9 +62,10 @@ def test_the_sign_of_a_power_is_that_of_an_odd_exponent():
 def test_a_power_is_computed_in_the_wider_type_of_both():
     base, exponent = np.array([-1, 2, -1], np.float32), np.array([2**24 + 1, 0.5, 2**53], np.float64)
     agree(EdgeNode("Pow", [base, exponent]), np.array([-1, np.sqrt(2), 1], np.float32))
-    halves = np.array([-1, 1.5], np.float16)
+    half_values = np.array([-1, 1.5], np.float16)
     agree(
-        EdgeNode("Pow", [halves, np.array([70001, 2.5], np.float32)]), (halves ** [1, 2.5]).astype(np.float16)
+        EdgeNode("Pow", [half_values, np.array([70001, 2.5], np.float32)]),
+        (half_values ** [1, 2.5]).astype(np.float16),
     )
 
 

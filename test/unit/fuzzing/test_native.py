@@ -42,7 +42,7 @@ def original_of(text: str, *feeds: Feeds) -> Original:
     return Original(onnx.parser.parse_model(HEAD + text), feeds)
 
 
-def test_what_is_no_number_may_be_lost_by_onnxruntime_but_not_by_us() -> None:
+def test_nan_may_be_lost_by_onnxruntime_but_not_by_native_code() -> None:
     """Its `ReduceMax` of [1, NaN] is 1."""
     text = """
     m (float[1,2] x) => (float[1,1] y) { y = ReduceMax<axes=[1]>(x) }
@@ -79,7 +79,7 @@ def test_casts_of_what_does_not_fit_may_differ(expected: list[int], found: list[
     assert is_explained(original, feeds, "y", *both) is is_right
 
 
-def test_integers_of_logarithms_may_be_of_what_is_no_number_or_one_apart() -> None:
+def test_integers_of_logarithms_may_be_cast_nan_or_differ_by_one() -> None:
     text = "m (int64[2] x) => (int64[1] y) {{ y = {}<axes=[0]>(x) }}"
     feeds = {"x": np.array([1, 2])}
     least = np.array([np.iinfo(np.int64).min])
@@ -114,7 +114,7 @@ def test_what_inputs_make_of_a_body_counts() -> None:
     assert np.asarray(given).shape == (3,)
 
 
-NO_TURNS = """
+NO_ITERATIONS = """
 m (float[n] x) => (float[n] last, float[k, n] all) <int64 count = {0}> {
   last, all = Loop(count, "", x) <body = turn
     (int64 i, bool c, float[2] a) => (bool d, float[2] b, float[2] e) {
@@ -126,10 +126,10 @@ m (float[n] x) => (float[n] last, float[k, n] all) <int64 count = {0}> {
 """
 
 
-def test_a_loop_without_turns_may_contradict_inputs() -> None:
+def test_a_loop_without_iterations_may_contradict_inputs() -> None:
     """onnxruntime gives no rows as long as is declared, we none as long as the input."""
     fits, larger = ({"x": np.ones(size, np.float32)} for size in (2, 3))
-    assert native_failure(original_of(NO_TURNS, fits, larger)) is None
+    assert native_failure(original_of(NO_ITERATIONS, fits, larger)) is None
 
 
 def plant(monkeypatch: pytest.MonkeyPatch, run: Callable[..., object]) -> None:

@@ -50,7 +50,7 @@ def test_other_types_and_shapes_are_differences():
     assert disagreement({"y": f32(1)}, {"y": f32(1, 1)}, list)
 
 
-def test_what_roundings_of_the_inputs_do_is_no_difference():
+def test_effects_of_perturbed_inputs_are_no_difference():
     near = [{"y": np.array([4, 1])}]
     assert not disagreement({"y": np.array([3, 1])}, {"y": np.array([4, 1])}, lambda: near)
     assert disagreement({"y": np.array([3, 1])}, {"y": np.array([3, 2])}, lambda: near)

@@ -63,7 +63,7 @@ def parsed(text: str) -> tuple[Context, ModuleOp]:
 
 
 def without_dead_ops(module: ModuleOp, context: Context) -> str:
-    """What is left of the function once nobody's results are gone, printed."""
+    """What is left of the function once unused results are removed, printed."""
     for op in [op for op in module.body.block.ops if op.name == "pdl.pattern"]:
         op.detach()
         op.erase()

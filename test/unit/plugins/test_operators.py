@@ -243,7 +243,7 @@ def test_invalid_nodes(text: str, version: int, problem: str):
         xonnc.simplify(model(text, version))
 
 
-def test_operators_that_nobody_registered_are_refused_with_the_nearest():
+def test_unregistered_operators_are_refused_with_the_nearest_name():
     text = f"g (float[4] x) => (float[4] a) {{ a = {DOMAIN}.AdN (x) }}"
     with pytest.raises(XonncError, match=r"no operator 'AdN' in domain 'org.unittest'; did you mean 'AddN'"):
         xonnc.compile(model(text))

@@ -43,8 +43,8 @@ def test_elements_take_their_own_width(dtype: npt.DTypeLike):
         <ir_version: 8, opset_import: ["" : 17]>
         joined () => ({name}[{2 * SIZE}] y) {{ y = Concat <axis = 0> (a, b) }}
     """
-    halves = np.arange(2 * SIZE).reshape(2, SIZE) % 3
-    module, context = imported(text, a=halves[0].astype(dtype), b=halves[1].astype(dtype))
+    half_values = np.arange(2 * SIZE).reshape(2, SIZE) % 3
+    module, context = imported(text, a=half_values[0].astype(dtype), b=half_values[1].astype(dtype))
     pool = DisposablePool.of(context)
     before = pool.live_bytes
     pool.reset_peak()

@@ -20,7 +20,7 @@ from xonnc.targets.limits import (
     lacks_precision,
 )
 
-ROOM = CubeShape(8, 100, 100)
+CAPACITY = CubeShape(8, 100, 100)
 
 
 @pytest.mark.parametrize("limit", LIMITS, ids=[f"{each.engine} {each.what}" for each in LIMITS])
@@ -53,8 +53,8 @@ def conv_window(field: str, value: int) -> Window:
 def test_the_lowering_and_the_checks_draw_one_line_for_convolutions(field: str):
     allowed = FIELDS[ConvOp][field]
     assert isinstance(allowed, tuple)
-    assert conv_limits(ROOM, 8, conv_window(field, allowed[1])) is None
-    assert conv_limits(ROOM, 8, conv_window(field, allowed[1] + 1)) is not None
+    assert conv_limits(CAPACITY, 8, conv_window(field, allowed[1])) is None
+    assert conv_limits(CAPACITY, 8, conv_window(field, allowed[1] + 1)) is not None
 
 
 def pool_window(field: str, value: int) -> Window:
@@ -72,8 +72,8 @@ def pool_window(field: str, value: int) -> Window:
 def test_the_lowering_and_the_checks_draw_one_line_for_poolings(field: str):
     allowed = FIELDS[PdpOp][field]
     assert isinstance(allowed, tuple)
-    assert pool_limits(ROOM, pool_window(field, allowed[1])) is None
-    assert pool_limits(ROOM, pool_window(field, allowed[1] + 1)) is not None
+    assert pool_limits(CAPACITY, pool_window(field, allowed[1])) is None
+    assert pool_limits(CAPACITY, pool_window(field, allowed[1] + 1)) is not None
 
 
 @pytest.mark.parametrize("name", FEATURES)

@@ -168,7 +168,9 @@ SATURATED = """
 """
 
 
-def test_roundings_of_a_saturated_sigmoid_are_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_rounding_errors_of_a_saturated_sigmoid_are_no_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     first, second = tmp_path / "a.onnx", tmp_path / "b.onnx"
     first.write_bytes(parser.parse_model(SATURATED).SerializeToString())
     simplify(first).write(second)
@@ -186,7 +188,7 @@ def test_a_difference_beyond_what_optimisations_change_counts(tmp_path: Path):
     assert not compare_models(first, second, 1)[0].passed
 
 
-def test_a_sigmoid_of_nothing_but_roundings_is_the_same(tmp_path: Path):
+def test_a_sigmoid_of_nothing_but_rounding_error_is_the_same(tmp_path: Path):
     first, second = tmp_path / "a.onnx", tmp_path / "b.onnx"
     text = SATURATED.replace("-15.3", "-17.9").replace("-15.7", "-18.1")
     first.write_bytes(parser.parse_model(text).SerializeToString())

@@ -119,7 +119,7 @@ def test_classes_of_one_operator_follow_each_other():
             assert following is not op
 
 
-def test_random_numbers_are_drawn_twice_but_not_for_nobody():
+def test_random_operators_are_not_merged_and_are_removed_if_unused():
     draw = '"onnx.RandomNormal"() <{shape = [2]}> : () -> tensor<2xf32>'
     ctx, module = parse(
         f"func.func @f() -> (tensor<2xf32>, tensor<2xf32>) {{\n %0 = {draw}\n %1 = {draw}\n %2 = {draw}\n"

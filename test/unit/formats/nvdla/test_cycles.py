@@ -54,7 +54,7 @@ def test_stripes(target: str, positions: int, expected: list[tuple[int, int]]):
         ("nv_large", ConvWork(INT8, 1000, 2048, 1, 1, 1, 1), 32 * (31 * 32 + 8) + 48 + 1),
         # Groups of 16 kernels of 16 bits in 16 cells; 49 positions in stripes of 16, 16, 17.
         ("nv_full", ConvWork(FP16, 64, 64, 3, 3, 7, 7), 4 * 9 * 49 + 48 + 17),
-        # Groups of 32 kernels of 8 bits, two to a cell: 10 positions wait for 16 cells.
+        # Groups of 32 kernels of 8 bits, two to a cell: 10 positions are bound by 16 cells.
         ("nv_full", ConvWork(INT8, 32, 64, 1, 1, 2, 5), 16 + 48 + 10),
         # Five kernels of 8 bits take three cells.
         ("nv_full", ConvWork(INT8, 5, 64, 1, 1, 1, 1), 3 + 48 + 1),

@@ -38,8 +38,8 @@ CASES = [
     "nv_small/pdp_split3_avg_int8",
 ]
 EACH = 100
-MOST_SECONDS = 20
-MOST_BYTES = 64_000_000
+MAX_SECONDS = 20
+MAX_BYTES = 64_000_000
 EXTREMES = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 1 << 30, (1 << 31) - 1, 1 << 31, (1 << 32) - 1]
 
 
@@ -53,7 +53,7 @@ def refusal(make: Callable[[], object]) -> str | None:
 
 
 def outcome(data: bytes, target: str) -> str:
-    """What the whole room makes of a file: `refused`, `problems` or `sound`; anything else is a bug."""
+    """What the package makes of a file: `refused`, `problems` or `sound`; anything else is a bug."""
     refused = refusal(lambda: parse_loadable(data))
     if refused is not None:
         assert "\n" not in refused
@@ -169,7 +169,7 @@ def damaged(vector: Callable[[str], Loadable]) -> list[tuple[str, bytes]]:
 def test_every_damage_ends_well_and_soon(damaged: list[tuple[str, bytes]]):
     begin = time.process_time()
     counts = Counter(outcome(mutant, target) for target, mutant in damaged)
-    assert time.process_time() - begin < MOST_SECONDS
+    assert time.process_time() - begin < MAX_SECONDS
     assert counts.total() >= 700
     # A test of damage that mostly does none, or that only the reader sees, would show nothing.
     assert counts["refused"] > 150
@@ -182,7 +182,7 @@ def test_damage_takes_no_memory(damaged: list[tuple[str, bytes]]):
         outcome(mutant, target)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < MOST_BYTES
+    assert peak < MAX_BYTES
 
 
 def test_a_cube_of_millions_of_runs_takes_no_memory(vector: Callable[[str], Loadable]):
@@ -203,8 +203,8 @@ def test_a_cube_of_millions_of_runs_takes_no_memory(vector: Callable[[str], Load
     tracemalloc.start()
     begin = time.process_time()
     assert outcome(data, "nv_full") in ("problems", "sound")
-    assert time.process_time() - begin < MOST_SECONDS
-    assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
+    assert time.process_time() - begin < MAX_SECONDS
+    assert tracemalloc.get_traced_memory()[1] < MAX_BYTES
     tracemalloc.stop()
 
 

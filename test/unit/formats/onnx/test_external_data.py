@@ -19,7 +19,7 @@ WEIGHTS = np.arange(8, dtype=np.float32)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A model's folder with data in it, and data outside that nobody may read."""
+    """A model's folder with data in it, and data outside that must not be read."""
     inside = tmp_path / "model"
     (inside / "sub").mkdir(parents=True)
     for place in (tmp_path / "secret", inside / "w.bin", inside / "sub" / "w.bin"):

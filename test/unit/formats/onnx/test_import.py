@@ -304,7 +304,7 @@ def test_inputs_have_a_type(ctx: Context) -> None:
         import_proto(model, ctx)
 
 
-def test_line_ends_in_names_are_written_out(ctx: Context) -> None:
+def test_line_ends_in_names_are_escaped(ctx: Context) -> None:
     model = parse(X2Y + "{ y = Abs (x) }")
     model.graph.input[0].name = model.graph.node[0].input[0] = "a\nb\r"
     model.graph.input[0].ClearField("type")

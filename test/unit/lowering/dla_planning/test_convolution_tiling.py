@@ -52,7 +52,7 @@ def test_many_kernels_stream_two_groups_at_a_time():
     assert (plan.data_banks, plan.weight_banks, plan.weights_resident, len(plan.tiles)) == (4, 4, False, 1)
 
 
-def test_one_group_at_a_time_where_two_leave_no_room():
+def test_one_group_at_a_time_where_two_do_not_fit():
     plan = plan_convolution(rows(weight_bytes=40 * BANK, group_bytes=9 * BANK), FULL, traffic)
     assert plan is not None
     assert (plan.data_banks, plan.weight_banks, len(plan.tiles)) == (4, 9, 1)
@@ -66,7 +66,7 @@ def test_rows_in_pieces_with_all_weights_resident():
 
 
 def test_one_piece_beats_weights_read_twice():
-    # All weights resident leaves three of four data banks: two pieces; streaming leaves room for all rows.
+    # All weights resident leaves three of four data banks: two pieces; with streaming all rows fit.
     case = rows(weight_bytes=13 * BANK, group_bytes=BANK)
     plan = plan_convolution(case, FULL, lambda plan: plan.traffic + (len(plan.tiles) << 20))
     assert plan is not None

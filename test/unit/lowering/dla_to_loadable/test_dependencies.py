@@ -48,18 +48,18 @@ def test_the_pattern_of_lenet():
     assert queue_heads(lenet(), 6) == (-1, 0, 1, 2, -1, -1)
 
 
-def test_the_next_layer_of_an_engine_waits_for_a_result_it_reads():
+def test_the_next_layer_of_an_engine_depends_on_a_result_it_reads():
     entries = dependency_graph([DependencyLayer(SDP, at(0), at(1)), DependencyLayer(SDP, at(1), at(2))])
     assert entries[0].consumers == {SDP: ConsumerSlot(1, Event.OP_COMPLETED)}
 
 
-def test_a_layer_with_other_settings_waits_for_the_one_before():
+def test_a_layer_with_other_settings_depends_on_the_one_before():
     layers = [DependencyLayer(CONV, at(0), (), settings=(place // 2,)) for place in range(4)]
     events = [entry.consumers[CONV].event for entry in dependency_graph(layers)[:-1]]
     assert events == [Event.OP_PROGRAMMED, Event.OP_COMPLETED, Event.OP_PROGRAMMED]
 
 
-def test_memory_used_again_waits_for_its_reader():
+def test_reused_memory_depends_on_its_reader():
     # The SDP overwrites what the PDP reads.
     layers = [
         DependencyLayer(SDP, at(0), at(1)),

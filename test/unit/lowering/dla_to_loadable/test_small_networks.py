@@ -115,7 +115,7 @@ def test_padded_averages_need_no_pass_of_their_own_before_a_convolution(
     assert compiled(model).report.layers_by_engine == {"PDP": 1, "CONV": 1, "SDP": 1}
 
 
-def test_an_input_that_nobody_reads(build: Callable[..., onnx.ModelProto], compiled: Compiled):
+def test_an_unused_input(build: Callable[..., onnx.ModelProto], compiled: Compiled):
     loadable = compiled(build("y = Relu(x)", inputs={"x": (1, 3, 4, 4), "z": (1, 3, 4, 4)})).loadable
     assert [tensor.name for tensor in loadable.tensors] == ["x", "z", "y"]
 

@@ -155,7 +155,7 @@ def test_summed_branches_run_one_after_the_other(tmp_path: Path):
     model = summed_branches(8, 16, 32)
     arena = compile_artifact(model, tmp_path / "m.c", target="avx2").program.arena
     tensor = 16 * 32 * 32 * 4
-    # The image in blocks of channels, with its halo, what is summed up, and one branch.
+    # The channel-blocked image with its halo, what is summed up, and one branch.
     assert 3 * tensor <= arena < 3.6 * tensor
 
 

@@ -133,7 +133,7 @@ def floats(folder: Path, layer: Layer) -> Path:
 
 
 def rounded(folder: Path, layer: Layer, scale: float, zero: int, *, takes_bytes: bool = False) -> Path:
-    """The layer between roundings; the input is bytes, or floats that are rounded to bytes."""
+    """The layer between QDQ pairs; the input is int8, or floats that are quantized to int8."""
     weights, bias = layer.weights()
     nodes = [
         helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "read"),
@@ -285,7 +285,7 @@ def _exact(layer: Layer, pixels: Array, mean: Array, std: Array, largest: float)
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_halves(channels: int, tmp_path: Path):
+def test_float16(channels: int, tmp_path: Path):
     layer = Layer(channels=channels)
     path = floats(tmp_path, layer)
     numbers = np.random.default_rng(2).standard_normal((1, channels, *layer.size)).astype(np.float32)
@@ -517,7 +517,7 @@ def test_packages(tmp_path: Path):
     numbers = np.random.default_rng(1).standard_normal((1, 3, 8, 8)).astype(np.float32)
     found = load_package(tmp_path / "model.xpkg").run({"x": numbers})["y"]
     expected = Reference(path).run({"x": numbers})[0]
-    # Determinants of 6 x 6 nearly equal numbers: what halves lose is of the size of the terms.
+    # Determinants of 6 x 6 nearly equal numbers: the error of float16 is of the size of the terms.
     assert found.shape == expected.shape
     (step, _) = package.manifest.steps
     assert step.kind == "dla"

@@ -405,7 +405,7 @@ SPLITS: dict[str, tuple[str, tuple[int, ...]]] = {
 
 
 @pytest.mark.parametrize("name", SPLITS)
-def test_a_split_with_a_part_that_nobody_reads(name: str, build: Build, deviation: Deviation):
+def test_a_split_with_an_unused_part(name: str, build: Build, deviation: Deviation):
     nodes, shape = SPLITS[name]
     assert deviation(build(nodes, x=shape, weights={"w": (10, 3, 3, 3)})) < TOLERANCE
 

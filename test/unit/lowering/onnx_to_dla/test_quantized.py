@@ -281,7 +281,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
         for name in FUNCTIONS
     },
 }
-"""Networks, and by how many steps of the output's grid roundings on the way may move it."""
+"""Networks, and by how many quantization levels of the output intermediate quantization may move it."""
 
 
 @pytest.fixture
@@ -328,7 +328,7 @@ def test_steps_from_onnxruntime(name: str, kind: Kind, target: str, compiled: An
 @pytest.mark.parametrize("zero", [-128, -3, 90])
 @pytest.mark.parametrize("target", TARGETS)
 def test_sums_of_stored_cubes_are_rounded_once(target: str, zero: int, compiled: Any):
-    """The zero of one is no whole number of steps of the other."""
+    """The zero of one is no integer multiple of the scale of the other."""
     net = Net()
     a, b = net.rounded("x0", 0.031, zero), net.rounded("x1", 0.017, zero)
     model = net.model(net.rounded(net("Add", a, b), 0.04, zero // 2), (1, 4, 5, 6), (1, 4, 5, 6))

@@ -324,7 +324,7 @@ def test_integers(context: Context):
         compile_to_loadable(module, "nv_full", context)
 
 
-def test_a_convolution_that_nobody_cut(context: Context):
+def test_a_convolution_that_was_not_split(context: Context):
     module = parsed(
         context,
         """func.func @main(%x: tensor<1x512x7x7xf16>, %w: tensor<32x512x7x7xf16>) {

@@ -1,4 +1,4 @@
-"""Activations as the field writes them: one table each in INT8, of no greater error than its roundings."""
+"""Decomposed activations: one lookup table each in INT8, of no greater error than quantization."""
 
 from __future__ import annotations
 

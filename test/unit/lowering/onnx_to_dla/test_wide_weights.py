@@ -33,7 +33,7 @@ def saved(
     zero: Array,
     **attributes: Any,
 ) -> Path:
-    """`op` between roundings, with weights of a zero point."""
+    """`op` between QDQ pairs, with weights of a zero point."""
     weight_axis: dict[str, Any] = {"axis": 0} if zero.ndim else {}
     nodes = [
         helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], "first"),

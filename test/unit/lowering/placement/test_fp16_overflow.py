@@ -1,4 +1,4 @@
-"""Exponentials beyond halves: which arguments are shown to be small, and which nodes go to the CPU."""
+"""Exponents beyond the FP16 range: which arguments are provably small, which nodes go on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sides and turns against every possibility on small dataflows."""
+"""Assignments and their order against exhaustive search on small graphs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from xonnc.lowering.placement.dataflow import Dataflow, DataflowValue
 from xonnc.lowering.placement.max_flow import FlowNetwork
 from xonnc.lowering.placement.partitions import partition_nodes
 
-MOST_NODES = 8
+MAX_NODES = 8
 
 
 def drawn(seed: int) -> tuple[Dataflow, set[int], set[int]]:
     """A random dataflow with nodes that are bound to a side."""
     generator = np.random.default_rng(seed)
-    count = int(generator.integers(1, MOST_NODES))
+    count = int(generator.integers(1, MAX_NODES))
     values: list[DataflowValue] = []
     for producer in (None, None, *range(count)):
         later = range(0 if producer is None else producer + 1, count)
@@ -59,7 +59,7 @@ def test_no_other_choice_of_sides_has_fewer_crossings_or_as_few_with_more_on_the
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_turns_alternate_wait_for_nobody_later_and_are_as_few_as_can_be(seed: int):
+def test_partitions_alternate_depend_on_no_later_one_and_are_minimal(seed: int):
     flow, dla, _ = drawn(seed)
     parts = partition_nodes(flow, dla)
     turn = {node: number for number, partition in enumerate(parts) for node in partition}
@@ -67,10 +67,10 @@ def test_turns_alternate_wait_for_nobody_later_and_are_as_few_as_can_be(seed: in
     assert all(len({node in dla for node in partition}) == 1 for partition in parts)
     edges = [(v.producer, reader) for v in flow.values if v.producer is not None for reader in v.readers]
     assert all(turn[maker] <= turn[reader] for maker, reader in edges)
-    assert len(parts) == fewest_turns(flow, dla, edges)
+    assert len(parts) == fewest_partitions(flow, dla, edges)
 
 
-def fewest_turns(flow: Dataflow, dla: set[int], edges: list[tuple[int, int]]) -> int:
+def fewest_partitions(flow: Dataflow, dla: set[int], edges: list[tuple[int, int]]) -> int:
     """By doing what can be done on one side, then on the other, from either."""
     counts: list[int] = []
     for side in (True, False):
@@ -93,7 +93,7 @@ def fewest_turns(flow: Dataflow, dla: set[int], edges: list[tuple[int, int]]) ->
     return min(counts)
 
 
-def test_a_node_waits_for_its_reader_where_that_saves_transfers():
+def test_a_node_joins_its_reader_where_that_saves_transfers():
     # 0 (CPU) feeds 1 (DLA) feeds 2 (CPU) feeds 3 (DLA); 4 and 5 (DLA) only make something for 3.
     values = [
         DataflowValue(None, (0, 4)),

@@ -74,7 +74,7 @@ def test_weights_are_those_that_the_engines_get():
     assert found.signal_to_noise == pytest.approx(decibels, abs=0.01)
 
 
-def test_no_roundings():
+def test_no_quantization():
     with pytest.raises(XonncError, match="the model has no QuantizeLinear; give a calibration"):
         measure_quantization_error(model(PLAIN), None, [{}])
 

@@ -1,4 +1,4 @@
-"""What was compiled before is read from disk, never what is damaged, never more than there is room for."""
+"""What was compiled before is read from disk, never what is damaged, never more than the size limit."""
 
 from __future__ import annotations
 

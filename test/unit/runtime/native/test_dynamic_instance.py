@@ -77,7 +77,7 @@ def test_a_saved_session_takes_any_sizes(tmp_path: Path):
 
 
 def program(*formulas: SizeExpr) -> Program:
-    """An input of one open size, and the sizes that follow from it; the last is that of an arena's value."""
+    """An input of one dynamic dimension, and sizes computed from it; the last is of an arena value."""
     values = [ProgramValue(Storage.INPUT, None, INTEGERS)]
     values += [ProgramValue(Storage.SIZE, (), INTEGERS, size_expr=formula) for formula in formulas]
     values.append(ProgramValue(Storage.ARENA, None, INTEGERS, dynamic_shape=(len(formulas),)))

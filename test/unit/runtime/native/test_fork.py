@@ -32,7 +32,7 @@ def child(session: Session, expected: object) -> int:
     """What a child that runs the session ends with: 0 if its result is right."""
     process = os.fork()
     if not process:
-        # A child that waits for ever is ended, and no test framework goes on in it.
+        # A child that blocks for ever is ended, and no test framework goes on in it.
         signal.alarm(30)
         try:
             (found,) = session.run(None, {"x": X})

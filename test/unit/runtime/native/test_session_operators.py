@@ -73,11 +73,11 @@ model (int64 m, bool c, float[3] x) => (float[3] total, float[n,3] each) {
 """
 
 
-@pytest.mark.parametrize(("turns", "done"), [(3, 3), (100, 5), (0, 0)])
-def test_a_loop_ends_by_its_count_or_its_condition(turns: int, done: int):
+@pytest.mark.parametrize(("iterations", "done"), [(3, 3), (100, 5), (0, 0)])
+def test_a_loop_ends_by_its_count_or_its_condition(iterations: int, done: int):
     session = session_of(LOOP)
     x = np.array([1, 2, 3], np.float32)
-    total, each = session.run(None, {"m": np.array(turns), "c": np.array(True), "x": x})
+    total, each = session.run(None, {"m": np.array(iterations), "c": np.array(True), "x": x})
     sums = [x + sum(range(turn + 1)) for turn in range(done)]
     np.testing.assert_array_equal(numbers(total), sums[-1] if sums else x)
     assert numbers(each).shape == (done, 3)

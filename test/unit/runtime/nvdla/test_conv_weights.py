@@ -1,4 +1,4 @@
-"""Weight packings against the loops of docs/internals/nvdla-hardware.md §3.4, element by element."""
+"""Prepacked weights against the loops of docs/internals/nvdla-hardware.md §3.4, element by element."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from xonnc.targets import load_target
 
 
 def ties_away(x: float) -> float:
-    """Rounds to fp16 with halves away from zero, on exact fractions."""
+    """Rounds to fp16 with ties away from zero, on exact fractions."""
     if x == 0:
         return x
     exponent = max(int(np.frexp(abs(x))[1]) - 1, -14)
@@ -24,7 +24,7 @@ def ties_away(x: float) -> float:
     return float(np.copysign(np.inf if rounded >= 65536 else rounded, x))
 
 
-def test_halves_round_ties_away_from_zero():
+def test_float16_rounds_ties_away_from_zero():
     rng = np.random.default_rng(0)
     x = (rng.standard_normal(3000) * 2.0 ** rng.integers(-28, 17, 3000)).astype(np.float32)
     ties = np.array(
@@ -35,7 +35,7 @@ def test_halves_round_ties_away_from_zero():
     assert found.tolist() == [ties_away(float(v)) for v in x]
 
 
-def test_halves_keep_nan_and_the_sign_of_zero():
+def test_float16_keeps_nan_and_the_sign_of_zero():
     bits = single_to_half_ties_away(np.array([np.nan, -0.0, np.inf], np.float32))
     assert bits.tolist() == [0x7E00, 0x8000, 0x7C00]
 

@@ -16,7 +16,7 @@ from xonnc.runtime.nvdla.fixed_point import (
 
 
 def half_away(x: Fraction) -> int:
-    """Rounds to the nearest integer, halves away from zero."""
+    """Rounds to the nearest integer, ties away from zero."""
     floor = abs(x).__floor__()
     magnitude = floor + (abs(x) - floor >= Fraction(1, 2))
     return -magnitude if x < 0 else magnitude
@@ -26,7 +26,7 @@ VALUES = [0, 1, -1, 2, -2, 3, -3, 5, -5, 6, -6, 7, -7, 1000, -1000, 2**31 - 1, -
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 31, 32, 48, 60, 61, 62, 63])
-def test_shift_right_rounds_halves_away_from_zero(count: int):
+def test_shift_right_rounds_ties_away_from_zero(count: int):
     expected = [half_away(Fraction(v, 2**count)) for v in VALUES]
     assert shift_right_rounding(np.array(VALUES, np.int64), count).tolist() == expected
 

@@ -91,7 +91,7 @@ def test_products_and_sums_clamp_and_pass_nan_payloads():
     assert single_to_half(add(np.ones(1, np.float32), second)).tolist() == [0x7E77]
 
 
-def test_half_to_integer_rounds_halves_away_from_zero():
+def test_half_to_integer_rounds_ties_away_from_zero():
     x = np.array([0.5, -0.5, 1.5, 2.4999, -2.5, 65504, -65504], np.float16).view(np.uint16)
     assert half_to_int16(x).tolist() == [1, -1, 2, 3, -3, 32767, -32768]
 
@@ -124,6 +124,6 @@ def test_other_sums_keep_their_sign():
     assert add(np.array([-0.0, 2.0], np.float32), np.array([1.0, -3.0], np.float32)).tolist() == [1.0, -1.0]
 
 
-def test_quietened_halves():
+def test_quieted_float16_nans():
     bits = np.array([0x7C01, 0xFDFF, 0x7C00, 0xFC00, 0x3C00], np.uint16)
     assert quiet_half(bits).tolist() == [0x7E01, 0xFFFF, 0x7C00, 0xFC00, 0x3C00]

@@ -1,4 +1,4 @@
-"""Normalisation across channels against sums written out one by one."""
+"""Normalisation across channels against sums computed one by one."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def table(size: int, exponential: bool, select: int, entries: np.ndarray) -> Tab
 INTEGER_LUT = LookupTable(
     table(65, True, 0, np.arange(65) * 100), table(257, False, 8, np.arange(257) * 7 - 300), 1, 0, 1
 )
-HALVES = np.linspace(2, 0.25, 257).astype(np.float16).view(np.int16)
-SINGLE_LUT = LookupTable(table(65, True, 0, HALVES[:65]), table(257, False, 0, HALVES), 1, 0, 1)
+HALF_TYPES = np.linspace(2, 0.25, 257).astype(np.float16).view(np.int16)
+SINGLE_LUT = LookupTable(table(65, True, 0, HALF_TYPES[:65]), table(257, False, 0, HALF_TYPES), 1, 0, 1)
 
 
 @pytest.mark.parametrize("size", [3, 5, 7, 9])

@@ -150,7 +150,7 @@ def test_accumulator_matches_the_scalar_addition():
     assert list(zip(total.mantissa.tolist(), total.exponent.tolist(), strict=True)) == scalar
 
 
-def test_single_results_round_halves_away_from_zero():
+def test_single_results_round_ties_away_from_zero():
     total = Accumulator((3,))
     # 2**25 + 2 lies halfway between two singles (step 4); 2**33 - 1 rounds up over a power of two.
     total.add(np.array([(1 << 25) + 2, -((1 << 25) + 2), (1 << 33) - 1], np.int64), np.array([10, 10, 10]))

@@ -112,7 +112,7 @@ def test_an_operation_in_no_queue_hangs():
         order([node(OpType.SDP), node(OpType.SDP)], heads(sdp=0))
 
 
-def test_an_engine_waits_for_its_queue_not_for_the_index():
+def test_an_engine_is_held_by_its_queue_not_by_the_index():
     nodes = [node(OpType.SDP), node(OpType.SDP, to={OpType.SDP: (0, Event.OP_PROGRAMMED)})]
     nodes[0] = node(OpType.SDP, 1)
     assert order(nodes, heads(sdp=1)) == [[1], [0]]

@@ -58,9 +58,9 @@ def test_a_nan_passes_a_relu_unchanged(bits: int):
     assert result.view(np.uint32).tolist() == [bits]
 
 
-def scope(*halves: int) -> Scope:
-    """A row of pixels whose lanes are the same at address 0, room for results at address 1."""
-    source = np.repeat(np.array(halves, np.uint16), 16).view(np.uint8)
+def scope(*half_values: int) -> Scope:
+    """A row of pixels whose lanes are the same at address 0, space for results at address 1."""
+    source = np.repeat(np.array(half_values, np.uint16), 16).view(np.uint8)
     places = [Place(allocate(4096), 0) for _ in range(2)]
     places[0].read(source.size)[...] = source
     return Scope("op", AddressSpace(places), load_target("nv_full"), exact=True)
@@ -78,15 +78,15 @@ def row(address: int, width: int) -> DataCube:
     )
 
 
-def pooled(mode: PoolMode, halves: Sequence[int]) -> int:
-    op = PdpOp(pool_mode=mode, pool_width=len(halves) - 1, precision=Precision.FP16)
-    surface = PdpSurface(src_data=row(0, len(halves)), dst_data=row(1, 1))
+def pooled(mode: PoolMode, half_values: Sequence[int]) -> int:
+    op = PdpOp(pool_mode=mode, pool_width=len(half_values) - 1, precision=Precision.FP16)
+    surface = PdpSurface(src_data=row(0, len(half_values)), dst_data=row(1, 1))
     with np.errstate(invalid="ignore"):
-        return int(pdp.run(op, surface, None, scope(*halves)).view(np.uint16)[0, 0, 0])
+        return int(pdp.run(op, surface, None, scope(*half_values)).view(np.uint16)[0, 0, 0])
 
 
 @pytest.mark.parametrize(
-    ("mode", "halves", "expected"),
+    ("mode", "half_values", "expected"),
     [
         (PoolMode.MAX, (0x3C00, INF), INF),
         (PoolMode.MAX, (MINUS_INF, MINUS_INF), MINUS_INF),
@@ -98,8 +98,8 @@ def pooled(mode: PoolMode, halves: Sequence[int]) -> int:
         (PoolMode.AVG, (SIGNALLING,), SIGNALLING | 0x200),
     ],
 )
-def test_pooling(mode: PoolMode, halves: tuple[int, ...], expected: int):
-    assert pooled(mode, halves) == expected
+def test_pooling(mode: PoolMode, half_values: tuple[int, ...], expected: int):
+    assert pooled(mode, half_values) == expected
 
 
 def test_cross_channel_normalisation_quietens():

@@ -185,7 +185,7 @@ def test_a_large_splat_is_one_element(parsed: Parsed, again: Again):
     assert "dense<1.500000e+00> : tensor<100000x100000xf32>" in again(text)
 
 
-def test_an_absurd_sparse_tensor_is_not_written_out(parsed: Parsed):
+def test_an_absurd_sparse_tensor_is_not_expanded(parsed: Parsed):
     sparse = value(parsed(literal("sparse<[[0, 1]], 4> : tensor<9999999x9999999xi64>")))
     with pytest.raises(XonncError, match="more than 1073741824 bytes are not written out"):
         elements_array(sparse)

@@ -72,7 +72,7 @@ def test_the_expression_lets_its_sources_go():
     assert pool.peak_bytes == LARGE * 8
 
 
-def test_a_chain_makes_one_output_in_blocks():
+def test_a_chain_makes_one_output_block_by_block():
     pool = DisposablePool()
     source = constant(pool, np.zeros(4_000_000, np.float32))
     result = source

@@ -249,7 +249,7 @@ def test_dropping_takes_nested_constants_and_lends_nothing_back(ctx: Context):
 
 @pytest.mark.usefixtures("no_automatic_collection")
 def test_a_chain_of_folds_keeps_less_than_three_buffers():
-    # A foreign host: nobody collects between passes, only the driver's removal handler runs.
+    # A foreign host: no collection between passes, only the driver's removal handler runs.
     pool = DisposablePool()
     module = chain(40, large(pool, 0))
     PatternRewriteWalker(AddOne(pool), listener=dropping_listener()).rewrite_module(module)

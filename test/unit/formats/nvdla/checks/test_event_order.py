@@ -1,4 +1,4 @@
-"""What events and the engines' turns force, on graphs made by hand."""
+"""What events and the order of the engines force, on graphs made by hand."""
 
 from __future__ import annotations
 
