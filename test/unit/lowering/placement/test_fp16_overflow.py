@@ -1,4 +1,4 @@
-"""Exponents beyond the FP16 range: which arguments are provably small, which nodes go on the CPU."""
+"""Exponentials beyond the FP16 range: which arguments are provably small, which nodes run on the CPU."""
 
 from __future__ import annotations
 

@@ -515,7 +515,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (SOFTMAX, {"source[0].format": 1}, "source format 1; on nv_full it is 0 (INT8) or 3 (FF16)"),
         (SOFTMAX, {"destination[0].format": 0}, "destination format 0; it is that of the source, 3"),
     ],
-    "surfaces-with-gaps": [
+    "surfaces-cover-lines": [
         (
             "nv_full/emu_power",
             {"source[0].surf_stride": 352},
@@ -553,7 +553,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         ),
         (CONV, {"surface[1].dst_data.line_stride": 225}, "dst_data line_stride 225; it is a multiple of 32"),
     ],
-    "strides-with-gaps": [
+    "strides-cover-extents": [
         (
             CONV,
             {"surface[0].src_data.line_stride": 192},
