@@ -23,7 +23,7 @@ check: $(READY) ## format, lint and types
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 
-format: $(READY) ## formats in place and fixes what can be
+format: $(READY) ## formats in place and applies automatic fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -33,15 +33,15 @@ unit: $(READY) ## Python tests
 lit: $(READY) ## IR tests
 	$(BIN)/lit -q test/lit
 
-bench: $(READY) ## the benchmarks of bench/
+bench: $(READY) ## runs the benchmarks of bench/
 	$(BIN)/python bench/run.py
 
-conformance: $(READY) ## makes models of the field, measures them and writes docs/conformance.md
+conformance: $(READY) ## generates models of many exporters, measures them, writes docs/conformance.md
 	$(BIN)/python -m bench.conformance
 
-generate: $(READY) ## rewrites what is written from schemas and code: ops, their tests, reference pages
+generate: $(READY) ## regenerates operators, their tests and reference pages from schemas and code
 	$(BIN)/python -m xonnc.tools.onnx_dialect
 	$(BIN)/python -m xonnc.tools.reference
 
-clean: ## removes what the targets made
+clean: ## removes build products
 	rm -rf .venv build dist demo-out
