@@ -1,4 +1,4 @@
-"""How the tools speak to a person: rows of a report and a progress bar when somebody watches."""
+"""Console output of the tools: rows of reports and a progress bar on terminals."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from contextlib import contextmanager
 from typing import Protocol
 
 PROGRESS_DELAY_SECONDS = 1.0
-"""Seconds after which work in a terminal shows a bar."""
+"""Seconds after which a progress bar is shown."""
 
 
 class ProgressCallback(Protocol):
-    """Told how far a piece of work has come."""
+    """A function called with the progress of a task."""
 
     def __call__(self, done: int, total: int, what: str = "") -> None: ...
 
 
 def row(label: str, text: str) -> None:
-    """One line of a report: a label and what is said of it."""
+    """Print a row of a report: a label and a text."""
     print(f"  {label:<12} {text}")
 
 
 def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Cells in columns."""
+    """Return rows of cells as aligned lines."""
     widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
     return [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
@@ -33,7 +33,7 @@ def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def size(count: float) -> str:
-    """A number of bytes for people: `287.3 MB`."""
+    """Format a number of bytes: `287.3 MB`."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= scale:
             return f"{count / scale:.1f} {unit}"
@@ -46,7 +46,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def quantity(count: float) -> str:
-    """A large count for people: `25.6 M`."""
+    """Format a large count: `25.6 M`."""
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if count >= scale:
             return f"{count / scale:.1f} {unit}"
@@ -55,7 +55,7 @@ def quantity(count: float) -> str:
 
 @contextmanager
 def progress(label: str, quiet: bool = False) -> Generator[ProgressCallback]:
-    """A bar on standard error when that is a terminal and the work lasts over a second; else nothing."""
+    """Show a progress bar on standard error if that is a terminal and the task takes over a second."""
     if quiet or not sys.stderr.isatty():
         yield _silent
         return
@@ -67,7 +67,7 @@ def progress(label: str, quiet: bool = False) -> Generator[ProgressCallback]:
 
 
 def _silent(done: int, total: int, what: str = "") -> None:
-    """Nobody watches."""
+    """Ignore progress."""
 
 
 class _Bar:

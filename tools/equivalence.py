@@ -53,7 +53,7 @@ class Difference:
 
     @property
     def passed(self) -> bool:
-        """Whether the outputs are the same but for roundings."""
+        """Whether the outputs agree within the tolerance."""
         return not self.mismatch and self.largest_error <= self.allowed_error
 
 
@@ -214,7 +214,7 @@ def _tensor_difference(output: str, expected: Array, found: Array) -> Difference
     a, b = expected.astype(np.float64), found.astype(np.float64)
     finite = np.isfinite(a)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(b[finite]).all():
-        return Difference(output, 0.0, allowed, "other elements are infinite or no numbers")
+        return Difference(output, 0.0, allowed, "other elements are infinite or NaN")
     scale = float(np.abs(a[finite]).max(initial=0.0)) or 1.0
     error = float(np.abs(a[finite] - b[finite]).max(initial=0.0)) / scale
     return Difference(output, error, allowed, "")

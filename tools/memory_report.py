@@ -74,7 +74,7 @@ def summary(found: MemoryMap) -> list[tuple[str, str]]:
     """The size of the memory, and how it compares, in rows."""
     if found.peak is None or found.lower_bound is None:
         blocks = plural(found.size, "block")
-        return [("memory", f"{blocks}; only a run tells their sizes, unless --input-shape does")]
+        return [("memory", f"{blocks}; their sizes are dynamic; --input-shape makes them static")]
     step = found.peak_step()
     at = f", first in step {step} ({found.steps[step]})" if found.steps else ""
     is_least = found.peak == found.lower_bound

@@ -328,7 +328,7 @@ class OnnxOptMain(xDSLOptMain):
 
     @contextmanager
     def reproducing(self, text: str) -> Generator[None]:
-        """Keeps input and command of a pass that fails in a way nobody foresaw."""
+        """Write a reproducer if a pass raises an unexpected exception."""
         try:
             yield
         except (DiagnosticException, XonncError):

@@ -35,7 +35,7 @@ MAX_REPORTED = 5
 
 def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
     """
-    Runs `work` and turns what it raises into an exit code and one clear line on standard error.
+    Run `work`; convert exceptions to an exit code and one line on standard error.
 
     A mistake in the input is exit 1; anything unforeseen is a bug of ours, exit 3, with a reproducer file.
     What passes warn of goes to standard error too.

@@ -79,7 +79,7 @@ class NativeOperator:
     how: str
     elements: str
     supports_dynamic_shapes: bool
-    """Whether kernels may have sizes that only a run tells."""
+    """Whether kernels support dynamic shapes."""
 
 
 def native_operators() -> Mapping[str, NativeOperator]:

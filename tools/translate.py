@@ -171,7 +171,7 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog="onnx-translate",
         usage="onnx-translate [options] [input] [-o output]",
-        description="Turns one format into another.",
+        description="Convert between file formats.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,

@@ -1,5 +1,5 @@
 """
-What operands, results and properties of `onnx` ops may be.
+Constraints on the types of operands and results, and on the properties, of `onnx` ops.
 
 `types("T", "floats i64")` says that a value is a tensor of f16, f32, f64 or i64, of any shape or rank,
 and that all values of one op bound to `T` have the same element type. The words are MLIR element
@@ -42,7 +42,7 @@ GROUPS: Mapping[str, str] = {
     "float6s": "f6E2M3FN f6E3M2FN",
     "complexes": "complex<f32> complex<f64>",
 }
-"""Element types that ONNX admits together."""
+"""Groups of element types in the schemas of ONNX."""
 
 _ELEMENTS: Mapping[str, Attribute] = {
     **{f"i{width}": IntegerType(width) for width in (1, 2, 4, 8, 16, 32, 64)},
@@ -70,32 +70,32 @@ _VariableMapping = Mapping[TypeVar, AttrConstraint[Attribute] | IntConstraint]
 
 @dataclass(frozen=True)
 class TypeConstraint(AttrConstraint[Attribute]):
-    """A value's type: of a kind that `words` name, the same for all values bound to `variable`."""
+    """A type of one of the kinds in `words`; values with the same `variable` have the same element type."""
 
     variable: str
-    """The schema's name for the type parameter, empty if values do not have to agree."""
+    """The schema's type parameter; empty if the values need not agree."""
     words: str
     is_optional: bool = False
-    """Whether `none` is taken, for a value that is not there."""
+    """Whether the type may be `none`, for an absent optional value."""
 
     @cached_property
     def kinds(self) -> frozenset[Attribute]:
-        """What the type may be but for its shape: an element type, or a sequence, … of one."""
+        """The permitted types without shapes: element types, or sequences, optionals and maps of them."""
         return frozenset(_parse(self.words))
 
     @cached_property
     def optional(self) -> TypeConstraint:
-        """The same, or `none`."""
+        """This constraint, or `none`."""
         return TypeConstraint(self.variable, self.words, is_optional=True)
 
     @cached_property
     def independent(self) -> TypeConstraint:
-        """The same for values that need not agree."""
+        """This constraint for the values of a heterogeneous variadic, which need not agree."""
         return TypeConstraint("", self.words, self.is_optional)
 
     @cached_property
     def one_or_more(self) -> RangeConstraint[Attribute]:
-        """One value or more."""
+        """A range of at least one value."""
         return RangeOf(self).of_length(AtLeast(1))
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
@@ -114,7 +114,7 @@ class TypeConstraint(AttrConstraint[Attribute]):
 
     @property
     def description(self) -> str:
-        """The constraint in words, as messages say it."""
+        """The constraint in words, for messages."""
         none = " or none" if self.is_optional else ""
         if "<" in self.words.replace("complex<", ""):
             return f"one of: {self.words}{none}"
@@ -137,17 +137,17 @@ class TypeConstraint(AttrConstraint[Attribute]):
 
 @cache
 def types(variable: str, words: str) -> TypeConstraint:
-    """The shared constraint object for a type parameter; see the module's own text."""
+    """Return the memoised constraint for a type parameter; see the module's docstring."""
     return TypeConstraint(variable, words)
 
 
 def erase_shapes(type_: Attribute) -> Attribute:
-    """A type but for its shapes: `f32` for `tensor<2xf32>`, `!onnx.Seq<tensor<*xf32>>` for a sequence."""
+    """Return a type without shapes: `f32` for `tensor<2xf32>`, `!onnx.Seq<tensor<*xf32>>` for a sequence."""
     return type_.element_type if is_tensor(type_) else _erased(type_)
 
 
 def _erased(type_: Attribute) -> Attribute:
-    """A type with its tensors unranked; a map holds its elements bare."""
+    """Return a type with its tensors unranked; a map has element types directly."""
     if is_tensor(type_):
         return unranked(type_.element_type)
     match type_:
@@ -177,12 +177,12 @@ def _parse(words: str) -> Iterator[Attribute]:
 
 
 def _held(kind: Attribute) -> Attribute:
-    """What a sequence holds: a tensor for an element type, else the kind itself."""
+    """Return the element of a sequence or optional: an unranked tensor for an element type."""
     return kind if isinstance(kind, SeqType | OptType | MapType) else unranked(kind)
 
 
 def _split(words: str) -> Iterator[str]:
-    """The words at the outermost level."""
+    """Split at the spaces outside of angle brackets."""
     depth, word = 0, ""
     for character in words:
         depth += (character == "<") - (character == ">")
@@ -205,7 +205,7 @@ STRINGS = types("", "string")
 
 @dataclass(frozen=True)
 class ScalarAttrConstraint(AttrConstraint[AttributeT], Generic[AttributeT]):
-    """A property that holds one value: an attribute of class `base`, and of `type` if that is given."""
+    """A scalar property: an attribute of class `base`, and of `type` if that is given."""
 
     base: type[Attribute]
     description: str
@@ -221,7 +221,7 @@ class ScalarAttrConstraint(AttrConstraint[AttributeT], Generic[AttributeT]):
 
 @dataclass(frozen=True)
 class ArrayAttrConstraint(AttrConstraint[ArrayAttr[AttributeT]], Generic[AttributeT]):
-    """A property that holds a list of values."""
+    """A list property."""
 
     element: ScalarAttrConstraint[AttributeT]
     description: str
@@ -239,7 +239,7 @@ class ArrayAttrConstraint(AttrConstraint[ArrayAttr[AttributeT]], Generic[Attribu
 
 @dataclass(frozen=True)
 class ElementsAttrConstraint(AttrConstraint[Attribute]):
-    """A property that holds a constant tensor: `dense<…>`, `dense_resource<…>`, or one of the pool's."""
+    """A constant tensor: `dense<…>`, `dense_resource<…>`, or a constant of the pool."""
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if not isinstance(type_of(attr), TensorType):
@@ -250,7 +250,7 @@ class ElementsAttrConstraint(AttrConstraint[Attribute]):
 
 
 def type_of(attr: Attribute) -> Attribute | None:
-    """The type of an attribute that has one, as constants and numbers do."""
+    """Return the type of a typed attribute (a constant, integer or float), else `None`."""
     return getattr(attr, "type", None)
 
 

@@ -9,13 +9,13 @@ from xdsl.utils.hints import isa
 
 
 def argument_names(function: FuncOp) -> list[str]:
-    """The ONNX names of a function's arguments."""
+    """Return the ONNX names of a function's arguments, or `input_<index>` for unnamed ones."""
     given = given_names(function.arg_attrs, len(function.body.block.args))
     return [name or f"input_{index}" for index, name in enumerate(given)]
 
 
 def given_names(attributes: Attribute | None, count: int) -> list[str]:
-    """The names in the attributes of arguments or results; empty for those without one."""
+    """Return the names in argument or result attributes, padded with empty strings to `count`."""
     given = list(attributes) if isa(attributes, ArrayAttr[DictionaryAttr]) else []
     names = [entry.data.get("onnx.name") for entry in given]
     names += [None] * (count - len(names))

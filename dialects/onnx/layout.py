@@ -1,4 +1,4 @@
-"""The order of a tensor's elements in memory, as the encoding of its type."""
+"""The memory layout of a tensor, as the encoding attribute of its type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 LAYOUTS = ("NCHW4C", "KCMN4C4K")
-"""Images in blocks of four channels, and the weights that go with them."""
+"""Channel-blocked image layouts (NCHWc, four channels), and the layout of their weights."""
 
 STANDARD = StringAttr("STANDARD")
 """Row-major order as the target of a change of layout; a type without encoding has it."""

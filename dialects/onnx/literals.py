@@ -27,12 +27,12 @@ from xonnc.dialects.onnx.types import numpy_dtype
 from xonnc.errors import XonncError
 
 MAX_SPARSE_ELEMENTS = 1 << 30
-"""Bytes of a sparse tensor that may be written out: a short text must not fill the memory."""
+"""The most bytes of a sparse tensor that is made dense: a short text must not exhaust the memory."""
 
 
 @irdl_attr_definition
 class StringElementsAttr(TypedAttribute, BuiltinAttribute):
-    """Strings written out: `dense<["a", "b"]> : tensor<2x!onnx.String>`; a single one stands for a splat."""
+    """A dense tensor of strings: `dense<["a", "b"]> : tensor<2x!onnx.String>`; a single string is a splat."""
 
     name = "builtin.dense_string_elements"
 
@@ -112,7 +112,7 @@ class SparseElementsAttr(TypedAttribute, BuiltinAttribute):
         dtype = numpy_dtype(self.type.element_type)
         if prod(self.type.get_shape()) * dtype.itemsize > MAX_SPARSE_ELEMENTS:
             raise XonncError(
-                f"sparse elements of {self.type}: more than {MAX_SPARSE_ELEMENTS} bytes are not written out"
+                f"sparse elements of {self.type}: more than {MAX_SPARSE_ELEMENTS} bytes are not made dense"
             )
         array = np.full(self.type.get_shape(), "" if dtype == np.object_ else 0, dtype)
         array[tuple(self._places().T)] = self._values(dtype)

@@ -1,4 +1,4 @@
-"""The class every `onnx` op inherits."""
+"""The base class of all `onnx` ops."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class OnnxOp(IRDLOperation, ABC):
     """The first opset for which another class, of a different meaning, takes over."""
 
     def verify_(self) -> None:
-        """An attribute with a bare name is one that the ONNX operator does not have; ours have a dot."""
+        """
+        Refuse attributes that the ONNX operator does not have; attributes of the compiler contain a dot.
+        """
         if self.OP_TYPE and self.attributes:
             for name in self.attributes:
                 if "." not in name and not name.startswith("__") and name not in _bare_names(type(self)):
@@ -62,9 +64,9 @@ def _bare_names(kind: type[OnnxOp]) -> frozenset[str]:
 
 class RandomEffect(MemoryEffect):
     """
-    An op that gives something else each time: it goes if nobody reads it, but two of them never become one.
+    Memory effect of random operators: an unused op is dead, but two equal ops are not merged (CSE).
 
-    To xDSL that is an op that makes its results anew.
+    xDSL expresses this as the allocation of the results.
     """
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Which class stands for an ONNX operator at an opset."""
+"""Lookup of the op class of an ONNX operator at an opset."""
 
 from __future__ import annotations
 
@@ -77,15 +77,15 @@ def versions_of(domain: str, op_type: str) -> Sequence[type[OnnxOp]]:
 
 @cache
 def op_classes() -> tuple[type[OnnxOp], ...]:
-    """Every op of the dialect, those included that are no ONNX operators."""
+    """Return all ops of the dialect, including those that are not ONNX operators."""
     return tuple(_load())
 
 
 def op_class(domain: str, op_type: str, opset: int) -> type[OnnxOp] | None:
     """
-    The class for operator `op_type` of `domain` as it is at `opset`; `None` if there is none.
+    Return the class of operator `op_type` of `domain` at `opset`, or `None` if there is none.
 
-    `ai.onnx` is the empty domain. An opset newer than this dialect has the newest class.
+    `ai.onnx` is the empty domain. An opset newer than the dialect gets the newest class.
     """
     domain = "" if domain == "ai.onnx" else domain
     _load_domain(domain)

@@ -1,4 +1,4 @@
-"""What convolutions and pools have in common."""
+"""The attributes common to convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAtt
 
 
 class WindowOp(Protocol):
-    """An op that moves a window over an image; ONNX allows each list to be absent."""
+    """A sliding-window op; each list is optional in ONNX."""
 
     @property
     def auto_pad(self) -> StringAttr: ...

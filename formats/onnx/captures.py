@@ -1,8 +1,8 @@
 """
-What the graphs of a node take from around it, by name.
+Values that the subgraphs of a node capture from the enclosing graph, by name.
 
-Graphs of operators that ONNX does not have stay as they are; what they capture becomes operands of the op,
-behind its inputs, so that it is kept, renamed and topological_order as any other operand is.
+Subgraphs of custom operators are kept as they are; the values they capture become the last operands of the
+op, so that rewrites see those uses.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from xdsl.ir import Operation
 from xonnc.dialects.onnx.attributes import is_array
 
 CAPTURES = "onnx.captures"
-"""The names, in the graphs of a custom op, of its last operands."""
+"""Attribute with the names, in the subgraphs of a custom op, of its last operands."""
 
 
 def captured_names(node: onnx.NodeProto) -> Iterator[str]:
-    """The names that the graphs of a node read and do not make, inner graphs included; some twice."""
+    """
+    Yield the names that the subgraphs of a node read but do not define, nested ones included, possibly
+    repeated.
+    """
     for graph in graphs_of(node):
         own = input_and_initializer_names(graph)
         for inner in graph.node:
@@ -31,7 +34,7 @@ def captured_names(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def graphs_of(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
-    """The graphs among the attributes of a node."""
+    """Yield the graph attributes of a node."""
     for attribute in node.attribute:
         if attribute.HasField("g"):
             yield attribute.g
@@ -39,7 +42,7 @@ def graphs_of(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
 
 
 def input_and_initializer_names(graph: onnx.GraphProto) -> set[str]:
-    """The names of a graph's inputs and initializers."""
+    """Return the names of a graph's inputs and initializers."""
     names = {info.name for info in graph.input}
     names.update(tensor.name for tensor in graph.initializer)
     names.update(sparse.values.name for sparse in graph.sparse_initializer)
@@ -47,7 +50,7 @@ def input_and_initializer_names(graph: onnx.GraphProto) -> set[str]:
 
 
 def names_defined_in(node: onnx.NodeProto) -> Iterator[str]:
-    """The names that the graphs of a node make, inner graphs included."""
+    """Yield the names that the subgraphs of a node define, nested ones included."""
     for graph in graphs_of(node):
         yield from input_and_initializer_names(graph)
         for inner in graph.node:
@@ -56,7 +59,9 @@ def names_defined_in(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def rename_captures(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
-    """Calls what the graphs of a node capture by other names; what they make themselves keeps its own."""
+    """
+    Rename the values that the subgraphs of a node capture; names that a subgraph defines itself are kept.
+    """
     for graph in graphs_of(node):
         own = input_and_initializer_names(graph)
         for inner in graph.node:
@@ -70,7 +75,7 @@ def rename_captures(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
 
 
 def captures(op: Operation) -> Sequence[str]:
-    """The names of the operands of an op that only its graphs read: its last ones, in order."""
+    """Return the names of the captured operands of an op, its last ones, in order."""
     names = op.attributes.get(CAPTURES)
     elements: Iterable[object] = names.data if is_array(names) else ()
     return [name.data for name in elements if isinstance(name, StringAttr)]

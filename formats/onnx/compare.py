@@ -1,13 +1,13 @@
 """
-Whether two models are the same, and if not, where.
+Structural comparison of ONNX models, field by field, up to equivalent encodings.
 
-The same means: equal field by field, but for spellings that mean one thing. These are all:
+These differences are ignored:
 
-1. an attribute equal to its schema's default may be written or not;
+1. an attribute equal to its schema's default may be present or absent;
 2. the order of a node's attributes and of opset imports;
 3. `ai.onnx` and the empty domain;
-4. a field that is not set and one that is set to zero or to nothing;
-5. where a tensor's elements are stored: raw, in typed fields, in another file;
+4. an unset field and one set to zero or empty;
+5. the storage of a tensor's elements: raw data, typed fields, external data;
 6. name and doc string of a tensor within an attribute, and doc string of an attribute.
 """
 
@@ -39,7 +39,9 @@ _IGNORED: dict[str, frozenset[str]] = {
 
 
 def models_equal(a: Model, b: Model) -> list[str]:
-    """The differences between two models, one line each, `place: in a, in b`; none if they are the same."""
+    """
+    Return the differences between two models, one line each, `location: in a, in b`; none if they are equal.
+    """
     first, second = _opened(a), _opened(b)
     comparison = _Comparison(first.tensors, second.tensors)
     comparison.scope(first.proto, second.proto, "model")

@@ -1,4 +1,4 @@
-"""Tensors of a model as constants of the IR and back, dense and sparse."""
+"""Conversion between tensors of a model and constants of the IR, dense and sparse."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from xonnc.formats.onnx.tensors import AnyArray, TensorReader, element_count, en
 
 @dataclass
 class ConstantReader:
-    """Makes the constants of one model: views of its file, owned by the context's pool."""
+    """Reads constants of one model as views of its file, owned by the context's constant pool."""
 
     reader: TensorReader
     pool: DisposablePool

@@ -1,4 +1,4 @@
-"""Models in memory that came from elsewhere: whether they are whole, and their run by the reference."""
+"""Models embedded in packages: validation, and evaluation by the reference evaluator."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from xonnc.formats.onnx.reference_evaluator import reference_of
 
 def require_self_contained(data: bytes, name: str) -> None:
     """
-    Raises `XonncError` unless `data` is a model with all weights in it.
+    Raise `XonncError` unless `data` is a model without external data.
 
-    One that names other files could make whoever runs it read any file there is.
+    External data in an embedded model would let a package read arbitrary files.
     """
     for tensor in _tensors(_parsed(data, name)):
         if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
@@ -24,9 +24,10 @@ def require_self_contained(data: bytes, name: str) -> None:
 
 def program(data: bytes, name: str) -> Callable[[Mapping[str, object]], list[object]]:
     """
-    The model `data` as a function of its inputs by name to its outputs in order, by the onnx package.
+    Return a serialised model as a function from inputs by name to outputs in order, by the reference
+    evaluator.
 
-    Both raise `XonncError` where the reference evaluator fails.
+    Both raise `XonncError` where the evaluator fails.
     """
     return reference_of(_parsed(data, name))
 

@@ -1,4 +1,4 @@
-"""Blocks of ops as graphs of a model."""
+"""Export of blocks of ops as graphs of a model."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from xonnc.formats.onnx.value_names import ValueNames, node_names
 from xonnc.formats.onnx.value_types import read_dim_params, to_type, value_info
 
 DimNames: TypeAlias = Callable[[SSAValue], Mapping[int, str]]
-"""The names of the dynamic dimensions of a value, by axis, beside those that its module has."""
+"""A function that returns names of the dynamic dimensions of a value by axis, beside those of the module."""
 
 
 def no_dim_names(value: SSAValue) -> Mapping[int, str]:
-    """No names."""
+    """Return no names."""
     return {}
 
 
@@ -45,21 +45,21 @@ _NOT_FIELDS = ("all_inputs", "input", "output", "value_info", UNREFERENCED_INITI
 
 @dataclass(frozen=True)
 class Interface:
-    """What is known of a graph beside its block: see `importer`."""
+    """The properties of a graph that its block does not have; see `importer` for the attributes."""
 
     details: Mapping[str, Attribute]
     inputs: Sequence[Mapping[str, Attribute]]
-    """For each argument: `onnx.name` and the like."""
+    """Attributes of each argument: `onnx.name` and so on."""
     outputs: Sequence[Mapping[str, Attribute]]
     lists_initializers: bool = False
-    """Whether every initializer must be an input too, as before IR version 4."""
+    """Whether every initializer is an input too, as ONNX requires before IR version 4."""
     dim_names: DimNames = no_dim_names
 
 
 def export_graph(
     block: Block, interface: Interface, opsets: Mapping[str, int], outer: ValueNames | None = None
 ) -> tuple[onnx.GraphProto, list[Initializer]]:
-    """The graph that `block` is, and its initializers, whose payloads are not in it."""
+    """Export a block as a graph, and its initializers, whose payloads are not in the graph."""
     return _GraphExporter(block, interface, opsets, outer).run()
 
 
@@ -80,7 +80,7 @@ class _GraphExporter:
         self.end = last
 
     def run(self) -> tuple[onnx.GraphProto, list[Initializer]]:
-        """Names first, then nodes, then what is said of values."""
+        """Assign names, then export nodes, then value types."""
         details = self.interface.details
         fields = {name: value for name, value in details.items() if name not in _NOT_FIELDS}
         message_codec.fill(self.graph, fields, array_of)
@@ -99,7 +99,7 @@ class _GraphExporter:
         return self.graph, self.initializers
 
     def _reserve_inner_names(self) -> None:
-        """Takes the names within graphs of custom ops, which stay as they are."""
+        """Reserve the names defined in subgraphs of custom ops, which are exported unchanged."""
         for op in self.block.walk():
             if CAPTURES in op.attributes:
                 for name in inner_names(op):
@@ -107,11 +107,11 @@ class _GraphExporter:
 
     def _name_outputs(self) -> list[str]:
         """
-        The name of each output, empty for a value that gets its name later.
+        Return the name of each output, or an empty string for a value that is named later.
 
-        A value that the graph makes is called as the output is, if it may be called anew. Others are copied:
-        arguments, values with two names, and what a body takes from around it, for a body gives only what is
-        its own.
+        A value that the graph defines takes the output's name if that is free. Arguments, values returned
+        twice and captured values are copied by an Identity node, since a graph output must be defined in the
+        graph.
         """
         found: list[str] = []
         for value, held in zip(self.end.operands, self.interface.outputs, strict=True):
@@ -144,7 +144,10 @@ class _GraphExporter:
         self.graph.node.extend((node, *pick))
 
     def _pick(self, shape: onnx.NodeProto, axis: int) -> Sequence[onnx.NodeProto]:
-        """What makes one size of a node that gives all of them."""
+        """
+        Return the Gather node that selects one dimension of a Shape node, which before opset 15 has no
+        `start`.
+        """
         result, index = shape.output[0], self.names.fresh(f"{shape.output[0]}_axis")
         self.names.reserve(index)
         shape.output[0] = self.names.fresh(f"{result}_shape")
@@ -154,7 +157,7 @@ class _GraphExporter:
         return [onnx.NodeProto(op_type="Gather", input=[shape.output[0], index], output=[result])]
 
     def _export_constant(self, op: ConstantOp) -> bool:
-        """Makes an initializer of a constant that holds a tensor."""
+        """Export a tensor constant as an initializer; return False for other constants."""
         name = self.names[op.output]
         if isinstance(op.sparse_value, SparseElementsAttr):
             self.graph.sparse_initializer.append(sparse_proto(op.sparse_value, name))
@@ -168,7 +171,7 @@ class _GraphExporter:
         return True
 
     def _export_region(self, block: Block, details: Mapping[str, Attribute]) -> onnx.GraphProto:
-        """A body: a graph whose payloads are in it."""
+        """Export a region as a subgraph, payloads included."""
         last = block.last_op
         interface = Interface(
             details,
@@ -189,7 +192,7 @@ class _GraphExporter:
             self.graph.output.append(_info(name or made, value.type, held))
 
     def _write_inputs(self) -> None:
-        """Arguments, and the initializers that are listed as inputs."""
+        """Write the inputs: arguments, and initializers that are listed as inputs."""
         arguments = {
             self.names[argument]: _info(self.names[argument], argument.type, held)
             for argument, held in zip(self.block.args, self.interface.inputs, strict=True)
@@ -207,7 +210,9 @@ class _GraphExporter:
                 self._list_initializer(tensor, {})
 
     def _write_held(self) -> None:
-        """Initializers that no op makes: defaults of inputs, and what annotations refer to."""
+        """
+        Write initializers without an op: default values of inputs, and tensors of quantisation annotations.
+        """
         held = self.interface.details.get(UNREFERENCED_INITIALIZERS)
         inputs = {info.name for info in self.graph.input}
         made = {initializer.tensor.name for initializer in self.initializers}
@@ -223,7 +228,7 @@ class _GraphExporter:
             self.graph.input.append(_info(tensor.name, type_, held))
 
     def _write_value_info(self) -> None:
-        """The types of values within the graph: those the model had, and those that are known now."""
+        """Write the types of inner values: those in the imported model, and those inferred since."""
         values = self.names.own()
         said = {info.name for info in (*self.graph.input, *self.graph.output)}
         for held in _held(self.interface.details.get("value_info"), 0):
@@ -260,9 +265,9 @@ def _info(
     name: str, type_: Attribute, held: Mapping[str, Attribute], known: Mapping[int, str] = {}
 ) -> onnx.ValueInfoProto:
     """
-    What the model says of a value: as it was imported while the type is the same, else from the type.
+    Return the ValueInfo of a value: as imported if its type is unchanged, else from its type.
 
-    `known` names dimensions that the model does not.
+    `known` names further dynamic dimensions.
     """
     names = held.get("onnx.dim_params")
     given = read_dim_params(names.data) if isinstance(names, StringAttr) else {}

@@ -1,4 +1,4 @@
-"""Ops as nodes of a model."""
+"""Export of ops as nodes of a model."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ ExportRegion: TypeAlias = Callable[[Block, Mapping[str, Attribute]], onnx.GraphP
 _UNDEFINED = onnx.AttributeProto.UNDEFINED
 
 _ALWAYS_WRITTEN = {"STFT": frozenset(("onesided",))}
-"""Attributes that the onnx package's own shape inference takes for 0 when they are at their default of 1."""
+"""Attributes whose default of 1 the shape inference of the onnx package mistakes for 0."""
 
 
 def export_node(
     op: Operation, names: ValueNames, opsets: Mapping[str, int], export_region: ExportRegion
 ) -> onnx.NodeProto:
-    """The node that `op` is; every error names it."""
+    """Export an op as a node; errors name the op."""
     identity = identity_of(op) if isinstance(op, OnnxOp) else None
     if not isinstance(op, OnnxOp) or identity is None:
         raise XonncError(
@@ -90,7 +90,7 @@ def _export(
 
 
 def inner_names(op: Operation) -> Iterator[str]:
-    """The names that the graphs of a custom op make for themselves."""
+    """Yield the names that the subgraphs of a custom op define."""
     given = op.attributes.get("onnx.attributes")
     node = onnx.NodeProto()
     if is_array(given):
@@ -99,7 +99,7 @@ def inner_names(op: Operation) -> Iterator[str]:
 
 
 def _written(op: OnnxOp, kinds: Mapping[str, Kind]) -> dict[str, Attribute]:
-    """The attributes of the node: those that differ from their defaults, and those not declared."""
+    """Return the attributes of the node: those that differ from their defaults, and undeclared ones."""
     if isinstance(op, DimOp):
         if not {"start", "end"} <= kinds.keys():
             return {}
@@ -135,7 +135,7 @@ def _result(value: SSAValue, names: ValueNames) -> str:
 
 
 def _trimmed(names: list[str], op: Operation, key: str) -> list[str]:
-    """The names without absent ones at the end, but for those that the model had there."""
+    """Drop absent names at the end of a list, except those that the imported model had."""
     while names and not names[-1]:
         names.pop()
     empty = op.attributes.get(key)

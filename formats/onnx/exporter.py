@@ -1,4 +1,4 @@
-"""The `onnx` dialect into ONNX models: the inverse of `importer`."""
+"""Export of the `onnx` dialect to ONNX models, the inverse of `importer`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from xonnc.formats.onnx.save_model import ExportedModel, ExternalData, save
 from xonnc.formats.onnx.schemas import canonical_domain
 
 PRODUCER = "xonnc"
-"""What a model says made it if the module does not."""
+"""The `producer_name` of models that were not imported."""
 
 
 def export_model(
@@ -44,7 +44,7 @@ def export_model(
 
 
 def export_module(module: ModuleOp, dim_names: DimNames = no_dim_names) -> ExportedModel:
-    """The module as a model in memory, its weights still views of what the module holds."""
+    """Export a module to a model in memory; payloads of weights remain views of the module's constants."""
     function = _main(module)
     model = onnx.ModelProto()
     kept = {
@@ -68,7 +68,7 @@ def export_module(module: ModuleOp, dim_names: DimNames = no_dim_names) -> Expor
 
 
 def export_proto(module: ModuleOp, dim_names: DimNames = no_dim_names) -> onnx.ModelProto:
-    """The module as one message with all weights in it."""
+    """Export a module to one `ModelProto`, weights included."""
     return export_module(module, dim_names).whole()
 
 
@@ -100,7 +100,7 @@ def _opset_imports(module: ModuleOp) -> dict[str, int]:
 
 
 def _ir_version(opsets: Mapping[str, int]) -> int:
-    """The oldest file version that knows these opsets, as the reference library chooses it."""
+    """Return the oldest IR version that supports these opsets."""
     imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     return onnx.helper.find_min_ir_version_for(imports, ignore_unknown=True)
 

@@ -1,10 +1,10 @@
 """
-Tensor data in files beside the model, read without leaving the model's folder.
+External tensor data, read without leaving the model's folder.
 
-A model says by name where its data is, and a model may come from anywhere. So a data file is opened from
-the folder's own descriptor, one component at a time, never through a symbolic link; it must be a regular
-file with a single name; what is asked of it must lie within it. Each rule closes a way that was used on the
-reference library: `..` and absolute paths (CVE-2022-25882, CVE-2024-27318), links in any component
+A model names its data files, and a model may come from anywhere. A data file is opened relative to the
+folder's file descriptor, one path component at a time, never through a symbolic link; it must be a regular
+file with a single hard link, and the data must lie within it. Each rule closes a vulnerability of the
+reference library: `..` and absolute paths (CVE-2022-25882, CVE-2024-27318), symbolic links in any component
 (CVE-2026-27489, CVE-2026-34447), hard links and sizes (CVE-2026-34446).
 """
 
@@ -24,7 +24,7 @@ from xonnc.formats.onnx.utf8_checks import check_names
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _OPEN_DATA = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""Not blocking: opening a named pipe must not wait for a writer before it is refused."""
+"""O_NONBLOCK: opening a named pipe must not block until a writer opens it."""
 
 
 class Entry(Protocol):
@@ -39,7 +39,7 @@ class Entry(Protocol):
 
 @dataclass(frozen=True)
 class ExternalDataReference:
-    """What a tensor says of its data: the file, the first byte, the length (`None`: not said)."""
+    """Location, offset in bytes, and length in bytes (`None` if not given) of a tensor's external data."""
 
     location: str
     offset: int
@@ -47,7 +47,7 @@ class ExternalDataReference:
 
 
 def parse_external_data(tensor: str, entries: Iterable[Entry]) -> ExternalDataReference:
-    """The checked `external_data` of the tensor called `tensor`; unknown keys are ignored."""
+    """Parse and validate the `external_data` of the tensor named `tensor`; unknown keys are ignored."""
     said = {entry.key: entry.value for entry in entries}
     try:
         check_names([*said, *said.values()])
@@ -62,15 +62,18 @@ def parse_external_data(tensor: str, entries: Iterable[Entry]) -> ExternalDataRe
 
 @dataclass
 class DataFolder:
-    """The folder of one model: opens the data files in it, each once."""
+    """The folder of a model; maps each of its data files once."""
 
     path: Path | None
-    """`None` for a model that did not come from a file: it has no folder and so no external data."""
+    """`None` for a model read from a stream, which can have no external data."""
 
     _maps: dict[str, memoryview] = field(default_factory=dict[str, memoryview])
 
     def data(self, tensor: str, wanted: ExternalDataReference, size: int) -> memoryview:
-        """The `size` bytes that tensor `tensor` wants, in the file's map; errors name the rule broken."""
+        """
+        Return the `size` bytes of a tensor as a view of the mapped file; raise `XonncError` for any
+        violation.
+        """
         place = f"tensor '{tensor}': external data '{wanted.location}'"
         if wanted.length is not None and wanted.length != size:
             raise XonncError(f"{place}: length {wanted.length}, but type and shape ask for {size} bytes")
@@ -120,7 +123,7 @@ def _map_regular(place: str, descriptor: int) -> memoryview:
 
 
 def _components(place: str, location: str) -> list[str]:
-    """The parts of a relative path that stays below where it starts."""
+    """Split a relative path that stays below the folder into components."""
     if location.startswith("/"):
         raise XonncError(f"{place} is an absolute path; it must be in the model's folder")
     parts = [part for part in location.split("/") if part not in ("", ".")]
@@ -154,7 +157,7 @@ def _is_link(part: str, folder: int) -> bool:
 
 
 def _size(tensor: str, key: str, text: str) -> int:
-    """A number of bytes: decimal digits and nothing else (`int()` would also take `-1`, `1_0` and ` 7`)."""
+    """Parse a number of bytes: decimal digits alone (`int()` also accepts `-1`, `1_0` and ` 7`)."""
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
         raise XonncError(
             f"tensor '{tensor}': external data {key} '{text}'; it must be a number of bytes, 0 or more"

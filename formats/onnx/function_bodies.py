@@ -1,4 +1,4 @@
-"""Operators of ONNX written as its standard defines them: by nodes of simpler operators."""
+"""Function bodies of ONNX operators (`FunctionBuilder`): nodes replaced by simpler operators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.schemas import opsets_of, schema_of
 
 BODIES = "xonnc.bodies"
-"""The domain of functions that stand for bodies while these are inlined."""
+"""Temporary domain of local functions that hold bodies while they are inlined."""
 
 
 Nodes: TypeAlias = MutableSequence[onnx.NodeProto]
@@ -20,7 +20,7 @@ Nodes: TypeAlias = MutableSequence[onnx.NodeProto]
 
 @runtime_checkable
 class _WithBody(Protocol):
-    """What the package's type stubs do not know of a schema."""
+    """Methods of `OpSchema` that the package's type stubs lack."""
 
     has_context_dependent_function: bool
 
@@ -32,14 +32,16 @@ class _WithBody(Protocol):
 
 
 def has_function_body(domain: str, op_type: str, opset: int) -> bool:
-    """Whether ONNX defines an operator by a function of others."""
+    """Return whether ONNX defines an operator by a function body."""
     schema = schema_of(domain, op_type, opset)
     # Both are unknown to the package's type stubs.
     return any(getattr(schema, name, False) for name in ("has_function", "has_context_dependent_function"))
 
 
 def expand_to_body(model: onnx.ModelProto, domain: str, op_type: str) -> onnx.ModelProto:
-    """`model` with the body of an operator in place of its nodes; raises `XonncError` where none fits."""
+    """
+    Return the model with the nodes of an operator replaced by its function body; `XonncError` if none fits.
+    """
     from onnx.inliner import inline_selected_functions
 
     full = onnx.ModelProto()
@@ -56,15 +58,15 @@ def expand_to_body(model: onnx.ModelProto, domain: str, op_type: str) -> onnx.Mo
         return inline_selected_functions(full, [(domain, op_type)], inline_schema_functions=True)
     except (RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise XonncError(f"{op_type} cannot be written out: {reason}") from error
+        raise XonncError(f"{op_type} has no function body here: {reason}") from error
 
 
 def _by_local_functions(model: onnx.ModelProto, domain: str, op_type: str, opset: int) -> onnx.ModelProto:
     """
-    Makes functions of the model of bodies, and inlines those.
+    Inline bodies through local functions of the model.
 
-    The onnx package asks for the types of inputs that are left out, unless they are at the end; to the
-    bodies themselves none is as good as any.
+    The inliner of the onnx package requires types of omitted inputs that are not the last ones; the bodies
+    themselves accept absent inputs.
     """
     from onnx.inliner import inline_local_functions
 
@@ -99,7 +101,7 @@ def _by_local_functions(model: onnx.ModelProto, domain: str, op_type: str, opset
 
 
 def _write_defaults(node: onnx.NodeProto, opset: int) -> None:
-    """Writes attributes that a node leaves out: bodies are given none otherwise."""
+    """Add omitted attributes with their defaults to a node: the inliner passes none to the body."""
     schema = schema_of(node.domain, node.op_type, opset)
     written = {attribute.name for attribute in node.attribute}
     for name, attribute in schema.attributes.items() if schema is not None else ():
@@ -108,15 +110,15 @@ def _write_defaults(node: onnx.NodeProto, opset: int) -> None:
 
 
 def _unchanged(function: onnx.FunctionProto, element: int) -> None:
-    """Leaves a body alone."""
+    """Leave a body unchanged."""
 
 
 def _correct_affine_grid(function: onnx.FunctionProto, element: int) -> None:
     """
-    Correct two faults of the body that ONNX 1.23 gives AffineGrid.
+    Correct two faults in the body of AffineGrid (ONNX 1.23).
 
-    It takes all axes of size 1 from the rows of `theta`, that of a batch of one among them, and divides by
-    the size less one: of an axis of one element the only corner is -1, as it says itself of the depth.
+    It squeezes all axes of size 1 of the rows of `theta`, including the batch; and it divides by size - 1,
+    which is 0 for an axis of one element, whose coordinate is -1.
     """
     for nodes in _node_lists(function.node):
         for node in list(nodes):
@@ -129,7 +131,7 @@ def _correct_affine_grid(function: onnx.FunctionProto, element: int) -> None:
 
 
 def _node_lists(nodes: Nodes) -> Iterator[Nodes]:
-    """The nodes of a function, and those of each graph within them."""
+    """Yield the node lists of a function and of all its subgraphs."""
     yield nodes
     for node in nodes:
         for attribute in node.attribute:
@@ -138,14 +140,14 @@ def _node_lists(nodes: Nodes) -> Iterator[Nodes]:
 
 
 def _correct_mean_variance(function: onnx.FunctionProto, element: int) -> None:
-    """The body of MeanVarianceNormalization adds a number of 32 bits to tensors of any float type."""
+    """Correct MeanVarianceNormalization, whose body adds a float32 constant to tensors of any float type."""
     place = next(place for place, node in enumerate(function.node) if "Epsilon" in node.input)
     function.node[place].input[1] = "Epsilon_cast"
     function.node.insert(place, make_node("Cast", ["Epsilon"], ["Epsilon_cast"], to=element))
 
 
 def _correct_rms(function: onnx.FunctionProto, element: int) -> None:
-    """The body of RMSNormalization multiplies numbers of the type of X by a scale, which may have another."""
+    """Correct RMSNormalization, whose body multiplies X by a scale of possibly another type."""
     product = function.node[-1]
     function.node.insert(
         len(function.node) - 1, make_node("CastLike", [product.input[0], "scale"], ["scaled"])
@@ -158,4 +160,4 @@ CORRECTIONS: Mapping[str, Callable[[onnx.FunctionProto, int], None]] = {
     "MeanVarianceNormalization": _correct_mean_variance,
     "RMSNormalization": _correct_rms,
 }
-"""What is wrong with the bodies of the onnx package, put right; they get the element type of operand 0."""
+"""Corrections of bodies of the onnx package, by operator; they get the element type of operand 0."""

@@ -1,4 +1,4 @@
-"""What cannot be read of a model: collected, so that all of it is told at once."""
+"""Diagnostics of the importer, collected so that all problems of a model are reported at once."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.errors import InvalidModelError, XonncError
 
 UNREADABLE = "onnx.unreadable"
-"""Marks the op in the place of a node or value that cannot be read."""
+"""Attribute of placeholder ops, which stand for nodes and values that cannot be read."""
 
 MAX_DIAGNOSTICS = 1000
-"""Diagnostics that are kept; the others are counted."""
+"""The most diagnostics that are kept; further ones are counted."""
 
 
 @dataclass(frozen=True)
 class ImportDiagnostic:
-    """One thing that cannot be read, and the op in its place if it is a node."""
+    """One problem, and the placeholder op if it concerns a node."""
 
     message: str
     op: Operation | None = None
@@ -30,13 +30,13 @@ class ImportDiagnostic:
 
 @dataclass
 class ImportDiagnostics:
-    """The diagnostics of one model in the order of the file."""
+    """The diagnostics of one model in file order."""
 
     kept: list[ImportDiagnostic] = field(default_factory=list[ImportDiagnostic])
     omitted: int = 0
 
     def add(self, message: str, op: Operation | None = None) -> None:
-        """Adds a diagnostic, if there is room for it; names in a file may hold line ends, messages do not."""
+        """Add a diagnostic, or count it past the limit; line ends in names are escaped."""
         if len(self.kept) < MAX_DIAGNOSTICS:
             self.kept.append(ImportDiagnostic(message.replace("\n", "\\n").replace("\r", "\\r"), op))
         else:
@@ -44,19 +44,19 @@ class ImportDiagnostics:
 
     @contextmanager
     def collecting(self, place: str = "") -> Generator[None]:
-        """Adds what is raised inside, `place` in front of it, and goes on after it."""
+        """Collect a `XonncError` raised in the block, with `place` in front, and continue after the block."""
         try:
             yield
         except XonncError as error:
             self.add(f"{place}{error}")
 
     def all(self) -> list[ImportDiagnostic]:
-        """Every diagnostic; the last one says how many are left out."""
+        """Return all diagnostics; the last one tells how many were omitted."""
         rest = [ImportDiagnostic(f"and {self.omitted} more that cannot be read")] if self.omitted else []
         return [*self.kept, *rest]
 
     def refuse(self, place: str) -> None:
-        """Raises `InvalidModelError` with all diagnostics, `place` in front of each, if there are any."""
+        """Raise `InvalidModelError` with all diagnostics, `place` in front of each, if there are any."""
         found = self.all()
         if found:
             raise InvalidModelError([each.message for each in found], [each.op for each in found]).at(place)
@@ -65,7 +65,7 @@ class ImportDiagnostics:
 def placeholder(
     op_type: str, types: Sequence[Attribute], name: str = "", outputs: Sequence[str] = ()
 ) -> Operation:
-    """The op in the place of what cannot be read; a result of type `none` may be of any type."""
+    """Return the op that stands for an unreadable node or value; a result of type `none` has unknown type."""
     return CustomOp.create(
         result_types=types,
         properties={"function_name": StringAttr(op_type)},

@@ -1,4 +1,4 @@
-"""Graphs of a model, main and nested, as blocks."""
+"""Import of graphs, main and nested, as blocks."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def import_graph(
     place: str = "",
 ) -> ImportedGraph:
     """
-    `graph` as one block that ends in `terminator`; names it does not define are looked up in `outer`.
+    Import a graph as one block that ends in `terminator`; unknown names are looked up in the scope `outer`.
 
-    `untyped` are the types of the first arguments, for inputs that the graph gives no type. What cannot be
-    read goes to the model's diagnostics, with `place` in front if no node is to blame.
+    `untyped` are types for the first inputs, used where the graph declares none. Problems go to the
+    diagnostics of the model, with `place` in front if they concern no node.
     """
     check_graph(graph)
     for node in graph.node:
@@ -94,13 +94,13 @@ def import_graph(
 
 
 def _require_type(info: onnx.ValueInfoProto) -> None:
-    """Bodies may leave the types of their inputs out, a model may not."""
+    """Raise `XonncError` for an input of the main graph without a type; only subgraphs may omit it."""
     if info.type.WhichOneof("value") is None:
         raise XonncError(f"input '{info.name}' has no type; an input of a model needs an element type")
 
 
 def _argument_type(model: ImportContext, info: onnx.ValueInfoProto, place: str) -> Attribute:
-    """The type of an input; `none` if the graph gives none, or none that can be read."""
+    """Return the type of an input, or `none` if it is absent or invalid."""
     with model.diagnostics.collecting(place):
         return to_type(info.type, f"input '{info.name}'")
     return NONE
@@ -109,7 +109,7 @@ def _argument_type(model: ImportContext, info: onnx.ValueInfoProto, place: str) 
 def _initializers(
     model: ImportContext, graph: onnx.GraphProto, place: str
 ) -> Iterator[tuple[str, Operation]]:
-    """Name and constant of every initializer, dense ones first, in file order."""
+    """Yield name and constant of every initializer, dense ones first, in file order."""
     for tensor in graph.initializer:
         yield tensor.name, _initializer(model, tensor.name, partial(_dense, model, tensor), place)
     for sparse in graph.sparse_initializer:
@@ -118,7 +118,7 @@ def _initializers(
 
 
 def _initializer(model: ImportContext, name: str, read: Callable[[], Operation], place: str) -> Operation:
-    """The constant that `read` makes, or what stands for one that cannot be read."""
+    """Return the constant that `read` makes, or a placeholder if it cannot be read."""
     with model.diagnostics.collecting(place):
         return read()
     return placeholder("", [NONE], outputs=(name,))
@@ -147,20 +147,20 @@ def _sparse(model: ImportContext, sparse: onnx.SparseTensorProto) -> Operation:
 
 
 def _defaults(model: ImportContext, graph: onnx.GraphProto) -> set[str]:
-    """The inputs that have an initializer, which is what they are unless a run says otherwise."""
+    """Return the inputs that have an initializer, which is their default value."""
     if not model.keeps_defaults:
         return set()
     return {tensor.name for tensor in graph.initializer} & {info.name for info in graph.input}
 
 
 def _annotating(graph: onnx.GraphProto) -> set[str]:
-    """The tensors that quantization annotations refer to, which no node needs to read."""
+    """Return the tensors of quantisation annotations, which no node need read."""
     entries = graph.quantization_annotation
     return {each.value for entry in entries for each in entry.quant_parameter_tensor_names}
 
 
 def _declared_types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
-    """The types that the graph gives to values; what it says of its outputs comes first."""
+    """Return the declared types of values; those of outputs take precedence."""
     return {
         info.name: info.type
         for info in (*graph.value_info, *graph.output)
@@ -192,7 +192,7 @@ def _details(
 
 
 def info_entry(model: ImportContext, scope: Scope, info: onnx.ValueInfoProto) -> Attribute:
-    """What a list keeps of a value: its name if its type says the rest, else everything."""
+    """Return what is stored of a ValueInfo: its name if the type implies the rest, else all fields."""
     value = scope.find(info.name)
     if value is not None and value_info(info.name, value.type) == info:
         return StringAttr(info.name)

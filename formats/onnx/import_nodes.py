@@ -1,4 +1,4 @@
-"""Nodes of a model as ops."""
+"""Import of nodes as ops."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from xonnc.formats.onnx.topological_order import describe
 from xonnc.formats.onnx.value_types import to_type
 
 PRESERVED_NODE_FIELDS = ("doc_string", "metadata_props", "overload", "device_configurations")
-"""What a node may say that is not an op's."""
+"""Fields of `NodeProto` that are kept as attributes `onnx.<name>`."""
 
 ImportGraph = Callable[..., ImportedGraph]
 
@@ -69,7 +69,7 @@ ABSENT_IF_EMPTY = frozenset(
         for kind in ("int64", "float", "string")
     ]
 )
-"""Lists that exporters write without an element where the operator has a default: onnxruntime takes that."""
+"""Attributes that some exporters write as empty lists for their default; onnxruntime accepts that."""
 
 _SINGLE_OUTPUT: dict[type[OnnxOp], type[OnnxOp]] = {
     BatchNormalizationOp: BatchNormalizationInferenceModeOp,
@@ -81,7 +81,7 @@ _SINGLE_OUTPUT: dict[type[OnnxOp], type[OnnxOp]] = {
 
 @dataclass
 class NodeImporter:
-    """Makes the ops of one graph's nodes, one after the other."""
+    """Imports the nodes of one graph as ops, in order."""
 
     model: ImportContext
     scope: Scope
@@ -89,10 +89,10 @@ class NodeImporter:
     declared: Mapping[str, onnx.TypeProto]
     import_graph: ImportGraph
     late: AbstractSet[str] = frozenset()
-    """Values of cycles, which may be read before they are made; that is told already."""
+    """Values of cycles, which may be used before they are defined; the cycle is already reported."""
     _absent: SSAValue | None = field(default=None)
     _reasons: list[str] = field(default_factory=list[str])
-    """What is wrong with the node that is being read."""
+    """Problems of the node that is being imported."""
 
     def add(self, node: onnx.NodeProto) -> None:
         """
@@ -111,7 +111,7 @@ class NodeImporter:
             self.model.diagnostics.add(f"{describe(node)} ({node.op_type}): {reason}", op)
 
     def _attempt(self, read: Callable[[], ReadT]) -> ReadT | None:
-        """What `read` gives; `None` if it fails, which is noted as a diagnostic of the node."""
+        """Call `read`; on `XonncError` record a problem of the node and return None."""
         try:
             return read()
         except XonncError as error:
@@ -119,7 +119,7 @@ class NodeImporter:
             return None
 
     def _placeholder(self, node: onnx.NodeProto) -> Operation:
-        """An op with results of the types that are declared or certain, for a node that cannot be read."""
+        """Return a placeholder for an unreadable node, with results of the declared or inferred types."""
         domain = canonical_domain(node.domain)
         values = [self.scope.find(name) for name in node.input]
         described = NodeDescription(
@@ -218,7 +218,7 @@ class NodeImporter:
         return operands
 
     def _captured(self, node: onnx.NodeProto, extras: dict[str, Attribute]) -> list[SSAValue]:
-        """What the graphs of a node take from around it; `extras` gets the names."""
+        """Return the values that subgraphs capture; `extras` gets their names."""
         names = list(dict.fromkeys(captured_names(node)))
         if names:
             extras[CAPTURES] = ArrayAttr([StringAttr(name) for name in names])
@@ -243,7 +243,7 @@ class NodeImporter:
         return op.results[0]
 
     def _missing(self) -> SSAValue:
-        """The value for an operand that is not there, made at its first use in the graph."""
+        """Return the `none` value of absent operands, created at its first use in the graph."""
         if self._absent is None:
             op = NoValueOp.create(result_types=(NONE,), properties={"value": UnitAttr()})
             self.operations.append(op)
@@ -253,7 +253,7 @@ class NodeImporter:
     def _attributes(
         self, node: onnx.NodeProto, signature: OpSignature, kinds: Mapping[str, Kind], is_custom: bool
     ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
-        """The op's properties, and what it carries beside them."""
+        """Return the op's properties, and its further attributes."""
         constants = self.model.constants
         properties: dict[str, Attribute] = {}
         extras: dict[str, Attribute] = {}
@@ -296,7 +296,7 @@ class NodeImporter:
                 self._reasons.append(f"attribute '{name}' is missing; the operator requires it")
 
     def _is_of_kind(self, given: onnx.AttributeProto, wanted: Kind | None) -> bool:
-        """Whether an attribute is of the kind that the operator takes."""
+        """Return whether an attribute has the kind of the schema; record a problem if not."""
         kind = kind_of(given)
         if wanted is None or kind == wanted:
             return True
@@ -352,7 +352,7 @@ class NodeImporter:
 
 
 def _single_output_class(found: type[OnnxOp], node: onnx.NodeProto) -> type[OnnxOp]:
-    """The class for inference, where a batch norm or max pool gives one value and is not training."""
+    """Return the inference-only class for a batch normalisation or max pooling with a single output."""
     single = _SINGLE_OUTPUT.get(found)
     if single is None or any(node.output[1:]):
         return found
@@ -362,19 +362,19 @@ def _single_output_class(found: type[OnnxOp], node: onnx.NodeProto) -> type[Onnx
 
 
 def _constant_type(properties: Mapping[str, Attribute]) -> list[Attribute] | None:
-    """The type of a constant is the type of its value, whatever else is declared."""
+    """Return the type of a constant's value, which overrides the declared type."""
     value = properties.get("value") or properties.get("sparse_value")
     type_ = type_of(value) if value is not None else None
     return None if type_ is None else [type_]
 
 
 def _says_nothing(given: onnx.AttributeProto) -> bool:
-    """Whether an attribute is the default of those that only the general operator has."""
+    """Return whether an attribute has the default value of an attribute of the general operator alone."""
     return (given.name, given.i) in (("training_mode", 0), ("spatial", 1)) and not given.ref_attr_name
 
 
 def _is_empty(value: Attribute) -> bool:
-    """Whether a list has no elements, so that nobody could say what of."""
+    """Return whether a list is empty, so that its element type is unknown."""
     return is_array(value) and not value.data
 
 
@@ -383,7 +383,7 @@ def _trailing_empty(names: Sequence[str]) -> int:
 
 
 def _argument_types(node: onnx.NodeProto, operands: Sequence[Attribute]) -> list[Attribute]:
-    """The types that a body's arguments have by the operator's own rules."""
+    """Return the types of a subgraph's inputs by the operator's specification."""
     match node.op_type:
         case "Loop":
             return [scalar_as(None, i64), scalar_as(operands[1], i1), *operands[2:]]
@@ -401,7 +401,7 @@ def _element_of(type_: Attribute) -> Attribute:
 
 
 def _refuse_newer(domain: str, op_type: str, opset: int) -> None:
-    """Raises `XonncError` for an operator that came to the standard after the model's opset."""
+    """Raise `XonncError` for an operator newer than the model's opset."""
     newest = newest_opset(domain)
     if newest is None or schema_of(domain, op_type, opset) is not None:
         return

@@ -1,4 +1,4 @@
-"""What may be done to a model before it becomes a module, as onnx-mlir's import options ask."""
+"""Transformations of a model before import, as onnx-mlir's import options request."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from xonnc.formats.onnx.topological_order import topological_order
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """The options; without any the model is imported as it is."""
+    """Import options; with the defaults a model is imported unchanged."""
 
     sorts: bool = True
-    """Whether nodes in the wrong order are sorted, instead of refused."""
+    """Whether nodes that are out of order are sorted instead of refused."""
     keeps_types: bool = True
-    """Whether the types that the model gives to its inner values and outputs are believed."""
+    """Whether declared types of inner values and outputs are used."""
     converts_version: bool = False
-    """Whether the model is brought to the newest opset first."""
+    """Whether the model is converted to the newest opset first."""
     decomposed: tuple[str, ...] = ()
-    """Operators that ONNX defines by a function, which is put in their place."""
+    """Operators to replace by their function bodies."""
 
 
 def load_with_options(
     source: str, model_format: ModelFormat | None, data: bytes | None, options: ImportOptions
 ) -> LoadedModel:
     """
-    The model in the file `source`, or in `data` if given, prepared.
+    Load the model in the file `source`, or in `data` if given, and apply the options.
 
-    A version is converted by the onnx package, which needs the weights in memory, and them below 2 GB; every
-    other wish leaves them in the file. Raises `XonncError` for a model that cannot be prepared so.
+    Version conversion by the onnx package needs the weights in memory, below 2 GB; the other options leave
+    them in the file. Raises `XonncError` if an option cannot be applied.
     """
     model_format = model_format or format_of(source)
     if data is None:

@@ -1,4 +1,4 @@
-"""What the importers of a model's graphs and nodes share."""
+"""State shared by the importers of graphs and nodes."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from xonnc.formats.onnx.constants import ConstantReader
 from xonnc.formats.onnx.import_diagnostics import ImportDiagnostics
 
 IS_NODE = "onnx.node"
-"""Marks a constant that is a node of the model; one without it is an initializer."""
+"""Attribute of constants that are Constant nodes; constants without it are initializers."""
 
 
 @dataclass(frozen=True)
 class ImportContext:
-    """What the graphs of one model share."""
+    """State shared by all graphs of one model."""
 
     opsets: Mapping[str, int]
     functions: frozenset[tuple[str, str]]
-    """Domain and name of the model's own functions."""
+    """Domain and name of the local functions."""
     constants: ConstantReader
     diagnostics: ImportDiagnostics = field(default_factory=ImportDiagnostics)
     """What cannot be read of it."""
     keeps_defaults: bool = False
-    """Whether inputs that have an initializer stay inputs, which whoever runs the model may give."""
+    """Whether inputs with an initializer remain inputs."""
 
 
 @dataclass
 class Scope:
-    """The values that names mean in a graph; what it does not define, the graph around it does."""
+    """The values by name in a graph; names it does not define are looked up in the enclosing graph."""
 
     outer: Scope | None = None
     values: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
 
     def find(self, name: str) -> SSAValue | None:
-        """The value called `name`, from the innermost graph that has one."""
+        """Return the value named `name` in the innermost scope that defines it."""
         scope: Scope | None = self
         while scope is not None:
             value = scope.values.get(name)
@@ -51,14 +51,14 @@ class Scope:
         return isinstance(name, str) and self.find(name) is not None
 
     def bind(self, name: str, value: SSAValue) -> None:
-        """Calls `value` by `name` (empty: not at all); an error if the graph has such a value already."""
+        """Define `name` (empty: nothing); raise `XonncError` if the graph defines it already (SSA)."""
         if name and self.values.setdefault(name, value) is not value:
             raise XonncError(f"value '{name}' is made twice; every value needs a name of its own")
 
 
 @dataclass(frozen=True)
 class ImportedGraph:
-    """A graph as a block, and what blocks do not say."""
+    """A graph imported as a block, with what the block does not hold."""
 
     block: Block
     inputs: Sequence[onnx.ValueInfoProto]

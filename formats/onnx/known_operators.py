@@ -1,4 +1,4 @@
-"""Operators of a model that nothing runs: neither the standard nor onnxruntime has them."""
+"""Refusal of operators that neither the ONNX standard nor onnxruntime defines."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from xonnc.errors import RefusalError
 from xonnc.formats.onnx.schemas import canonical_domain
 
 VENDORS = ("com.microsoft", "com.ms.")
-"""What domains of onnxruntime's own operators begin with."""
+"""Prefixes of the domains of onnxruntime's contributed operators."""
 
 
 def require_known_operators(module: ModuleOp) -> None:
-    """Raises `RefusalError` that names every operator which exists nowhere, and the nearest that does."""
+    """Raise `RefusalError` with every undefined operator and the most similar one that exists."""
     own = _own_functions(module)
     reasons: dict[str, Operation] = {}
     for op in module.walk():
@@ -69,7 +69,7 @@ def _exists(domain: str, name: str) -> bool:
 
 
 def _hint(domain: str, name: str) -> str:
-    """The nearest operator of the domain, else of any."""
+    """Suggest the most similar operator of the domain, else of any domain."""
     every = [*_standard(), *(_of_vendor() or ()), *((kind.OP_TYPE, kind.DOMAIN) for kind in added_classes())]
     near = get_close_matches(name, [known for known, its_domain in every if its_domain == domain], 1, 0.7)
     if near:
@@ -89,7 +89,7 @@ def _standard() -> tuple[tuple[str, str], ...]:
 
 @cache
 def _of_vendor() -> frozenset[tuple[str, str]] | None:
-    """The operators of the onnxruntime that is installed; `None` if none is, or it does not tell."""
+    """Return the operators of the installed onnxruntime, or `None` if it is absent or does not list them."""
     try:
         state = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
         return frozenset((schema.name, schema.domain) for schema in state.get_all_operator_schema())

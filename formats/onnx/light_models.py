@@ -1,10 +1,10 @@
 """
-The light models of the `onnx` package with weights of the real size.
+The light models of the `onnx` package, with random weights of the original shapes.
 
-The package ships well-known networks whose weights were taken out: `ConstantOfShape(w__SHAPE)` stands for
-each. Here every weight becomes an initializer again, drawn from a seed by what it is for, so that activations
-neither vanish nor explode: He's normal distribution for convolutions, statistics near (0, 1) and positive
-variances for batch norms, a halved scale where a residual branch ends.
+The package ships well-known networks without weights: `ConstantOfShape(w__SHAPE)` replaces each. Here they
+become initializers again, drawn from a seed such that activations neither vanish nor explode: He
+initialisation for convolutions, statistics near (0, 1) with positive variances for batch normalisation, half
+the scale at the end of a residual branch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RESIDUAL = frozenset(("Sum", "Add"))
 
 @dataclass(frozen=True)
 class WeightRole:
-    """What a weight is for: the operator that reads it, through which input, and who reads that operator."""
+    """The use of a weight: the operator and operand index that reads it, and the readers of that operator."""
 
     op_type: str
     operand: int
@@ -38,12 +38,12 @@ class WeightRole:
 
 
 def light_names() -> list[str]:
-    """The networks there are: `resnet50`, `squeezenet`, …"""
+    """Return the names of the networks: `resnet50`, `squeezenet`, …"""
     return sorted(path.stem.removeprefix("light_") for path in _FOLDER.glob("light_*.onnx"))
 
 
 def light_model(name: str, seed: int = 0) -> onnx.ModelProto:
-    """The network `name` with float32 weights drawn from `seed`: the same bytes every time."""
+    """Return a network with float32 weights drawn from `seed`, deterministically."""
     path = _FOLDER / f"light_{name}.onnx"
     if not path.exists():
         raise XonncError(f"no light model '{name}'; there are {', '.join(light_names())}")
@@ -53,7 +53,7 @@ def light_model(name: str, seed: int = 0) -> onnx.ModelProto:
 
 
 def fill_weights(model: onnx.ModelProto, seed: int = 0) -> None:
-    """Replaces the weights of a light model, in place, by seeded ones of the sizes it names."""
+    """Replace the weights of a light model in place by random ones of the original shapes."""
     graph = model.graph
     roles = _roles(graph)
     shapes = dict(_weight_shapes(graph))
@@ -92,7 +92,7 @@ def _weight_shapes(graph: onnx.GraphProto) -> Iterator[tuple[str, tuple[int, ...
 
 
 def _roles(graph: onnx.GraphProto) -> dict[str, WeightRole]:
-    """What each value is for; a value that is only reshaped is for what its reshaped self is for."""
+    """Return the role of each value; a reshaped weight has the role of the reshaped value."""
     readers: dict[str, set[str]] = {}
     for node in graph.node:
         for name in node.input:

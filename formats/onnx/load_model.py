@@ -1,4 +1,4 @@
-"""Opens a model in any of ONNX's three spellings: binary (mapped, its weights left in place), text, JSON."""
+"""Load models in binary (mapped, weights left in place), text or JSON format."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FORMATS: dict[str, ModelFormat] = {
 
 @dataclass
 class LoadedModel:
-    """A model without its payloads, and the reader that finds them."""
+    """A model without its payloads, and the reader that locates them."""
 
     name: str
     proto: onnx.ModelProto
@@ -42,11 +42,11 @@ class LoadedModel:
 
     @staticmethod
     def of(model: onnx.ModelProto, name: str = "model") -> LoadedModel:
-        """A model that is in memory already."""
+        """Wrap a model in memory."""
         return LoadedModel(name, model, TensorReader())
 
     def drop_defaults(self, names: Collection[str]) -> None:
-        """Leaves out the initializers of inputs called so: these have to be given then."""
+        """Drop the initializers of the named inputs, which must then be fed."""
         proto = onnx.ModelProto.FromString(self.proto.SerializeToString())
         kept = [tensor for tensor in proto.graph.initializer if tensor.name not in names]
         del proto.graph.initializer[:]
@@ -55,12 +55,12 @@ class LoadedModel:
 
 
 def format_of(path: str) -> ModelFormat:
-    """How a file is spelled, by its name; binary if the name does not say."""
+    """Return the format that a file name implies; binary if it implies none."""
     return _FORMATS.get(Path(path).suffix.lower(), "onnx")
 
 
 def load(path: str | Path, model_format: ModelFormat | None = None) -> LoadedModel:
-    """The model at `path` (`-`: standard input, binary unless `model_format` says otherwise)."""
+    """Load the model at `path` (`-`: standard input, binary unless `model_format` says otherwise)."""
     name = str(path)
     from_stdin = name == STDIN
     whole = memoryview(sys.stdin.buffer.read()) if from_stdin else map_file(Path(path))

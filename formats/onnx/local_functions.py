@@ -1,8 +1,8 @@
 """
-The functions of a model itself: whether they can be, and their bodies in place of their calls.
+Local functions of a model: validation and inlining.
 
-A function that calls another twice, which calls a third twice, and so on, takes a line each and doubles what
-is to be computed with every line. So what calls expand to is counted before anything is expanded.
+A function that calls another twice, which calls a third twice, and so on, doubles the number of nodes with
+each line of the model (an exponential expansion). So the expansion is counted before it is inlined.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.schemas import canonical_domain
 
 MAX_NODES = 250_000
-"""Nodes that a model may have once its functions are inlined."""
+"""The most nodes of a model after inlining."""
 
 MAX_BYTES = 1 << 30
-"""Bytes of the inlined model, its payloads apart that stay in the file."""
+"""The most bytes of the inlined model, without payloads."""
 
 MAX_DEPTH = 30
-"""Graphs within graphs: Protobuf reads messages a hundred deep, which are three for each graph."""
+"""The deepest nesting of graphs: protobuf parses 100 nested messages, and each graph takes three."""
 
 COUNT_LIMIT = 10**15
-"""Counting ends here: with more functions numbers would get as long as the list of these."""
+"""Counts saturate here, so that integers stay small."""
 
 FunctionKey: TypeAlias = tuple[str, str, str]
 """Domain, name and overload."""
@@ -35,16 +35,16 @@ FunctionKey: TypeAlias = tuple[str, str, str]
 
 @dataclass
 class _Expansion:
-    """What nodes become once every call in them is expanded."""
+    """The size of a list of nodes after inlining."""
 
     nodes: int = 0
     size: int = 0
     depth: int = 0
     calls: list[tuple[FunctionKey, int]] = field(default_factory=list[tuple[FunctionKey, int]])
-    """The functions that they call, each time, and how deep in graphs."""
+    """The functions called, with the nesting depth of each call."""
 
     def complete(self, known: Mapping[FunctionKey, _Expansion]) -> _Expansion:
-        """Adds what the called functions become."""
+        """Add the expansions of the called functions."""
         for callee, depth in self.calls:
             self.nodes = min(self.nodes + known[callee].nodes, COUNT_LIMIT)
             self.size = min(self.size + known[callee].size, COUNT_LIMIT)
@@ -53,16 +53,16 @@ class _Expansion:
 
 
 def check_functions(model: onnx.ModelProto) -> None:
-    """Raises `XonncError` for functions that call themselves, directly or through others."""
+    """Raise `XonncError` for recursive functions."""
     if model.functions:
         _order(_expansions(model))
 
 
 def inline_calls(model: onnx.ModelProto) -> onnx.ModelProto:
     """
-    `model` with the bodies of its functions in place of their calls.
+    Return the model with calls of local functions replaced by their bodies.
 
-    Raises `XonncError` for functions that call themselves or expand without measure.
+    Raises `XonncError` for recursive functions and for expansions beyond the limits.
     """
     from onnx.checker import ValidationError
     from onnx.inliner import inline_local_functions
@@ -110,7 +110,7 @@ def _expansion(nodes: Iterable[onnx.NodeProto], size: int, functions: Iterable[F
 
 
 def _nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[onnx.NodeProto, int]]:
-    """The nodes, and those of the graphs in them with how deep they are."""
+    """Yield the nodes, nested ones included, with their nesting depth."""
     waiting = [(node, 0) for node in nodes]
     while waiting:
         node, depth = waiting.pop()
@@ -121,7 +121,7 @@ def _nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[onnx.NodeProto, in
 
 
 def _order(functions: Mapping[FunctionKey, _Expansion]) -> list[FunctionKey]:
-    """The functions so that each comes after those that it calls."""
+    """Return the functions in topological order, callees first."""
     calls = {name: {callee for callee, _ in each.calls} for name, each in functions.items()}
     try:
         return list(TopologicalSorter(calls).static_order())

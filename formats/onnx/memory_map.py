@@ -20,7 +20,7 @@ def map_descriptor(descriptor: int, size: int) -> memoryview:
 
 
 def map_file(path: Path) -> memoryview:
-    """The file at `path` as a read-only map; a pipe, which cannot be mapped, is read."""
+    """Map a file read-only; a pipe, which cannot be mapped, is read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:

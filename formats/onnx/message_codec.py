@@ -1,8 +1,8 @@
 """
-Protobuf messages as dictionary attributes, field by field.
+Encoding of protobuf messages as dictionary attributes, field by field.
 
-What no pass reads (doc strings, metadata, training information, local functions, device configurations, …) is
-kept in the IR in this one form, and export gives it back unchanged:
+Fields that no pass reads (doc strings, metadata, training information, local functions, device
+configurations, …) are kept in the IR in this form, and export restores them:
 
 ```mlir
 onnx.metadata_props = [{key = "source", value = "torch"}]
@@ -42,7 +42,7 @@ AttributeToArray: TypeAlias = Callable[[Attribute], AnyArray]
 
 
 class Field(Protocol):
-    """What is asked of a field's descriptor (protobuf has two classes for it)."""
+    """The part of a field descriptor that is used here (protobuf has two classes for it)."""
 
     @property
     def name(self) -> str: ...
@@ -76,11 +76,11 @@ _PAYLOAD_FIELDS = frozenset(
         "data_location",
     )
 )
-"""The fields of `TensorProto` that its elements attribute stands for."""
+"""The fields of `TensorProto` that the `value` attribute replaces."""
 
 
 def fields(message: Message, tensor: TensorToAttribute, skip: Container[str] = ()) -> dict[str, Attribute]:
-    """The fields that are set in `message`, as attributes by name, but for those in `skip`."""
+    """Encode the set fields of a message as attributes by name, except those in `skip`."""
     if isinstance(message, onnx.TensorProto):
         found = {name: value for name, value in _fields(message, tensor, _PAYLOAD_FIELDS)}
         found["value"] = tensor(message)
@@ -89,7 +89,7 @@ def fields(message: Message, tensor: TensorToAttribute, skip: Container[str] = (
 
 
 def prefixed(message: Message, tensor: TensorToAttribute, names: Container[str]) -> dict[str, Attribute]:
-    """The fields called `names`, as far as they are set, as attributes `onnx.<name>`."""
+    """Encode the set fields named in `names` as attributes `onnx.<name>`."""
     return {
         f"onnx.{field.name}": _to_attribute(field, value, tensor)
         for field, value in message.ListFields()
@@ -98,7 +98,7 @@ def prefixed(message: Message, tensor: TensorToAttribute, names: Container[str])
 
 
 def fill_prefixed(message: Message, attributes: Mapping[str, Attribute], array: AttributeToArray) -> None:
-    """Sets the fields of `message` that attributes `onnx.<name>` name: the inverse of `prefixed`."""
+    """Decode attributes `onnx.<name>` into the fields of a message, the inverse of `prefixed`."""
     found = {
         name.removeprefix("onnx."): value for name, value in attributes.items() if name.startswith("onnx.")
     }
@@ -107,12 +107,12 @@ def fill_prefixed(message: Message, attributes: Mapping[str, Attribute], array: 
 
 
 def to_attribute(message: Message, tensor: TensorToAttribute) -> DictionaryAttr:
-    """`message` as a dictionary attribute."""
+    """Encode a message as a dictionary attribute."""
     return DictionaryAttr(fields(message, tensor))
 
 
 def fill(message: Message, values: Mapping[str, Attribute], array: AttributeToArray) -> None:
-    """Sets the fields of `message` that `values` names: the inverse of `fields`; errors name the field."""
+    """Decode attributes into the fields of a message, the inverse of `fields`; errors name the field."""
     values = dict(values)
     if isinstance(message, onnx.TensorProto) and (value := values.pop("value", None)) is not None:
         elements = array(value)
@@ -166,7 +166,7 @@ def _one(field: Field, value: object, tensor: TensorToAttribute) -> Attribute:
 
 
 def text_or_bytes(value: bytes) -> StringAttr | BytesAttr:
-    """Bytes as text where they are UTF-8 (how MLIR prints a string that is not is up to its reader)."""
+    """Return a string attribute for UTF-8 text, else a bytes attribute."""
     try:
         return StringAttr(value.decode("utf-8"))
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""What a model is made of."""
+"""Counts of nodes and parameters of a model."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from xonnc.formats.onnx.tensors import DATA_TYPES, stored_size
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """What a model is made of: nodes by operator, constants left out, and what is in its constants."""
+    """Nodes by operator without constants, and the size of the constants."""
 
     operators: dict[str, int]
     parameters: int
     """Elements of all constants."""
     bytes: int
-    """What the constants take in a file, text left out."""
+    """Bytes of the constants in a file, strings excluded."""
 
     @property
     def nodes(self) -> int:
@@ -33,7 +33,7 @@ class ModelSummary:
 
 
 def summarize(module: ModuleOp) -> ModelSummary:
-    """Counts the nodes and parameters of a module of the onnx dialect."""
+    """Count the nodes and parameters of a module."""
     operators: Counter[str] = Counter()
     parameters = size = 0
     for op in module.walk():

@@ -1,9 +1,9 @@
 """
-Attributes of ONNX nodes as attributes of ops, and back.
+Conversion between attributes of ONNX nodes and attributes of ops.
 
-Numbers, strings, tensors, types and lists of numbers and strings have a form of their own
-(`dialects/onnx/attributes.py`). What has none (references to a function's attributes, lists of tensors or
-graphs, graphs of ops without a region for them) is kept as it is, see `mirror`.
+Integers, floats, strings, tensors, types and lists of scalars have a native MLIR form
+(`dialects/onnx/attributes.py`). The others (references to function attributes, lists of tensors or graphs,
+graphs of custom ops) are kept as encoded messages (`message_codec`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Kind: TypeAlias = onnx.AttributeProto.AttributeType
 """`FLOAT`, `INT`, …"""
 
 MAX_MEMOISED_LIST = 64
-"""Lists above this length are not worth remembering."""
+"""Longer lists are not memoised."""
 
 Convert: TypeAlias = Callable[[onnx.AttributeProto, ConstantReader], Attribute]
 
@@ -72,7 +72,7 @@ _FIELDS: dict[str, Kind] = {
     "sparse_tensors": _A.SPARSE_TENSORS,
     "type_protos": _A.TYPE_PROTOS,
 }
-"""The kind of an attribute by the field it uses: files before IR version 2 do not say."""
+"""The kind of an attribute by the field it uses: files before IR version 2 have no `type`."""
 
 
 KINDS: dict[str, Kind] = {_A.AttributeType.Name(kind): kind for kind in _FIELDS.values()}
@@ -80,7 +80,7 @@ KINDS: dict[str, Kind] = {_A.AttributeType.Name(kind): kind for kind in _FIELDS.
 
 
 def kind_of(given: onnx.AttributeProto) -> Kind:
-    """The kind of an attribute as an `AttributeProto.AttributeType`; 0 if it holds nothing."""
+    """Return the `AttributeType` of an attribute; 0 if it is empty."""
     if given.type:
         return given.type
     return next(
@@ -89,13 +89,13 @@ def kind_of(given: onnx.AttributeProto) -> Kind:
 
 
 def to_attribute(given: onnx.AttributeProto, constants: ConstantReader) -> Attribute | None:
-    """The form in the IR; `None` if there is none of its own."""
+    """Convert to a native MLIR attribute; `None` if there is none."""
     convert = _CONVERT.get(kind_of(given))
     return None if convert is None or given.ref_attr_name else convert(given, constants)
 
 
 def element_type_attribute(given: onnx.AttributeProto) -> Attribute:
-    """An INT (before opset 6 a STRING) that names an element type, as `Cast.to` does, as that type."""
+    """Convert an INT (before opset 6 a STRING) that names an element type, as `Cast.to`, to that type."""
     number = given.i
     if kind_of(given) == _A.STRING:
         number = dict(onnx.TensorProto.DataType.items()).get(given.s.decode("ascii", "replace"), 0)
@@ -108,12 +108,12 @@ def element_type_attribute(given: onnx.AttributeProto) -> Attribute:
 
 
 def kept(given: onnx.AttributeProto, constants: ConstantReader) -> DictionaryAttr:
-    """An attribute as it is."""
+    """Encode an attribute as a message."""
     return message_codec.to_attribute(given, constants.dense)
 
 
 def from_raw_attribute(value: Attribute) -> onnx.AttributeProto:
-    """The inverse of `kept`."""
+    """Decode an attribute, the inverse of `kept`."""
     if not isinstance(value, DictionaryAttr):
         raise XonncError(f"onnx.attributes: {value} where a dictionary is needed")
     given = onnx.AttributeProto()
@@ -122,7 +122,7 @@ def from_raw_attribute(value: Attribute) -> onnx.AttributeProto:
 
 
 def from_attribute(name: str, value: Attribute, kind: Kind) -> onnx.AttributeProto:
-    """The attribute `name` of a node; `kind` is what the schema says, `UNDEFINED` if nothing."""
+    """Convert to the attribute `name` of a node; `kind` is that of the schema, or `UNDEFINED`."""
     given = onnx.AttributeProto(name=name)
     match value:
         case IntegerAttr():
@@ -173,7 +173,7 @@ def _fill_list(given: onnx.AttributeProto, values: Iterable[Attribute], kind: Ki
 
 
 def _real(value: float) -> Attribute:
-    """A float attribute that tells -0.0 from 0.0 and one NaN from another, which a memo does not."""
+    """Return a float attribute; -0.0, 0.0 and NaNs are not memoised, since they do not differ by `==`."""
     return spelled.float_attr(value) if value and value == value else FloatAttr(value, f32)
 
 

@@ -1,4 +1,4 @@
-"""Result types of single ops as the onnx package infers them."""
+"""Type and shape inference of single ops by the onnx package."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ from xonnc.formats.onnx.value_names import ValueNames
 from xonnc.formats.onnx.value_types import to_proto, to_type
 
 Integers: TypeAlias = Callable[[SSAValue], Sequence[int] | None]
-"""The integers in a tensor of rank 0 or 1, `DYNAMIC_INDEX` for what is unknown; `None`: how many?"""
+"""
+A function that returns the known integers of a tensor of rank 0 or 1 (`DYNAMIC_INDEX`: unknown element).
+"""
 
 MAX_CONSTANT_ELEMENTS = 4096
-"""Larger constants are weights: no shape depends on what is in them."""
+"""Constants of more elements are weights, whose values determine no shape."""
 
 
 def infer_results(op: Operation, integers: Integers) -> Sequence[Attribute | None]:
     """
-    One type for each result of `op`, `None` where the onnx package finds none.
+    Infer the types of an op's results; `None` where the onnx package infers nothing.
 
-    `integers` gives what is known of the integers in a small tensor that no constant holds.
-    Ops with regions and ops that are no ONNX operators have none. `XonncError` if the operands contradict the
-    operator.
+    `integers` gives known values of small integer tensors that are not constants. Ops with regions and ops
+    that are not ONNX operators are not inferred. Raises `XonncError` if the operands contradict the operator.
     """
     unknown: list[Attribute | None] = [None] * len(op.results)
     if op.regions:
@@ -91,9 +92,10 @@ def _is_about_unknown_sizes(
     ask: Callable[[Mapping[str, onnx.TypeProto]], object], known: Mapping[str, onnx.TypeProto]
 ) -> bool:
     """
-    Whether what the package finds wrong is a size that it does not know.
+    Return whether an inference error is an artefact of dynamic dimensions.
 
-    It takes lists of unknown length for empty ones (Resize), and other sizes for 0 (StringNormalizer).
+    The package takes lists of unknown length for empty ones (Resize), and dynamic dimensions for 0
+    (StringNormalizer). The check is repeated with 1 for every dynamic dimension.
     """
     shapes = {name: type_.tensor_type.shape.dim for name, type_ in known.items()}
     if any(len(sizes) == 1 and not sizes[0].HasField("dim_value") for sizes in shapes.values()):
@@ -115,14 +117,17 @@ def _is_about_unknown_sizes(
 
 
 def _without_zeros(type_: Attribute) -> Attribute:
-    """Sizes of 0 made unknown: the package computes with unknown ones as if they were 0 (Attention, 1.23)."""
+    """
+    Make dimensions of 0 dynamic: the package computes with dynamic dimensions as if they were 0 (Attention,
+    1.23).
+    """
     if not is_ranked(type_) or 0 not in type_.get_shape():
         return type_
     return tensor_type(tuple(size or DYNAMIC_INDEX for size in type_.get_shape()), type_.element_type)
 
 
 def _sizes(type_: Attribute) -> tuple[int, ...]:
-    """The sizes of a tensor, unknown ones included; none without a rank."""
+    """Return the dimensions of a ranked tensor, dynamic ones included; none for an unranked one."""
     return type_.get_shape() if is_ranked(type_) else ()
 
 
@@ -134,7 +139,7 @@ def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> onnx.defs.OpSche
 
 
 def _constant(value: SSAValue, integers: Integers) -> onnx.TensorProto | None:
-    """The elements of a small constant, or integers that are known all the same, as a tensor."""
+    """Return a small constant, or otherwise known integers, as a tensor."""
     owner = value.owner
     if isinstance(owner, ConstantOp) and owner.value is not None:
         array = elements_array(owner.value)

@@ -1,4 +1,4 @@
-"""How the operands, results and attributes of an op class lie in a node's lists."""
+"""Mapping of op classes to the input, output and attribute lists of nodes."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from xonnc.formats.onnx.schemas import schema_of
 
 @dataclass(frozen=True)
 class OpSignature:
-    """The shape of an op class: a variadic operand or result group is always the last one."""
+    """The counts of operands and results of an op class; a variadic group is always the last one."""
 
     operands: int
-    """Operands that are always there, `none` if the node does not give them."""
+    """Number of operands that are not variadic; absent ones are `none`."""
     has_variadic_operand: bool
-    """Whether any number of operands may follow."""
+    """Whether further operands may follow."""
     results: int
     required_results: frozenset[int]
-    """Results that are there even if a node leaves them out: the operator has no form without them."""
+    """Results that exist even if a node omits them."""
     has_variadic_result: bool
     properties: frozenset[str]
     type_properties: frozenset[str]
-    """Properties that name an element type by a type, where ONNX has a number (`Cast.to`)."""
+    """Properties that hold a type where ONNX has a `DataType` number (`Cast.to`)."""
     regions: tuple[str, ...]
     defaults: Mapping[str, Attribute]
-    """What a property is if the node does not say."""
+    """Default values of properties."""
 
 
 @cache
 def op_signature_of(op_class: type[OnnxOp]) -> OpSignature:
-    """The form of `op_class`."""
+    """Return the signature of an op class."""
     definition = op_class.get_irdl_definition()
     operands = [kind for _, kind in definition.operands]
     results = [kind for _, kind in definition.results]
@@ -61,7 +61,7 @@ def op_signature_of(op_class: type[OnnxOp]) -> OpSignature:
 
 @cache
 def attribute_kinds(domain: str, op_type: str, opset: int) -> Mapping[str, Kind]:
-    """The kinds that the schema in force gives an operator's attributes."""
+    """Return the kinds of an operator's attributes by the schema in force at an opset."""
     schema = schema_of(domain, op_type, opset)
     if schema is None:
         return {}

@@ -1,4 +1,4 @@
-"""Which opset a module's ops make a model of."""
+"""Operators and opset versions of ops, for export."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from xonnc.formats.onnx.import_scope import IS_NODE
 from xonnc.formats.onnx.schemas import canonical_domain, newest_opset
 
 OP_TYPE = "onnx.op_type"
-"""The attribute of an op that a model has under this name in an opset that lacks its operator."""
+"""Attribute of ops that stand for a contributed operator in an older opset, with that operator's name."""
 
 
 class OpIdentity(NamedTuple):
-    """The operator that an op stands for in a model, and from which opset to before which."""
+    """The operator of an op: domain, name, first opset, and the first opset in which it no longer applies."""
 
     domain: str
     op_type: str
@@ -36,11 +36,11 @@ CONTRIBUTED: Mapping[str, OpIdentity] = {
     "LayerNormalization": OpIdentity("", "LayerNormalization", since=17),
     "SimplifiedLayerNormalization": OpIdentity("", "RMSNormalization", since=23),
 }
-"""Operators that onnxruntime has in the default domain in every opset, and the standard's that they are."""
+"""Operators that onnxruntime defines in the default domain in every opset, and their standard equivalents."""
 
 
 def contributed(domain: str, op_type: str, results: int) -> OpIdentity | None:
-    """The operator of the standard that a contributed one is; `None` if none has as many results."""
+    """Return the standard equivalent of a contributed operator with so many results, or `None`."""
     found = CONTRIBUTED.get(op_type) if domain == "" else None
     if found is None or (found.op_type == "RMSNormalization" and results > 1):
         return None
@@ -57,14 +57,14 @@ LIKE_OPERAND: Mapping[str, int] = {
     "QLinearConcat": 1,
     "QLinearWhere": 1,
 }
-"""Operators of onnxruntime whose result has the element type of another operand than the first."""
+"""The operand whose element type the result of an onnxruntime operator has, where that is not the first."""
 
 
 def operand_like_result(domain: str, op_type: str, operands: Sequence[Attribute]) -> int:
     """
-    The operand whose element type the results of a custom operator most likely have.
+    Return the operand whose element type the results of a custom operator most likely have.
 
-    It matters where the model does not declare them: QLinearMatMul after QGemm is valid for integers only.
+    It matters where the model declares no types: QLinearMatMul after QGemm is valid for integers only.
     """
     place = LIKE_OPERAND.get(op_type, 0) if domain == "com.microsoft" else 0
     if op_type == "QGemm" and (len(operands) <= place or operands[place] == NONE):
@@ -78,11 +78,11 @@ _SPECIAL: dict[type[OnnxOp], OpIdentity] = {
     DimOp: OpIdentity("", "Shape"),
     MaxPoolSingleOutOp: OpIdentity("", "MaxPool"),
 }
-"""Ops of the compiler's own that are a case of an operator."""
+"""Ops of the compiler that are special cases of operators."""
 
 
 def identity_of(op: OnnxOp) -> OpIdentity | None:
-    """What `op` is in a model; `None` if ONNX has nothing for it."""
+    """Return the operator of an op, or `None` if ONNX has none."""
     if isinstance(op, CustomOp):
         domain = op.attributes.get("domain_name")
         return OpIdentity(domain.data if isinstance(domain, StringAttr) else "", op.function_name.data)
@@ -91,20 +91,20 @@ def identity_of(op: OnnxOp) -> OpIdentity | None:
 
 
 def spelled_type(op: OnnxOp, identity: OpIdentity, opset: int) -> str:
-    """The name of the operator in a model of `opset`."""
+    """Return the name of the operator in a model of `opset`."""
     spelled = op.attributes.get(OP_TYPE)
     return spelled.data if isinstance(spelled, StringAttr) and opset < op.SINCE else identity.op_type
 
 
 def identity_of_class(op_type: type[OnnxOp]) -> OpIdentity | None:
-    """What ops of `op_type` are in a model; `None` if ONNX has nothing for them, or each is its own."""
+    """Return the operator of an op class, or `None` if ONNX has none or it differs from op to op."""
     if op_type.OP_TYPE:
         return OpIdentity(op_type.DOMAIN, op_type.OP_TYPE, op_type.SINCE, op_type.UNTIL)
     return _SPECIAL.get(op_type)
 
 
 def is_initializer(op: Operation) -> bool:
-    """Whether `op` is a constant that becomes an initializer, which is of no opset."""
+    """Return whether an op is a constant that is exported as an initializer."""
     if not isinstance(op, ConstantOp) or IS_NODE in op.attributes:
         return False
     return op.value is not None or op.sparse_value is not None
@@ -112,7 +112,7 @@ def is_initializer(op: Operation) -> bool:
 
 @dataclass
 class _Range:
-    """The opsets of one domain that all ops admit, and the ops that say so."""
+    """The range of opsets of a domain that all ops admit, with the ops that bound it."""
 
     oldest: int = 1
     newest: int | None = None
@@ -122,9 +122,9 @@ class _Range:
 
 def choose_opsets(root: Operation, imported: Mapping[str, int]) -> dict[str, int]:
     """
-    The opset of each domain: the one the model came with if every op is of it, else the nearest that is.
+    Choose the opset of each domain: the imported one if it suits every op, else the nearest that does.
 
-    Raises `XonncError` naming two ops that no opset has both.
+    Raises `XonncError` with two ops that no opset contains both.
     """
     ranges: dict[str, _Range] = {}
     for domain, op, oldest, newest in _uses(root, bool(imported)):

@@ -1,12 +1,12 @@
 """
-Cuts big tensor payloads out of a serialised model before protobuf sees it.
+Extraction of large tensor payloads from a serialised model before protobuf parses it.
 
-A model file is mostly weights. The walk below follows the wire format (varint tags, length-delimited
-messages: protobuf's "Encoding" page) from the model down to its tensors and writes the same message again
-without their payloads: each is replaced by a short mark in `raw_data` that says where in the file the bytes
-are. What is left is small, protobuf parses it in no time, and the weights stay where they are: in the map.
+Most of a model file is weights. This walk follows the wire format (varint tags and length-delimited messages,
+see protobuf's "Encoding" page) from the model to its tensors and copies the message without their payloads:
+each is replaced by a short marker in `raw_data` with its position in the file. The rest is small and parsed
+quickly, and the weights are read from the mapped file.
 
-A mark starts with sixteen random bytes made for this one walk, so no file can contain one.
+A marker starts with a 16-byte random nonce of this walk, so no file can contain a forged one.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Buffer: TypeAlias = memoryview
 """The file, one byte an element."""
 
 MIN_PAYLOAD_BYTES = 1024
-"""Payloads below this many bytes stay with protobuf: a copy is cheaper than a mark."""
+"""Smaller payloads are left to protobuf: a copy is cheaper than a marker."""
 
 MAX_DEPTH = 100
-"""Messages nested deeper than this are protobuf's own limit; it says so itself."""
+"""protobuf's limit of nested messages; it reports deeper ones itself."""
 
 RAW_DATA, FLOAT_DATA, DOUBLE_DATA = 9, 4, 10
 """The fields of `TensorProto` that hold their elements as plain little-endian bytes."""
@@ -42,14 +42,14 @@ _CHILDREN: tuple[dict[int, int], ...] = (
     {1: _TENSOR, 2: _TENSOR},
     {},
 )
-"""For each message on the way to a tensor: the field numbers that lead further, and to what (onnx.proto)."""
+"""For each message type on the path to a tensor: field numbers to follow, and their types (onnx.proto)."""
 
 _MARK = struct.Struct("<16sBQQ")
 
 
 @dataclass(frozen=True)
 class PayloadLocation:
-    """Where a payload lies in the file: the field it was in, its first byte, its length in bytes."""
+    """The location of a payload in the file: field number, offset and length in bytes."""
 
     field: int
     offset: int
@@ -58,16 +58,16 @@ class PayloadLocation:
 
 @dataclass
 class PayloadMarkers:
-    """Makes the marks of one walk and reads them back."""
+    """Writes the markers of one walk and reads them back."""
 
     nonce: bytes = field(default_factory=lambda: os.urandom(16))
 
     def write(self, cut: PayloadLocation) -> bytes:
-        """The bytes that stand in `raw_data` for a payload that was cut out."""
+        """Return the marker that replaces a payload in `raw_data`."""
         return _MARK.pack(self.nonce, cut.field, cut.offset, cut.length)
 
     def read(self, raw_data: bytes) -> PayloadLocation | None:
-        """The cut that `raw_data` stands for, or `None` if it is a payload itself."""
+        """Return the location that a marker denotes, or `None` if `raw_data` is a payload."""
         if len(raw_data) != _MARK.size or not raw_data.startswith(self.nonce):
             return None
         _, number, offset, length = _MARK.unpack(raw_data)
@@ -75,7 +75,7 @@ class PayloadMarkers:
 
 
 def without_payloads(buffer: Buffer, marks: PayloadMarkers) -> bytes:
-    """The serialised model in `buffer` with every payload of 1 KiB and more replaced by a mark."""
+    """Return the serialised model with every payload of at least `MIN_PAYLOAD_BYTES` replaced by a marker."""
     pieces = _Walk(buffer, marks).message(0, len(buffer), _MODEL, 0)
     return bytes(buffer) if pieces is None else b"".join(pieces)
 
@@ -86,7 +86,10 @@ class _Walk:
     marks: PayloadMarkers
 
     def message(self, start: int, end: int, kind: int, depth: int) -> list[bytes | memoryview] | None:
-        """The message between `start` and `end` in pieces, or `None` if it has nothing to cut."""
+        """
+        Return the message between `start` and `end` in pieces, or `None` if it contains no payload to
+        extract.
+        """
         if kind == _TENSOR:
             return self.tensor(start, end)
         if depth > MAX_DEPTH:
@@ -122,7 +125,7 @@ class _Walk:
         return pieces
 
     def tensor(self, start: int, end: int) -> list[bytes | memoryview] | None:
-        """The tensor without its payload; `None` if that is small, or not one run of bytes."""
+        """Return the tensor without its payload, or `None` if that is small or not contiguous."""
         buffer = self.buffer
         found: list[tuple[int, int, int, int]] = []
         position = start
@@ -157,7 +160,7 @@ class _Walk:
 
 
 def varint(value: int) -> bytes:
-    """`value` in protobuf's variable-length encoding: seven bits a byte, lowest first."""
+    """Encode an unsigned integer as varint: seven bits per byte, lowest first."""
     encoded = bytearray()
     while value > 0x7F:
         encoded.append(value & 0x7F | 0x80)
@@ -185,7 +188,7 @@ def _varint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
 
 
 def _skip(buffer: Buffer, content: int, end: int, tag: int) -> int:
-    """The position after a field that is not length-delimited."""
+    """Return the position after a field that is not length-delimited."""
     wire_type = tag & 7
     if wire_type == 0:
         return _varint(buffer, content, end)[1]

@@ -1,4 +1,4 @@
-"""Models run by the reference evaluator of the onnx package, for the folding of constants."""
+"""Evaluation of models with the reference evaluator of the onnx package, for constant folding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.tensors import AnyArray
 
 RuntimeValue: TypeAlias = "AnyArray | tuple[AnyArray, ...] | None"
-"""What a value is when a model runs: a tensor, a sequence of tensors, or an optional that is empty."""
+"""A tensor, a sequence of tensors, or an empty optional."""
 
 FAILURES = (
     ArithmeticError,
@@ -32,7 +32,7 @@ FAILURES = (
     TypeError,
     ValueError,
 )
-"""What operators of the reference raise: it checks nothing, so whatever Python and numpy raise."""
+"""Exceptions of the reference evaluator: it validates nothing, so any exception of Python and NumPy."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,15 @@ class _ReferenceEvaluator(Protocol):
 
 def program_of(module: ModuleOp) -> Callable[[Sequence[RuntimeValue]], Sequence[RuntimeValue]]:
     """
-    The model that `module` is, as a function from its inputs to its outputs.
+    Return a module as a function from its inputs to its outputs.
 
-    Both raise `XonncError`: here where the reference does not know an operator, the function where it fails
-    or gives what is no tensor.
+    Raises `XonncError` if the evaluator lacks an operator; the function raises it where evaluation fails.
     """
     return _program_of(export_proto(module))
 
 
 def program_of_model(content: bytes) -> Callable[[Sequence[RuntimeValue]], Sequence[RuntimeValue]]:
-    """The same of a model in a file's bytes."""
+    """Return a serialised model as a function, as `program_of`."""
     return _program_of(onnx.load_model_from_string(content))
 
 
@@ -115,7 +114,7 @@ def _plain(attributes: Mapping[str, Any]) -> dict[str, object]:
 
 
 def reference_of(model: onnx.ModelProto) -> Callable[[Mapping[str, object]], list[object]]:
-    """The model as a function of its inputs by name; both raise `XonncError` as `program_of` says."""
+    """Return a model as a function of its inputs by name; errors as `program_of`."""
     try:
         reference: _ReferenceEvaluator = import_module("onnx.reference").ReferenceEvaluator(
             model, new_ops=[_implementation(each) for each in _ADDED.values()]
@@ -134,7 +133,7 @@ def reference_of(model: onnx.ModelProto) -> Callable[[Mapping[str, object]], lis
 
 
 def _given(held: RuntimeValue) -> object:
-    """Copies: operators of the reference write into what they are given."""
+    """Copy an input: operators of the reference evaluator modify their inputs."""
     if isinstance(held, tuple):
         return [np.array(array) for array in held]
     return None if held is None else np.array(held)

@@ -1,9 +1,9 @@
 """
-The types an importer can give to results that the model does not declare: element types, no shapes.
+Element types of results that a model does not declare; shapes are left to shape inference.
 
 Most follow from the schema: a result whose type parameter is also an operand's has that operand's element
-type, one that allows a single type has that. What is left depends on attributes, bodies or containers, and
-stands in `_SPECIAL`, one function per kind. Shapes are for shape inference.
+type, and a parameter with a single allowed type has that. The rest depends on attributes, subgraphs or
+containers, in `_SPECIAL`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STRING = StringType()
 
 @dataclass(frozen=True)
 class NodeDescription:
-    """What result types depend on."""
+    """The properties of a node that determine its result types."""
 
     domain: str
     op_type: str
@@ -47,11 +47,11 @@ class NodeDescription:
     regions: Sequence[Region]
 
     def operand(self, index: int) -> Attribute:
-        """The type of an operand; `none` if there is no such operand."""
+        """Return the type of an operand, or `none` if it is absent."""
         return self.operands[index] if index < len(self.operands) else NONE
 
     def number(self, name: str) -> int | None:
-        """An integer attribute, or its default."""
+        """Return an integer attribute or its default."""
         found = self.attributes.get(name) or default_of(self.domain, self.op_type, self.opset, name)
         return found.i if found is not None else None
 
@@ -60,7 +60,7 @@ Rule: TypeAlias = Callable[[NodeDescription, int], Attribute]
 
 
 def result_type(node: NodeDescription, index: int) -> Attribute:
-    """The type of result `index`; `none` where nothing is known."""
+    """Return the type of result `index`, or `none` if unknown."""
     special = _SPECIAL.get(node.op_type)
     known = special(node, index) if special is not None else NONE
     return known if known != NONE else _by_schema(node, index)
@@ -68,7 +68,7 @@ def result_type(node: NodeDescription, index: int) -> Attribute:
 
 @dataclass(frozen=True)
 class _Source:
-    """Where a result's type comes from by schema: an operand's, or fixed."""
+    """The source of a result's type by the schema: an operand, or a fixed type."""
 
     operand: int | None = None
     fixed: Attribute = NONE
@@ -125,7 +125,7 @@ def _of_number(number: int | None) -> Attribute:
 
 
 def _by_attribute(name: str, otherwise: int = 0) -> Rule:
-    """The element type that an attribute names, else that of an operand."""
+    """Return a rule that takes the element type from an attribute, else from an operand."""
 
     def rule(node: NodeDescription, index: int) -> Attribute:
         named = _of_number(node.number(name))
@@ -179,7 +179,7 @@ def _sequence_of_operand(node: NodeDescription, index: int) -> Attribute:
 
 
 def _element_of_container(node: NodeDescription, index: int) -> Attribute:
-    """What the container in operand 0 holds; a value that is no container is itself."""
+    """Return the element type of the container in operand 0; other values are their own element."""
     container = node.operand(0)
     return _same_element(container.element_type if isinstance(container, SeqType | OptType) else container)
 
@@ -196,7 +196,7 @@ def _optional(node: NodeDescription, index: int) -> Attribute:
 
 
 def _yielded(node: NodeDescription, index: int) -> Attribute:
-    """The type that the first body yields at `index`."""
+    """Return the type that the first subgraph yields at `index`."""
     for region in node.regions:
         last = region.block.last_op if region.blocks else None
         if last is not None and index < len(last.operands):
@@ -299,4 +299,4 @@ _SPECIAL: dict[str, Rule] = {
     "TreeEnsembleClassifier": _class_label,
     "ZipMap": _zip_map,
 }
-"""Operators whose result types follow from more than the schema."""
+"""Rules of operators whose result types do not follow from the schema alone."""

@@ -1,9 +1,8 @@
 """
-Writes a model without ever holding it twice.
+Serialisation of models without a second copy of the weights in memory.
 
-The payloads of the initializers are streamed from where they are (often the map of the file they came from)
-into the right place of the serialised message, or into a data file beside the model. Files appear whole or
-not at all: each is written under a temporary name in its folder and renamed.
+Payloads of initializers are streamed from their buffers (often the mapped input file) into the serialised
+message or an external data file. All files are written atomically.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from xonnc.formats.onnx.payload_extraction import RAW_DATA, varint
 from xonnc.formats.onnx.tensors import AnyArray, payload, stored_size
 
 MAX_FILE_BYTES = (1 << 31) - 1
-"""protobuf reads no message of 2 GiB and more."""
+"""protobuf reads no message of 2 GiB or more."""
 
 PAGE = 4096
-"""Large tensors in data files start on a page, so that readers can map them (ONNX, ExternalData.md)."""
+"""Large tensors in external data are page-aligned, so that readers can map them (ONNX, ExternalData.md)."""
 
 _INITIALIZER_TAG = varint(5 << 3 | 2)
 _GRAPH_TAG = varint(7 << 3 | 2)
@@ -40,7 +39,9 @@ _RAW_DATA_TAG = varint(RAW_DATA << 3 | 2)
 
 @dataclass(frozen=True)
 class Initializer:
-    """A named weight on its way out: its elements, and the rest (strings are in the rest)."""
+    """
+    An initializer to be written: its elements, and a `TensorProto` with the rest (strings are in the latter).
+    """
 
     tensor: onnx.TensorProto
     elements: AnyArray | None
@@ -59,13 +60,13 @@ class Initializer:
 
 @dataclass(frozen=True)
 class ExportedModel:
-    """A model whose main graph's initializers stand beside it."""
+    """A model with the initializers of its main graph apart."""
 
     proto: onnx.ModelProto
     initializers: list[Initializer]
 
     def whole(self) -> onnx.ModelProto:
-        """One message with everything in it, for models of moderate size."""
+        """Return one `ModelProto` with all weights, for models of moderate size."""
         model = onnx.ModelProto()
         model.CopyFrom(self.proto)
         for initializer in self.initializers:
@@ -75,7 +76,7 @@ class ExportedModel:
 
 @dataclass(frozen=True)
 class ExternalData:
-    """Weights of `threshold` bytes and more go to the file `name` in the model's folder."""
+    """Store weights of at least `threshold` bytes in the file `name` in the model's folder."""
 
     name: str
     threshold: int = 1024
@@ -93,7 +94,7 @@ def save(
     model_format: ModelFormat | None = None,
     external: ExternalData | None = None,
 ) -> list[Path]:
-    """Writes `model` to `path` (`-`: standard output); returns the files written."""
+    """Write a model to `path` (`-`: standard output); return the files written."""
     name = str(path)
     model_format = model_format or format_of(name)
     if name == STDIN:
@@ -133,7 +134,7 @@ def write(model: ExportedModel, stream: BinaryIO, model_format: ModelFormat) -> 
 
 
 def _text(model: onnx.ModelProto) -> bytes:
-    """ONNX text, which has no place for some things (doc strings of nodes): better none than less."""
+    """Return ONNX text; raise `XonncError` if it would lose fields, such as doc strings of nodes."""
     text = onnx.printer.to_text(model).encode("utf-8", "surrogateescape") + b"\n"
     try:
         lost = models_equal(model, parse(memoryview(text), "onnxtxt", "text", DataFolder(None)))
@@ -145,7 +146,7 @@ def _text(model: onnx.ModelProto) -> bytes:
 
 
 def write_binary(model: ExportedModel, stream: ByteSink) -> None:
-    """Writes the serialised model to `stream`, payloads from where they are."""
+    """Write the serialised model to `stream`, payloads directly from their buffers."""
     outer = onnx.ModelProto()
     outer.CopyFrom(model.proto)
     outer.ClearField("graph")
@@ -170,7 +171,7 @@ def write_binary(model: ExportedModel, stream: ByteSink) -> None:
 
 
 def _frame(tensor: bytes, initializer: Initializer) -> bytes:
-    """All bytes of an initializer's field in the graph that come before its payload."""
+    """Return the bytes of an initializer's field that precede its payload."""
     lead = b"" if initializer.elements is None else _RAW_DATA_TAG + varint(initializer.size)
     return _INITIALIZER_TAG + varint(len(tensor) + len(lead) + initializer.size) + tensor + lead
 

@@ -1,4 +1,4 @@
-"""What the `onnx` package's operator schemas say, asked once per operator and version."""
+"""Memoised access to the operator schemas of the `onnx` package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import onnx.defs
 
 
 def canonical_domain(domain: str) -> str:
-    """The domain as the standard spells it: `ai.onnx` is the same as the empty one."""
+    """Return the domain with `ai.onnx` replaced by the empty string."""
     return "" if domain == "ai.onnx" else domain
 
 

@@ -1,4 +1,6 @@
-"""`TensorProto` to numpy and back: every element type, sizes checked before anything is allocated."""
+"""
+Conversion between `TensorProto` and NumPy arrays, for all element types; sizes are checked before allocation.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from xonnc.formats.onnx.payload_extraction import DOUBLE_DATA, FLOAT_DATA, Paylo
 AnyArray = npt.NDArray[Any]
 
 MAX_SIZE = (1 << 63) - 1
-"""The most bytes or elements a tensor can have: sizes are 64-bit signed."""
+"""The most bytes or elements of a tensor: sizes are signed 64-bit integers."""
 
 _T = onnx.TensorProto
 
@@ -73,7 +75,7 @@ PACKED_BITS: dict[int, int] = {
     _T.FLOAT6E2M3: 6,
     _T.FLOAT6E3M2: 6,
 }
-"""Types that a file stores in fewer than eight bits an element, lowest bits first."""
+"""Bits of element types that files store packed, lowest bits first."""
 
 ELEMENT_TYPES: dict[int, Attribute] = {number: element_type_of(dtype) for number, dtype in DTYPES.items()}
 """The MLIR element type of every `TensorProto.DataType`."""
@@ -87,16 +89,16 @@ _BITS_IN_INT32 = {1: np.uint8, 2: np.uint16}
 
 @dataclass
 class TensorReader:
-    """Reads the tensors of one file: payloads that were cut out, external ones, and protobuf's own."""
+    """Reads tensors of one file: extracted payloads, external data, and fields of the message."""
 
     whole: memoryview = field(default_factory=lambda: memoryview(b""))
-    """The file as it is on disk: what the marks refer to."""
+    """The file's bytes, into which payload markers point."""
 
     marks: PayloadMarkers = field(default_factory=PayloadMarkers)
     folder: DataFolder = field(default_factory=lambda: DataFolder(None))
 
     def array(self, tensor: onnx.TensorProto) -> AnyArray:
-        """The elements of `tensor`; a view of the file wherever its bytes lie there as in memory."""
+        """Return the elements of a tensor, as a view of the file if the encoding allows it."""
         number = tensor.data_type
         dtype = DTYPES.get(number)
         if dtype is None:
@@ -124,7 +126,7 @@ class TensorReader:
         return np.frombuffer(payload, dtype).reshape(shape)
 
     def _payload(self, tensor: onnx.TensorProto, number: int, size: int) -> bytes | memoryview | None:
-        """The elements as a run of bytes; `None` if they are in the typed fields."""
+        """Return the raw bytes of the elements, or `None` if they are in typed fields."""
         if tensor.data_location == _T.EXTERNAL:
             return self.folder.data(tensor.name, parse_external_data(tensor.name, tensor.external_data), size)
         if not tensor.HasField("raw_data"):
@@ -138,7 +140,9 @@ class TensorReader:
 
 
 def element_count(place: str, shape: Iterable[int]) -> int:
-    """The product of the dimensions; an error if one is negative or the product overflows 64 bits."""
+    """
+    Return the product of the dimensions; `XonncError` for a negative dimension or an overflow of 64 bits.
+    """
     shape = tuple(shape)
     check_rank(place, len(shape))
     if shape and min(shape) < 0:
@@ -150,19 +154,19 @@ def element_count(place: str, shape: Iterable[int]) -> int:
 
 
 def check_rank(place: str, rank: int) -> None:
-    """An error for more axes than arrays can have."""
+    """Raise `XonncError` for a rank above NumPy's limit."""
     if rank > MAX_RANK:
         raise XonncError(f"{place}: rank {rank}; tensors have up to {MAX_RANK} axes here")
 
 
 def stored_size(data_type: int, count: int) -> int:
-    """The bytes that `count` elements take in a file."""
+    """Return the bytes of `count` elements in a file."""
     bits = PACKED_BITS.get(data_type)
     return count * DTYPES[data_type].itemsize if bits is None else (count * bits + 7) // 8
 
 
 def unpack(data: npt.NDArray[np.uint8], bits: int, count: int) -> npt.NDArray[np.uint8]:
-    """`count` elements of `bits` bits each, lowest bits first, one to a byte."""
+    """Unpack `count` elements of `bits` bits each, lowest bits first, to one per byte."""
     if bits == 6:
         spread = np.unpackbits(data, count=count * 6, bitorder="little").reshape(-1, 6)
         return np.packbits(spread, axis=1, bitorder="little").reshape(-1)
@@ -174,7 +178,7 @@ def unpack(data: npt.NDArray[np.uint8], bits: int, count: int) -> npt.NDArray[np
 
 
 def pack(data: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
-    """The inverse of `unpack`; bits above `bits` are ignored, the last byte is filled up with zeros."""
+    """Pack elements, the inverse of `unpack`; bits above `bits` are ignored, the last byte is zero-padded."""
     flat = data.reshape(-1) & np.uint8((1 << bits) - 1)
     if bits == 6:
         spread = np.unpackbits(flat.reshape(-1, 1), axis=1, count=6, bitorder="little")
@@ -188,7 +192,7 @@ def pack(data: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
 
 
 def payload(array: AnyArray) -> memoryview:
-    """The bytes of `array` as a file stores them: the array's own memory if possible; not for strings."""
+    """Return the bytes of an array as a file stores them, without a copy if possible; not for strings."""
     bits = PACKED_BITS.get(DATA_TYPES_BY_DTYPE[array.dtype])
     if bits is not None:
         return pack(np.ascontiguousarray(array).view(np.uint8), bits).data
@@ -196,7 +200,7 @@ def payload(array: AnyArray) -> memoryview:
 
 
 def header(array: AnyArray, name: str = "") -> onnx.TensorProto:
-    """A `TensorProto` with type and shape of `array` and, for strings, its elements."""
+    """Return a `TensorProto` with type, shape and, for strings, elements of an array."""
     tensor = _T(data_type=DATA_TYPES_BY_DTYPE[array.dtype], dims=array.shape)
     if name:
         tensor.name = name
@@ -206,7 +210,7 @@ def header(array: AnyArray, name: str = "") -> onnx.TensorProto:
 
 
 def proto(array: AnyArray, name: str = "") -> onnx.TensorProto:
-    """A whole `TensorProto`, its elements in `raw_data`."""
+    """Return a `TensorProto` with the elements in `raw_data`."""
     tensor = header(array, name)
     if tensor.data_type != _T.STRING:
         tensor.raw_data = payload(array).tobytes()
@@ -214,7 +218,7 @@ def proto(array: AnyArray, name: str = "") -> onnx.TensorProto:
 
 
 def decode(text: bytes) -> str | bytes:
-    """An ONNX string, which may be any bytes: text if it is UTF-8, else as it is."""
+    """Decode an ONNX string, which may be any bytes: `str` if it is UTF-8, else `bytes`."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError:

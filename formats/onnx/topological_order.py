@@ -1,4 +1,4 @@
-"""The order of a graph's nodes: as written if every value is made before it is used, else sorted."""
+"""Topological order of a graph's nodes: file order if it is valid, else sorted."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _SUBGRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 @dataclass(frozen=True)
 class NodeOrder:
-    """The nodes of a graph, each after what it reads; those of a cycle are where it is cut."""
+    """The nodes of a graph, each after those it reads; cycles are cut."""
 
     nodes: Sequence[onnx.NodeProto]
     cycles: Sequence[str] = ()
-    """What is to be said of each cycle, naming its nodes."""
+    """A description of each cycle, with its nodes."""
 
 
 def topological_order(graph: onnx.GraphProto, outer: Container[str]) -> NodeOrder:
     """
-    The nodes of `graph` so that each comes after what it reads; `outer` holds the names visible from outside.
+    Return the nodes of a graph in topological order; `outer` holds the names visible from enclosing graphs.
 
-    A graph that is out of order is sorted stably. What no node makes is not waited for.
+    A graph that is out of order is sorted stably. Undefined names are no dependencies.
     """
     made = input_and_initializer_names(graph)
     for node in graph.node:
@@ -38,19 +38,19 @@ def topological_order(graph: onnx.GraphProto, outer: Container[str]) -> NodeOrde
 
 
 def describe(node: onnx.NodeProto) -> str:
-    """How messages call a node: by its name, else by what it makes."""
+    """Return the name of a node in messages: its name, else its first output."""
     return node.name or next((name for name in node.output if name), "") or node.op_type
 
 
 def _reads(node: onnx.NodeProto) -> Iterable[str]:
-    """The names a node depends on: its inputs, and what its subgraphs take from outside."""
+    """Return the names that a node depends on: its inputs, and captures of its subgraphs."""
     if any(attribute.type in _SUBGRAPHS for attribute in node.attribute):
         return [*node.input, *captured_names(node)]
     return node.input
 
 
 def _sorted(graph: onnx.GraphProto) -> NodeOrder:
-    """Kahn's algorithm; of the nodes that are ready, the one that was written first."""
+    """Kahn's algorithm; among ready nodes the first in file order is taken."""
     maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
     waiting = [{maker[name] for name in _reads(node) if name in maker} for node in graph.node]
     readers: dict[int, list[int]] = {}
@@ -81,7 +81,7 @@ def _sorted(graph: onnx.GraphProto) -> NodeOrder:
 
 
 def _cycle(waiting: Sequence[set[int]], start: int) -> list[int]:
-    """The nodes of one cycle, found from a node that waits, in the direction of the data."""
+    """Return the nodes of one cycle, in the direction of data flow, found from an unready node."""
     path: dict[int, int] = {}
     index = start
     while index not in path:
@@ -91,6 +91,6 @@ def _cycle(waiting: Sequence[set[int]], start: int) -> list[int]:
 
 
 def _named(graph: onnx.GraphProto, cycle: Sequence[int]) -> str:
-    """The nodes of a cycle, the first again at the end; seven are named."""
+    """Format a cycle: at most seven nodes, then the first again."""
     names = [describe(graph.node[index]) for index in cycle[:7]]
     return " -> ".join([*names, *(["…"] if len(cycle) > 7 else []), names[0]])

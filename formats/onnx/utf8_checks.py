@@ -1,4 +1,4 @@
-"""Names in a model are text; protobuf lets other bytes through, as `bytes` where `str` is declared."""
+"""UTF-8 checks of names: protobuf returns invalid strings as `bytes` where `str` is declared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xonnc.errors import XonncError
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raises `XonncError` if one of `names` is not UTF-8 in the file."""
+    """Raise `XonncError` if one of `names` is not UTF-8."""
     found = list(names)
     try:
         "".join(found)
@@ -20,7 +20,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def check_node(node: onnx.NodeProto) -> None:
-    """Checks all names that a node itself holds."""
+    """Check the names in a node."""
     names = [node.name, node.op_type, node.domain, node.overload, *node.input, *node.output]
     for given in node.attribute:
         names += (given.name, given.ref_attr_name)
@@ -28,7 +28,7 @@ def check_node(node: onnx.NodeProto) -> None:
 
 
 def check_graph(graph: onnx.GraphProto) -> None:
-    """Checks all names that a graph itself holds, its nodes' left out."""
+    """Check the names in a graph, except those in its nodes."""
     names = [graph.name, *(tensor.name for tensor in graph.initializer)]
     names += [sparse.values.name for sparse in graph.sparse_initializer]
     for info in (*graph.input, *graph.output, *graph.value_info):

@@ -1,4 +1,4 @@
-"""The names that values get when a module becomes a model again."""
+"""Names of values and nodes in exported models."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from xonnc.dialects.onnx.types import NONE
 
 class ValueNames:
     """
-    The names of the values of one graph and of those around it.
+    Names of the values of a graph and its enclosing graphs.
 
-    A value keeps the name it was imported with. The rest (what rewrites made) is called after its node, or
-    its op, and numbered; no two values that see each other share a name.
+    A value keeps its imported name. Other values are named after their node or op with a number; no two
+    values that are visible together share a name.
     """
 
     def __init__(self, outer: ValueNames | None = None):
@@ -37,30 +37,30 @@ class ValueNames:
         return value in self._by_value or (self._outer is not None and value in self._outer)
 
     def is_own(self, value: SSAValue) -> bool:
-        """Whether this graph, not one around it, named `value`."""
+        """Return whether this graph, not an enclosing one, named `value`."""
         return value in self._by_value
 
     def own(self) -> dict[str, SSAValue]:
-        """The values of this graph by name."""
+        """Return the values of this graph by name."""
         return {name: value for value, name in self._by_value.items()}
 
     def is_free(self, name: str) -> bool:
-        """Whether no value that is visible here is called `name`."""
+        """Return whether no visible value is named `name`."""
         return name not in self._taken and (self._outer is None or self._outer.is_free(name))
 
     def give(self, value: SSAValue, name: str) -> str:
-        """Calls `value` by `name`, or by that and a number if another value is called so."""
+        """Name a value; append a number if the name is taken."""
         name = name if name and self.is_free(name) else self.fresh(name or "value")
         self._by_value[value] = name
         self._taken.add(name)
         return name
 
     def reserve(self, name: str) -> None:
-        """Takes a name that no value of the block has."""
+        """Mark a name as taken."""
         self._taken.add(name)
 
     def fresh(self, stem: str) -> str:
-        """A free name that begins with `stem`."""
+        """Return a free name that begins with `stem`."""
         number = self._last.get(stem, 0) + 1
         while not self.is_free(f"{stem}_{number}"):
             number += 1
@@ -68,7 +68,7 @@ class ValueNames:
         return f"{stem}_{number}"
 
     def name_results(self, block: Block) -> None:
-        """Names every result in `block` that has none: first those that bring a name, then the others."""
+        """Name all unnamed results of a block: first those with an imported name, then the others."""
         nameless: list[tuple[SSAValue, str]] = []
         for op in block.ops:
             wanted = _wanted(output_names(op), len(op.results))
@@ -85,10 +85,9 @@ class ValueNames:
 
 def node_names(ops: Sequence[Operation]) -> dict[Operation, str]:
     """
-    Names for the ops whose node name belongs to another: what replaces one node by several leaves them so.
+    Return new names for ops that share a node name after one node was replaced by several.
 
-    The op that makes the node's own values keeps the name. Names that were given twice to begin with stay,
-    so that a model comes back as it was.
+    The op that defines the node's outputs keeps the name. Duplicate names of the imported model are kept.
     """
     alike: dict[str, list[Operation]] = {}
     for op in ops:
@@ -110,5 +109,5 @@ def node_names(ops: Sequence[Operation]) -> dict[Operation, str]:
 
 
 def _wanted(names: Sequence[str], count: int) -> Sequence[str]:
-    """The names an op's location gives its results, padded; none if they are not about these results."""
+    """Return the result names of an op's location, padded to `count`; empty ones if they do not match."""
     return (*names, *("",) * (count - len(names))) if len(names) <= count else ("",) * count

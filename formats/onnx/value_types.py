@@ -1,4 +1,4 @@
-"""`TypeProto` to MLIR types and back, and what a `ValueInfoProto` says beyond them."""
+"""Conversion between `TypeProto` and MLIR types, and the names of dimensions in `ValueInfoProto`."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.tensors import DATA_TYPES, ELEMENT_TYPES, MAX_SIZE, check_rank
 
 SPARSE = StringAttr("sparse")
-"""The encoding of a ranked tensor type whose values are stored sparsely."""
+"""The encoding attribute of sparse tensor types."""
 
 ANONYMOUS_DIMS = ("", "?")
-"""What exporters write for a dimension that they know nothing of: each is its own."""
+"""`dim_param` values of exporters for unknown dimensions; each such dimension is distinct."""
 
 _DIM_PARAM = re.compile(r"(?:^|,)(\d+):")
 
 
 def to_type(proto: onnx.TypeProto, place: str) -> Attribute:
-    """The MLIR type that `proto` names, `none` if it names none; an error for opaque types."""
+    """Convert to an MLIR type, `none` if the type is unset; `XonncError` for opaque types."""
     kind = proto.WhichOneof("value")
     if kind == "tensor_type":
         return _tensor(proto.tensor_type, place)
@@ -54,13 +54,13 @@ def to_type(proto: onnx.TypeProto, place: str) -> Attribute:
 
 
 def to_proto(type_: Attribute, dim_params: Mapping[int, str] = {}) -> onnx.TypeProto | None:
-    """The `TypeProto` for an MLIR type, or `None`; `dim_params` names dynamic dimensions by axis."""
+    """Convert an MLIR type to a `TypeProto`, or `None`; `dim_params` names dynamic dimensions by axis."""
     proto = onnx.TypeProto()
     return proto if _write(proto, type_, dim_params) else None
 
 
 def value_info(name: str, type_: Attribute, dim_params: Mapping[int, str] = {}) -> onnx.ValueInfoProto:
-    """What an exported model says of a value, if nothing but its type is known."""
+    """Return the `ValueInfoProto` that follows from a name and a type."""
     info = onnx.ValueInfoProto(name=name)
     if type_ != NONE:
         _write(info.type, type_, dim_params)
@@ -68,7 +68,7 @@ def value_info(name: str, type_: Attribute, dim_params: Mapping[int, str] = {}) 
 
 
 def dim_params_of(proto: onnx.TypeProto) -> dict[int, str]:
-    """The names of a tensor type's dynamic dimensions, by axis; those that say "unknown" are none."""
+    """Return the names of a tensor type's dynamic dimensions by axis."""
     if proto.WhichOneof("value") != "tensor_type":
         return {}
     dims = proto.tensor_type.shape.dim

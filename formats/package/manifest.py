@@ -162,7 +162,7 @@ def _tensor(table: Any, where: str) -> TensorInfo:
         return TensorInfo(type_, None)
     sizes = [size for _, size in _list(table, "shape", where)]
     if not all(size is None or (type(size) is int and size >= 0) for size in sizes):
-        raise XonncError(f"{where}: shape {sizes}; sizes are whole numbers or null")
+        raise XonncError(f"{where}: shape {sizes}; sizes are integers or null")
     return TensorInfo(type_, tuple(sizes))
 
 
@@ -218,7 +218,7 @@ def _object(table: Any) -> Mapping[str, Any]:
 
 
 def _entry(table: Any, key: str, kind: type[Any], where: str) -> Any:
-    """An entry of the right JSON type; whole numbers serve as floats."""
+    """Return an entry of the given JSON type; integers are accepted as floats."""
     found = _object(table).get(key)
     if kind is float and type(found) is int:
         return float(found)
@@ -230,7 +230,7 @@ def _entry(table: Any, key: str, kind: type[Any], where: str) -> Any:
 _JSON: Mapping[type[Any], str] = {
     dict: "an object",
     float: "a number",
-    int: "a whole number",
+    int: "an integer",
     list: "a list",
     str: "text",
 }

@@ -404,7 +404,7 @@ def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> 
 
 def _compiled(module: ModuleOp, options: CompileOptions, context: Context) -> StoredProgram:
     prepare_for_lowering(module, context, options.passes)
-    steering = shape_determining_inputs(module)
+    shape_inputs = shape_determining_inputs(module)
     processor, threads = options.processor, options.threads
     options.attach(module)
     program, steps, kernels = lower_to_program(module, options, context)
@@ -416,7 +416,7 @@ def _compiled(module: ModuleOp, options: CompileOptions, context: Context) -> St
             text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
     if not any(isinstance(step, HostStep) for step in program.walk_steps()):
         _release_constants(module, *kernels)
-    return StoredProgram(program, machine_code(text, options.level) if steps else b"", steering)
+    return StoredProgram(program, machine_code(text, options.level) if steps else b"", shape_inputs)
 
 
 def _release_constants(*ops: Operation) -> None:

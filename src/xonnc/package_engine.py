@@ -62,8 +62,8 @@ def native_part(part: bytes, name: str) -> tuple[str, RunPart] | None:
         session = compile_native(model)
     except XonncError:
         return None
-    has_open_sizes = any(port.shape is None or None in port.shape for port in session.inputs)
-    if (session.host_calls() or has_open_sizes) and find_spec("onnxruntime") is not None:
+    has_dynamic_shapes = any(port.shape is None or None in port.shape for port in session.inputs)
+    if (session.host_calls() or has_dynamic_shapes) and find_spec("onnxruntime") is not None:
         return None
 
     def run(feeds: Mapping[str, Any]) -> Sequence[object]:

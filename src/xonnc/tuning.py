@@ -259,8 +259,8 @@ class _TileBenchmark:
             kernel.function.properties["sym_name"] = StringAttr(f"kernel_{number}")
             types = kernel.function.function_type.inputs
             places = range(len(_buffers(kernel.function)))
-            turns = kernel.op.iterations if len(places) < len(types) else 0
-            rows.append((f"run_{number}", [KernelCall(f"kernel_{number}", places, turns, 0)]))
+            iterations = kernel.op.iterations if len(places) < len(types) else 0
+            rows.append((f"run_{number}", [KernelCall(f"kernel_{number}", places, iterations, 0)]))
         functions = [kernel.function for kernel in self.kernels.values()]
         text = llvm_text(llvm_module(functions, rows, self.options.processor.vector_bytes))
         self._code = Code(machine_code(text, self.options.level), dict.fromkeys(name for name, _ in rows))

@@ -1,4 +1,4 @@
-"""Which rules of `dialects/onnx/checks` an op's verifier holds it to."""
+"""The checks of `dialects/onnx/checks` that the verifier of each op applies."""
 
 from __future__ import annotations
 
@@ -563,7 +563,7 @@ OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
     ),
 )
 """
-Operators and the rule they obey; an older version only if it has the fields the rule asks for.
+Operators and the check that applies; to an older version only if it has the fields of the check.
 
 `Tile!` is the newest version alone, `TileV1` that version alone.
 """
@@ -573,20 +573,20 @@ NEWEST_ONLY = frozenset(
         "Add And Cast Div Equal GRU Greater Hardmax Less LogSoftmax LpPool Mul Or PRelu Pow Softmax Sub Xor"
     ).split()
 )
-"""Operators whose older versions obey other rules: flattened shapes, broadcasts by attribute, typos."""
+"""Operators whose older versions need other checks: flattened shapes, broadcast by attribute, typos."""
 
 RANDOM_OPERATORS = frozenset(
     "Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split()
 )
-"""Operators that draw random numbers: two equal ones must not become one."""
+"""Random operators: equal ones must not be merged (CSE)."""
 
 COMMUTATIVE = frozenset("Add And BitwiseAnd BitwiseOr BitwiseXor Equal Max Mean Min Mul Or Sum Xor".split())
-"""Operators whose operands may change places."""
+"""Commutative operators."""
 
 
 @dataclass(frozen=True)
 class OpCheck:
-    """A rule an op class obeys."""
+    """A check of an op class."""
 
     module: str
     name: str
@@ -595,7 +595,7 @@ class OpCheck:
 
 
 def checks_of(name: str, operator: Operator, is_newest: bool) -> Iterator[OpCheck]:
-    """The rules of one version of an operator, whose class is called `name`, in the order they are tried."""
+    """Yield the checks of one version of an operator with class `name`, in order of application."""
     values = {value.field for value in operator.values}
     properties = {attribute.field for attribute in operator.properties}
     for names, expression in OPERATOR_CHECKS:

@@ -1,4 +1,4 @@
-"""What operators do, where the schema's own first words do not say it well."""
+"""Descriptions of operators whose schema does not begin with a good summary."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "Pow": "`Z = X ** Y`, element by element, broadcast as in numpy; the result is of X's type.",
     "Reciprocal": "`Y = 1 / X`, element by element.",
     "Relu": "`Y = max(0, X)`, element by element.",
-    "Round": "`Y` is the integer nearest to `X`, halves going to the even one.",
+    "Round": "`Y` is the integer nearest to `X`; ties round to even.",
     "Selu": "`Y = gamma X` where `X > 0`, `gamma alpha (exp(X) - 1)` elsewhere.",
     "Shrink": "`output = input + bias` below `-lambd`, `input - bias` above `lambd`, 0 between.",
     "Sigmoid": "`Y = 1 / (1 + exp(-X))`, element by element.",
@@ -75,7 +75,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "Tanh": "`output = tanh(input)`, element by element.",
     "ThresholdedRelu": "`Y = X` where `X > alpha`, 0 elsewhere.",
     "Where": "X where the condition holds, Y elsewhere, all broadcast as in numpy.",
-    "Xor": "`C = A != B` for truth values, broadcast as in numpy.",
+    "Xor": "`C = A != B` for booleans, broadcast as in numpy.",
     # Reductions and scans.
     "ArgMax": "The index of the largest element along `axis`.",
     "ArgMin": "The index of the smallest element along `axis`.",
@@ -161,7 +161,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "GridSample": "`X` sampled at the places that the grid names.",
     "If": "The results of one of two branches.",
     "ImageDecoder": "An image file's bytes as a tensor of pixels.",
-    "Loop": "Turns of the body until the count or the condition ends them; scanned results are stacked.",
+    "Loop": "Iterations of the body until trip count or condition end them; scan outputs are stacked.",
     "NonMaxSuppression": "The boxes of each class that overlap no better one too much.",
     "NonZero": "The indices of the elements that are not 0, one column each.",
     "OneHot": "`values[1]` where the index along the new axis is the input's, `values[0]` elsewhere.",
@@ -174,7 +174,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "Reshape": "The same elements in another shape; -1 is what is left, 0 the input's size.",
     "Resize": "The input resampled to other sizes.",
     "ReverseSequence": "Each sequence of a batch with its first elements in reverse.",
-    "Scan": "Turns of the body over slices of the inputs; scanned results are stacked.",
+    "Scan": "Iterations of the body over slices of the inputs; scan outputs are stacked.",
     "Scatter": "`data` with the updates at the places the indices name along `axis`.",
     "ScatterElements": "`data` with each update put, or added, … at the place its index names along `axis`.",
     "ScatterND": "`data` with each slice of updates put, or added, … at the place its row of indices names.",
@@ -236,7 +236,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "TreeEnsembleRegressor": "The regression of an ensemble of decision trees.",
     "ZipMap": "A map from class names to the scores of each row.",
 }
-"""One or two sentences for an operator or one version of it, in the words of its own fields."""
+"""One or two sentences for an operator or one version of it, with the names of its fields."""
 
 _FLATTENED = "The input is flattened to a matrix at `axis` first."
 _BY_ATTRIBUTE = "B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are equal."
@@ -271,4 +271,4 @@ OLD_VERSION_NOTES: Mapping[str, str] = {
     "ScanV8": "The first dimension is a batch, each with its own length.",
     "SoftmaxV11": _FLATTENED,
 }
-"""What was different in an older version, where its fields do not say it."""
+"""Differences of older versions that their fields do not show."""

@@ -1,5 +1,5 @@
 """
-What changed between versions of an operator, read from their documentation by hand.
+Differences between versions of an operator, read from their documentation by hand.
 
 A new version that is neither here nor a plain widening of types gets a class of its own.
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 WORDING = "only the wording changes"
 NEGATIVE_AXES = "negative axes become valid; the others mean what they did"
 BROADCASTS = "inputs of different shapes become valid and are broadcast; equal shapes mean what they did"
-SHAPE_TEXT = "the formula of the output shape is written out; no value changes"
+SHAPE_TEXT = "the formula of the output shape is added to the text; no value changes"
 MORE_TYPES = "more element types; those of before mean what they did"
 FEWER_TYPES = "types are dropped; the class keeps them"
 CONTROL_FLOW = "shapes of the branches or of carried values may vary; what was valid means what it did"
@@ -39,7 +39,7 @@ COMPATIBLE_VERSIONS: Mapping[str, Mapping[int, str]] = {
     "BitShift": {28: MORE_TYPES},
     "Cast": {
         9: "strings become valid; numbers mean what they did",
-        13: "conversions out of range are written out",
+        13: "conversions out of range are specified",
         19: "saturate concerns the 8-bit floats, new in this version",
         24: "round_mode concerns f8E8M0FNU, new in this version",
     },

@@ -28,7 +28,7 @@ from xonnc.dialects.onnx.elements.dense import STORAGE_DTYPES, stored_form
 
 Array = npt.NDArray[Any]
 
-WRITTEN_OUT = 1 << 16
+DENSE_LIMIT = 1 << 16
 """A splat of more bytes than these is held as its one element; `elements_array` knows both forms."""
 PIECE = 1 << 20
 """Characters turned into numbers at a time, to bound the short-lived Python objects."""
@@ -101,7 +101,7 @@ def _attribute(type_: RankedStructure[Any], elements: Array) -> DenseIntOrFPElem
     """The attribute of all elements, or of a splat's one."""
     size = prod(type_.get_shape())
     stored = stored_form(elements)
-    if elements.size == 1 and size * stored.size <= WRITTEN_OUT:
+    if elements.size == 1 and size * stored.size <= DENSE_LIMIT:
         return DenseIntOrFPElementsAttr(type_, BytesAttr(stored.tobytes() * size))
     return DenseIntOrFPElementsAttr(type_, BytesAttr(stored.tobytes()))
 
@@ -192,7 +192,7 @@ def _floats(texts: list[bytes], element_type: Attribute) -> Array:
 
 
 def _wrong_number(texts: list[bytes]) -> str:
-    """The first text that is no number."""
+    """Return the first text that is not a number."""
     for text in texts:
         try:
             if b"0x" in text:

@@ -79,7 +79,7 @@ def tensor_scatter(op: Operation) -> None:
     for place, (size, given) in enumerate(zip(cache, update or (), strict=False)):
         is_along = place == axis % rank
         if is_along and DYNAMIC not in (size, given) and given > size:
-            refuse(op, f"update has {given} elements along axis {place}, past_cache has room for {size}")
+            refuse(op, f"update has {given} elements along axis {place}, past_cache holds {size}")
         if not is_along and differ(size, given):
             refuse(op, f"update has {given} elements along axis {place}, past_cache has {size}")
 

@@ -216,8 +216,8 @@ def _check_blocks(op: Operation, x: Sequence[int] | None) -> None:
         return
     count = 1
     for axis, (size, span) in enumerate(zip(image.tolist(), block.tolist(), strict=True)):
-        room = size + pads[axis] + pads[rank + axis] - dilations[axis] * (span - 1) - 1
-        count *= max(room // strides[axis] + 1, 0)
+        extent = size + pads[axis] + pads[rank + axis] - dilations[axis] * (span - 1) - 1
+        count *= max(extent // strides[axis] + 1, 0)
     if differ(x[2], count):
         refuse(op, f"input has {x[2]} columns; the block has {count} places in the image")
     if x[1] != DYNAMIC and x[1] % max(prod(block.tolist()), 1):

@@ -1,4 +1,4 @@
-"""Walking a tensor in blocks small enough for the cache."""
+"""Iteration over the elements of a tensor by blocks that fit the cache."""
 
 from __future__ import annotations
 

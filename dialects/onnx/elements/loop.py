@@ -88,7 +88,7 @@ class Loop:
         return out if computed == self.shape else np.broadcast_to(out, self.shape)
 
     def blocks(self) -> Iterator[Array]:
-        """The elements in row-major order, in flat blocks that nobody keeps."""
+        """The elements in row-major order, as flat blocks; a block is only valid until the next."""
         for index in block_indices(self.shape):
             sizes = [len(range(*cut.indices(size))) for cut, size in zip(index, self.shape, strict=True)]
             yield np.broadcast_to(self._block(index), sizes).reshape(-1)

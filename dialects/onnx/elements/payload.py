@@ -1,8 +1,8 @@
 """
-What a constant holds: a view of a shared buffer, or work that nobody has asked for yet.
+The payload of a constant: a view of a shared buffer, or deferred elementwise operations.
 
 Pending work is an expression of element-wise functions and views over other payloads. The first read
-evaluates it, in blocks and into one output, after which the payload is a plain view and lets go of its
+evaluates it, block by block and into one output, after which the payload is a plain view and lets go of its
 operands. Expressions are short: operands that would make one longer than `MAX_STEPS` are evaluated first.
 """
 
@@ -70,7 +70,7 @@ class Payload:
 
     @staticmethod
     def of(array: Array, buffers: Buffers) -> Payload:
-        """A payload that shows `array`: nothing is copied, so nobody may write to it any more."""
+        """Return a payload that is a view of `array`, which must not be written to afterwards."""
         payload = Payload(array.shape, array.dtype, buffers)
         payload._settle(array)
         return payload

@@ -92,7 +92,7 @@ class DisposablePool(DialectInterface):
 
     def create(self, array: Array, type: TensorType[Attribute] | None = None) -> ElementsAttr:
         """
-        A constant that shows `array`, which nobody may write to any more: a view, nothing is copied.
+        Return a constant that is a view of `array`, which must not be written to afterwards.
 
         The element type follows from the array's unless `type` is given; an array of `str` objects is
         `!onnx.String`. Raises `ValueError` where `type` and array disagree.
@@ -142,13 +142,13 @@ class DisposablePool(DialectInterface):
         return attr
 
     def dispose(self, attr: DisposableElementsAttr) -> None:
-        """Frees what `attr` holds, for callers who know that nobody needs it; using it is then an error."""
+        """Free the payload of `attr`, for callers that know it is unused; a later use raises an error."""
         attr.data.dispose()
         self._alive.pop(attr.number, None)
 
     def collect(self, modules: Iterable[Operation]) -> Collection:
         """
-        Frees the constants that no op of `modules` holds, as far as nobody else does.
+        Free the constants that no op of `modules` uses and nothing else references.
 
         A constant that is reachable from none of the ops may still be a clone's, or somebody's variable, so
         it is never disposed of here: Python's collector decides whether only garbage refers to it. That

@@ -53,7 +53,7 @@ class IfOp(OnnxOp):
 
 @irdl_op_definition
 class LoopOp(OnnxOp):
-    """Turns of the body until the count or the condition ends them; scanned results are stacked."""
+    """Iterations of the body until trip count or condition end them; scan outputs are stacked."""
 
     name = "onnx.Loop"
 
@@ -83,7 +83,7 @@ class LoopOp(OnnxOp):
 
 @irdl_op_definition
 class ScanOp(OnnxOp):
-    """Turns of the body over slices of the inputs; scanned results are stacked."""
+    """Iterations of the body over slices of the inputs; scan outputs are stacked."""
 
     name = "onnx.Scan"
 
@@ -112,7 +112,7 @@ class ScanOp(OnnxOp):
 @irdl_op_definition
 class ScanV8Op(OnnxOp):
     """
-    Turns of the body over slices of the inputs; scanned results are stacked.
+    Iterations of the body over slices of the inputs; scan outputs are stacked.
 
     As of opset 8. The first dimension is a batch, each with its own length.
     """

@@ -416,7 +416,7 @@ class OrV1Op(OnnxOp):
 
 @irdl_op_definition
 class XorOp(OnnxOp):
-    """`C = A != B` for truth values, broadcast as in numpy."""
+    """`C = A != B` for booleans, broadcast as in numpy."""
 
     name = "onnx.Xor"
 
@@ -437,7 +437,7 @@ class XorOp(OnnxOp):
 @irdl_op_definition
 class XorV1Op(OnnxOp):
     """
-    `C = A != B` for truth values.
+    `C = A != B` for booleans.
 
     As of opsets 1 to 6. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
     equal.

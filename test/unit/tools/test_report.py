@@ -88,7 +88,7 @@ def test_the_memory_of_dynamic_shapes(tmp_path: Path, capsys: pytest.CaptureFixt
     command = ["report", str(path), "--memory", "--target", "avx2"]
     assert main([*command]) == 0
     shown = capsys.readouterr().out
-    assert "blocks; only a run tells their sizes, unless --input-shape does" in shown
+    assert "blocks; their sizes are dynamic; --input-shape makes them static" in shown
     assert main([*command, "--input-shape", "x:8,4"]) == 0
     assert "over all orders of the steps" in capsys.readouterr().out
 

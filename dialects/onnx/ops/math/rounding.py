@@ -231,7 +231,7 @@ class FloorV1Op(OnnxOp):
 
 @irdl_op_definition
 class RoundOp(OnnxOp):
-    """`Y` is the integer nearest to `X`, halves going to the even one."""
+    """`Y` is the integer nearest to `X`; ties round to even."""
 
     name = "onnx.Round"
 

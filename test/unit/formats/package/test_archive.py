@@ -183,7 +183,7 @@ WRONG_MANIFESTS: list[tuple[Change, str]] = [
     (put("format", "zip"), "format 'zip' is not 'xonnc-package'"),
     (put("format", 3), "manifest: 'format' is 3, where text is needed"),
     (put("version", 2), "version 2; this release reads 1"),
-    (put("version", True), "'version' is True, where a whole number is needed"),
+    (put("version", True), "'version' is True, where an integer is needed"),
     (put("values", []), "'values' is [], where an object is needed"),
     (put("steps", {}), "'steps' is {}, where a list is needed"),
     (put("steps", [3]), "step 0: 'kind' is None, where text is needed"),

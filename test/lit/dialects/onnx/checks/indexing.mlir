@@ -52,7 +52,7 @@ func.func @ScatterND(%arg0: tensor<4x3xf32>, %arg1: tensor<2x1xi64>, %arg2: tens
 
 func.func @TensorScatter(%arg0: tensor<2x4x3xf32>, %arg1: tensor<2x5x3xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{update has 5 elements along axis 1, past_cache has room for 4}}
+  // expected-error@+1 {{update has 5 elements along axis 1, past_cache holds 4}}
   %0 = "onnx.TensorScatter"(%arg0, %arg1, %none) : (tensor<2x4x3xf32>, tensor<2x5x3xf32>, none) -> tensor<2x4x3xf32>
   onnx.Return
 }

@@ -187,7 +187,7 @@ def test_a_large_splat_is_one_element(parsed: Parsed, again: Again):
 
 def test_an_absurd_sparse_tensor_is_not_expanded(parsed: Parsed):
     sparse = value(parsed(literal("sparse<[[0, 1]], 4> : tensor<9999999x9999999xi64>")))
-    with pytest.raises(XonncError, match="more than 1073741824 bytes are not written out"):
+    with pytest.raises(XonncError, match="more than 1073741824 bytes are not made dense"):
         elements_array(sparse)
 
 
