@@ -54,10 +54,8 @@ NOT_YET = (
     "lowering/memory_planning/",
     "lowering/native/",
     "runtime/",
-    "src/",
     "targets/",
     "test/",
-    "tools/",
 )
 """Folders that still use words of the list, and pages generated from them."""
 
