@@ -27,17 +27,17 @@ Array = npt.NDArray[Any]
 METHODS = ("mse", "minmax", "percentile", "entropy")
 DEFAULT_METHOD = METHODS[0]
 BINS = 2048
-KEPT = 0.9999
-"""The share of numbers that `percentile` covers."""
-MOST_BEYOND = 1e-3
-"""The share of numbers that `entropy` leaves out at most."""
+PERCENTILE = 0.9999
+"""The fraction of values that `percentile` covers."""
+MAX_CLIPPED = 1e-3
+"""The largest fraction of values that `entropy` may clip."""
 LEVELS = 128
-"""Steps of symmetric integers on one side of zero."""
+"""Quantization levels of int8 on one side of zero."""
 
 
 @dataclass
 class Histogram:
-    """How often magnitudes fall into equal bins up to the largest."""
+    """A histogram of magnitudes in equal bins up to the largest."""
 
     range: Range
     counts: npt.NDArray[np.float64]
@@ -50,7 +50,7 @@ class Histogram:
     def add(self, numbers: Array) -> None:
         """Counts numbers."""
         reach = self.range.magnitude or 1.0
-        # Not in their own type: bins of halves would be narrower than halves are apart.
+        # In float64: histogram bins of float16 values would be narrower than the spacing of float16.
         magnitudes = np.abs(numbers.astype(np.float64))
         self.counts += np.histogram(magnitudes, bins=BINS, range=(0.0, reach))[0]
 
@@ -71,27 +71,27 @@ class Histogram:
 
 
 def _percentile(counts: Array) -> int:
-    """How many bins hold the share that is kept."""
+    """Return the number of bins that hold the fraction `PERCENTILE` of the values."""
     below: Array = np.cumsum(counts)
-    return int((below < KEPT * below[-1]).sum()) + 1
+    return int((below < PERCENTILE * below[-1]).sum()) + 1
 
 
 def _least_divergence(counts: Array, levels: int) -> int:
-    """How many bins to keep so that rounding them to the levels loses the least information."""
+    """Return the number of bins to keep for the least Kullback-Leibler divergence after quantization."""
     counts = counts.copy()
     # The bin of zero says nothing about where to cut: ReLUs fill it.
     counts[0] = counts[1]
     if not counts.any():
         return BINS
     beyond: Array = 1 - np.cumsum(counts) / counts.sum()
-    # It says nothing of how far off numbers are that are cut off: those of quiet channels, heaps in a few
-    # bins, would have it cut off the others.
-    ends = [end for end in range(levels, BINS + 1, levels // 8) if beyond[end - 1] <= MOST_BEYOND]
+    # The divergence ignores how far clipped values are from the limit. Channels of small range concentrate in
+    # few bins and would make it clip the other channels, so the clipped fraction is limited.
+    ends = [end for end in range(levels, BINS + 1, levels // 8) if beyond[end - 1] <= MAX_CLIPPED]
     return min(ends, key=lambda end: _divergence(counts, end, levels))
 
 
 def _least_error(counts: Array, levels: int) -> int:
-    """How many bins to keep so that the mean square of what rounding and cutting change is the least."""
+    """Return the number of bins to keep for the least mean squared error of rounding and clipping."""
     middles = np.arange(BINS) + 0.5
     ends = np.arange(BINS // 16, BINS + 1, BINS // 128)
 
@@ -217,8 +217,10 @@ def _values(
 
 def _of_scores(found: Range, lowest: float, depth: float) -> Range:
     """
-    From `depth` below the lowest of the samples' greatest scores to half their spread above the highest: if
-    the greatest score of another image and the next were both cut off, nobody could tell which is which.
+    Return the range of softmax inputs: from `depth` below the lowest of the samples' maxima upwards.
+
+    The upper end is extended by half the spread of the maxima: if the two largest scores of an image were
+    both clipped, their order would be lost.
     """
     largest = found.largest + (found.largest - lowest) / 2
     return replace(found, least=max(found.least, lowest - depth), largest=largest)

@@ -80,7 +80,7 @@ class ReferenceProcess:
         return self._connection
 
     def _end(self) -> str:
-        """Waits for the child process that closed its connection, and says how it ended."""
+        """Wait for the process that closed its connection, and return how it ended."""
         assert self._child is not None
         code = self._child.wait()
         self.close()

@@ -33,7 +33,7 @@ RANGES = {
 }
 """The values that each number may have."""
 
-_KINDS = {**KINDS, "int": Kind("a whole number", is_integer)}
+_KINDS = {**KINDS, "int": Kind("an integer", is_integer)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,7 +55,7 @@ def is_names(value: Any) -> bool:
 KINDS: Mapping[str, Kind] = {
     "str": Kind("text", _is_text),
     "bool": Kind("true or false", _is_boolean),
-    "int": Kind("a whole number above 0", _is_count),
+    "int": Kind("an integer above 0", _is_count),
     "float": Kind("a number above 0", _is_positive),
     "tuple[str, ...]": Kind("a list of names", is_names),
 }

@@ -92,7 +92,7 @@ def emit_conv(
     dynamic_images: Sequence[SSAValue] = (),
     epilogue: Epilogue | None = None,
 ) -> None:
-    """Writes a `krnl.conv`: its iterations from the first of `turns` to below the second."""
+    """Emit a `krnl.conv` for the parallel range `iterations` (begin, end)."""
     y, x, w, *rest = pointers
     bias = rest.pop(0) if op.bias is not None else None
     residual = _feature_map(op.residual, rest[0]) if op.residual is not None else None

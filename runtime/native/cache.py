@@ -1,11 +1,11 @@
 """
-Compiled programs on disk: what was compiled before is read.
+The cache of compiled programs on disk.
 
-They are in `XONNC_CACHE`, else `xonnc` in `XDG_CACHE_HOME` or `~/.cache`; `XONNC_CACHE=off` keeps none. The
-oldest go when there is more than `XONNC_CACHE_SIZE` (4 GB).
+It is the folder `XONNC_CACHE`, else `xonnc` in `XDG_CACHE_HOME` or `~/.cache`; `XONNC_CACHE=off` disables it.
+The least recently used files are removed above `XONNC_CACHE_SIZE` bytes (4 GB).
 
-What is in the files is run. So only a folder and files that belong to this user and that nobody else may
-write to are used; any other is left alone, with one warning, and the model is compiled.
+The files contain machine code that is run. So only a folder and files that belong to this user and that no
+other user may write to are trusted; any other is ignored with one warning, and the model is compiled.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ DEFAULT_SIZE = 4_000_000_000
 SUFFIX, CONSTANTS = ".xonnc", ".constants"
 
 MIN_EXTERNAL_BYTES = 1 << 20
-"""Bytes of a constant from which on it is a file of its own, which programs for all shapes read."""
+"""Constants of at least this size are stored in separate files, shared by the programs of a model."""
 
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
 def cache_folder() -> Path | None:
-    """Where programs are kept; `None` if they are not to be."""
+    """Return the cache folder; `None` if the cache is disabled."""
     asked = os.environ.get("XONNC_CACHE")
     if asked is not None:
         return None if asked in ("", "off", "0") else Path(asked)
@@ -56,12 +56,12 @@ def cache_folder() -> Path | None:
     try:
         return (Path(home) if home else Path.home() / ".cache") / "xonnc"
     except RuntimeError:
-        # A user without a home.
+        # The user has no home directory.
         return None
 
 
 def cache_limit() -> int:
-    """How much may be kept."""
+    """Return the maximum size of the cache in bytes."""
     asked = os.environ.get("XONNC_CACHE_SIZE")
     if asked is None:
         return DEFAULT_SIZE
@@ -74,88 +74,88 @@ def cache_limit() -> int:
 @dataclass
 class ConstantFiles:
     """
-    Constants in files of a folder, named by what is in them, which programs have in common.
+    Constants in separate files, named by the SHA-256 of their content, so that programs share them.
 
-    What was written or found whole before is not looked at again.
+    A file is verified once per process and modification time.
     """
 
     folder: Path
     used: set[Path] = field(default_factory=set[Path])
-    """Files that were written or read since this was made empty."""
+    """Files written or read since this set was cleared."""
     _names: dict[tuple[int, int], tuple[Array, str]] = field(
         default_factory=dict[tuple[int, int], "tuple[Array, str]"]
     )
     _whole: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
 
     def write(self, array: Array) -> str | None:
-        """Writes a constant if it is large and not there; the name of its file."""
+        """Write a large constant unless the file exists; return its name, `None` for a small constant."""
         if array.nbytes < MIN_EXTERNAL_BYTES:
             return None
-        held = np.ascontiguousarray(array)
-        key = held.ctypes.data, held.nbytes
+        data = np.ascontiguousarray(array)
+        key = data.ctypes.data, data.nbytes
         if key not in self._names:
-            content = held.reshape(-1).view(np.uint8).data
-            # The array is kept so that no other comes to lie in its place.
-            self._names[key] = held, sha256(content).hexdigest()
+            content = data.reshape(-1).view(np.uint8).data
+            # The key is an address: hold the array, so that no other array can be allocated there.
+            self._names[key] = data, sha256(content).hexdigest()
         name = self._names[key][1]
         path = self._path(name)
         require_private(path)
-        if not path.is_file() or path.stat().st_size != held.nbytes:
+        if not path.is_file() or path.stat().st_size != data.nbytes:
             with atomic_write(path, sync=False, mode=0o600) as file:
-                file.write(held.reshape(-1).view(np.uint8).data)
+                file.write(data.reshape(-1).view(np.uint8).data)
         self.used.add(path)
         return name
 
     def read(self, name: str, size: int) -> npt.NDArray[np.uint8]:
-        """The bytes of a file, which stay there; raises `XonncError` if it is damaged."""
+        """Memory-map the bytes of a file; raise `XonncError` if it is damaged."""
         path = self._path(name)
         try:
             with private_file(path) as file:
-                held = np.memmap(file, np.uint8, mode="r")
+                data = np.memmap(file, np.uint8, mode="r")
                 state = name, os.fstat(file.fileno()).st_mtime_ns
         except (OSError, ValueError) as error:
             raise XonncError(f"{path}: cannot be read: {error}") from error
-        if len(held) != size or (state not in self._whole and sha256(held.data).hexdigest() != name):
+        if len(data) != size or (state not in self._whole and sha256(data.data).hexdigest() != name):
             path.unlink(missing_ok=True)
             raise XonncError(f"{path}: the constants are damaged")
         os.utime(path)
         self._whole.add((name, path.stat().st_mtime_ns))
         self.used.add(path)
-        return held
+        return data
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}{CONSTANTS}"
 
 
 def reference_function(content: bytes) -> TensorFunction:
-    """What the reference evaluator computes of a model, which it reads when it is first asked."""
+    """Return a function that runs a serialised model in the reference evaluator, loaded on first use."""
     made: list[TensorFunction] = []
 
-    def run(held: Sequence[TensorOrSequence]) -> Sequence[TensorOrSequence]:
+    def run(data: Sequence[TensorOrSequence]) -> Sequence[TensorOrSequence]:
         if not made:
-            # The evaluator is slow to import, and most programs need none.
+            # The evaluator is slow to import, and most programs do not need it.
             from xonnc.formats.onnx.reference_evaluator import program_of_model
 
             made.append(program_of_model(content))
-        return made[0](held)
+        return made[0](data)
 
     return run
 
 
 @dataclass(frozen=True)
 class Cache:
-    """Programs by key in a folder, which is made when something is kept."""
+    """Programs by key in a folder, which is created on the first write."""
 
     folder: Path
     limit: int
 
     @cached_property
     def constants(self) -> ConstantFiles:
-        """Those that are files of their own."""
+        """The constants in separate files."""
         return ConstantFiles(self.folder)
 
     def get(self, key: str) -> StoredProgram | None:
-        """The program of a key; one that is damaged is removed."""
+        """Return the program of a key, or `None`; a damaged file is removed."""
         path = self.folder / f"{key}{SUFFIX}"
         try:
             with private_folder(self.folder), private_file(path) as file:
@@ -173,12 +173,12 @@ class Cache:
         except XonncError:
             path.unlink(missing_ok=True)
             return None
-        # The time tells which were used least recently.
+        # The modification time is the time of last use, for eviction.
         os.utime(path)
         return found
 
     def put(self, key: str, stored: StoredProgram) -> None:
-        """Keeps a program if there is room; a folder that is another's or cannot be written to keeps none."""
+        """Store a program; do nothing if the folder is not trusted or not writable."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with private_folder(self.folder):
@@ -186,16 +186,16 @@ class Cache:
                 self.constants.used.clear()
                 require_private(path)
                 write_stored(path, stored, self.constants)
-                self._make_room({path, *self.constants.used})
+                self._evict({path, *self.constants.used})
         except UntrustedFileError as reason:
             warn(str(reason))
         except (OSError, XonncError):
             return
 
-    def _make_room(self, newest: set[Path]) -> None:
+    def _evict(self, newest: set[Path]) -> None:
         found = [(path.stat().st_mtime_ns, path.stat().st_size, path) for path in self._files()]
         total = sum(size for _, size, _ in found)
-        # The newest are last, and go only if they are too large by themselves.
+        # The files just written are removed last, only if they exceed the limit by themselves.
         for _, size, path in sorted(found, key=lambda each: (each[2] in newest, each[0])):
             if total <= self.limit:
                 return
@@ -207,18 +207,18 @@ class Cache:
 
 
 def open_cache() -> Cache | None:
-    """The cache that the environment says; `None` for none."""
+    """Return the cache that the environment configures; `None` if it is disabled."""
     folder = cache_folder()
     return None if folder is None else Cache(folder, cache_limit())
 
 
 @cache
 def compiler_identity() -> str:
-    """What tells this compiler from others: its own files, by name, size and time."""
+    """Return a digest of this compiler: name, size and modification time of its source files."""
     digest = sha256()
-    for room in sorted(Path(errors.__file__).parent.iterdir()):
-        # Rooms are links where the package is installed from its sources.
-        found = room.resolve().rglob("*") if room.is_dir() else [room]
+    for entry in sorted(Path(errors.__file__).parent.iterdir()):
+        # The folders are symbolic links in an editable installation.
+        found = entry.resolve().rglob("*") if entry.is_dir() else [entry]
         for path in sorted(path for path in found if path.suffix in (".py", ".ll", ".toml")):
             state = path.stat()
             digest.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0".encode())
@@ -226,7 +226,7 @@ def compiler_identity() -> str:
 
 
 def cache_key(parts: Iterable[bytes | mmap]) -> str:
-    """A key of everything that a compilation depends on."""
+    """Return the key of a program: a digest of the compiler and of all inputs of the compilation."""
     digest = sha256(compiler_identity().encode())
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))

@@ -1,4 +1,4 @@
-"""Runs programs for any sizes that a model leaves open: each run computes where everything lies."""
+"""Run programs with dynamic shapes: each run evaluates the shapes and lays out the arena for them."""
 
 from __future__ import annotations
 
@@ -21,176 +21,177 @@ from xonnc.runtime.native.instance import (
 )
 
 MAX_SPARE = 1 << 26
-"""Bytes up to which an arena that must be larger becomes twice as large."""
+"""Limit in bytes up to which a growing arena at least doubles, so that growth is amortised."""
 
 MAX_CACHED_LAYOUTS = 128
-"""Sets of sizes whose layouts an instance keeps: the iterations of a loop have the same in each run."""
+"""Layouts that an instance caches: the iterations of a loop repeat the same shapes in each run."""
 
 
 @dataclass(frozen=True)
 class _ShapeLayout:
-    """What follows from the sizes of inputs: shapes, where things lie in an arena, and what is allocated."""
+    """What depends on the input shapes: all shapes, arena locations, and arrays to allocate."""
 
     shapes: Mapping[int, tuple[int, ...]]
     cells: npt.NDArray[np.int64]
-    """What the table has for each size and each value in the arena."""
+    """The table entries of dimensions (values) and of arena values (addresses)."""
     views: Sequence[tuple[int, Array]]
     made: Sequence[NewArray]
 
 
 class DynamicInstance(Instance):
-    """An executable for any sizes; what follows from sizes is computed when they are others than before."""
+    """An executable with dynamic shapes; layouts are recomputed when input shapes change."""
 
     def __init__(self, executable: Executable, make: Callable[[Executable], Instance] | None = None) -> None:
         super().__init__(executable, make)
         program = self.program
-        numbers = {port.value: number for number, port in enumerate(program.inputs)}
-        formulas = [
-            (place, value.size_expr)
-            for place, value in enumerate(program.values)
+        sizes = {port.value: number for number, port in enumerate(program.inputs)}
+        size_exprs = [
+            (index, value.size_expr)
+            for index, value in enumerate(program.values)
             if value.size_expr is not None
         ]
         self._dims = [
-            (numbers[formula.operands[0]], formula.operands[1])
-            for _, formula in formulas
-            if formula.operator == "dim"
+            (sizes[expr.operands[0]], expr.operands[1]) for _, expr in size_exprs if expr.operator == "dim"
         ]
-        """The inputs and axes of which sizes are read."""
-        self._formulas = formulas
-        self._open = [
-            (place, value.dynamic_shape)
-            for place, value in enumerate(program.values)
+        """Input and axis of each dimension that the program reads."""
+        self._size_exprs = size_exprs
+        self._dynamic_shapes = [
+            (index, value.dynamic_shape)
+            for index, value in enumerate(program.values)
             if value.dynamic_shape is not None
         ]
-        seen_by_steps = accessed_values(program)
-        blocks = {place: number for number, block in enumerate(program.blocks) for place in block}
+        accessed = accessed_values(program)
+        blocks = {index: number for number, block in enumerate(program.blocks) for index in block}
         self._blocks = [
-            [(place, _dtype(program, place).itemsize) for place in block] for block in program.blocks
+            [(index, _dtype(program, index).itemsize) for index in block] for block in program.blocks
         ]
         self._parts = [
-            (place, blocks[root], program.alias_offset_of(place), place in seen_by_steps)
-            for place, root in enumerate(self._roots)
-            if root in blocks and program.values[place].dtype is not None
+            (index, blocks[root], program.alias_offset_of(index), index in accessed)
+            for index, root in enumerate(self._roots)
+            if root in blocks and program.values[index].dtype is not None
         ]
-        """What lies in the arena: the value, its block, where it begins in that, and whether steps see it."""
-        sizes = [place for place, value in enumerate(program.values) if value.storage is Storage.SIZE]
-        self._size_places = sizes
-        self._places = np.array([*sizes, *(part[0] for part in self._parts)], np.intp)
+        """Values in the arena: index, block, offset in the block, and whether the session accesses it."""
+        sizes = [index for index, value in enumerate(program.values) if value.storage is Storage.SIZE]
+        self._size_indices = sizes
+        self._indices = np.array([*sizes, *(part[0] for part in self._parts)], np.intp)
         self._signed = self._table.view(np.int64)
-        self._seen: tuple[int, ...] | None = None
+        self._dimensions: tuple[int, ...] | None = None
         self._shapes: Mapping[int, tuple[int, ...]] = {}
         self._layouts: dict[tuple[int, ...], _ShapeLayout] = {}
 
     def run(self, fed: Sequence[RuntimeValue]) -> list[RuntimeValue]:
-        """The outputs for checked inputs, in their order."""
-        self.settle(fed)
+        """Run on checked inputs; return the outputs in order."""
+        self.set_shapes(fed)
         return self.run_again(fed)
 
-    def settle(self, fed: Sequence[RuntimeValue]) -> None:
+    def set_shapes(self, fed: Sequence[RuntimeValue]) -> None:
         """
-        Computes what follows from the sizes of checked inputs, for the next run.
+        Evaluate the shapes for checked inputs, and prepare the arena for the next run.
 
-        Raises `XonncError` for sizes that do not fit together.
+        Raises `XonncError` for shapes that violate a constraint of the model.
         """
         sizes: list[int] = []
         for number, axis in self._dims:
-            held = fed[number]
-            assert isinstance(held, np.ndarray)
-            sizes.append(held.shape[axis])
-        seen = tuple(sizes)
-        if seen != self._seen:
-            self._seen = None
-            self._settle(seen)
-            self._seen = seen
+            value = fed[number]
+            assert isinstance(value, np.ndarray)
+            sizes.append(value.shape[axis])
+        dimensions = tuple(sizes)
+        if dimensions != self._dimensions:
+            self._dimensions = None
+            self._activate_layout(dimensions)
+            self._dimensions = dimensions
 
-    def _settle(self, seen: tuple[int, ...]) -> None:
-        """Brings about the layout of these sizes, which is computed if they are new."""
-        layout = self._layouts.get(seen)
+    def _activate_layout(self, dimensions: tuple[int, ...]) -> None:
+        """Activate the layout for these dimensions, computing it if it is not cached."""
+        layout = self._layouts.get(dimensions)
         if layout is None:
-            layout = self._computed(seen)
+            layout = self._compute_layout(dimensions)
             if len(self._layouts) >= MAX_CACHED_LAYOUTS:
                 self._layouts.clear()
-            self._layouts[seen] = layout
-        self._shapes, self._made = layout.shapes, layout.made
-        self._signed[self._places] = layout.cells
-        for place, view in layout.views:
-            self._held[place] = view
+            self._layouts[dimensions] = layout
+        self._shapes, self._new_per_run = layout.shapes, layout.made
+        self._signed[self._indices] = layout.cells
+        for index, view in layout.views:
+            self._values[index] = view
 
-    def _computed(self, seen: Sequence[int]) -> _ShapeLayout:
-        """Computes sizes, and places what lives in the arena."""
-        numbers = _evaluate_sizes(self._formulas, seen)
+    def _compute_layout(self, dimensions: Sequence[int]) -> _ShapeLayout:
+        """Evaluate all dimensions, check constraints, and lay out the arena."""
+        sizes = _evaluate_sizes(self._size_exprs, dimensions)
         for constraint in self.program.constraints:
-            found, expected = numbers[constraint.actual], numbers[constraint.expected]
+            found, expected = sizes[constraint.actual], sizes[constraint.expected]
             if found != expected:
                 raise XonncError(f"{constraint.description}: {found} was fed, the other sizes say {expected}")
-        shapes = {place: tuple([numbers[size] for size in sizes]) for place, sizes in self._open}
+        shapes = {index: tuple([sizes[size] for size in dims]) for index, dims in self._dynamic_shapes}
         if any(min(shape, default=0) < 0 for shape in shapes.values()):
-            raise XonncError("inputs of these sizes make a size below 0; feed larger ones")
-        if max(numbers.values(), default=0) > MAX_BYTES:
-            raise XonncError("inputs of these sizes make larger ones than there is memory; feed smaller ones")
+            raise XonncError("inputs of these shapes make a dimension below 0; feed larger ones")
+        if max(sizes.values(), default=0) > MAX_BYTES:
+            raise XonncError(
+                "inputs of these shapes make tensors larger than the address space; feed smaller ones"
+            )
         self._shapes = shapes
-        begins = self._begins()
+        offsets = self._block_offsets()
         start = self._arena.ctypes.data
-        cells = [numbers[place] for place in self._size_places]
+        cells = [sizes[index] for index in self._size_indices]
         views: list[tuple[int, Array]] = []
-        for place, block, shift, is_seen in self._parts:
-            begin = begins[block] + shift
-            cells.append(start + begin)
-            # Of others only where it begins is read, by native code.
-            if is_seen and (place in shapes or self.program.values[place].shape is not None):
-                shape, dtype = self.shape_of(place), _dtype(self.program, place)
-                part = self._arena[begin : begin + prod(shape) * dtype.itemsize]
-                views.append((place, part.view(dtype).reshape(shape)))
-        return _ShapeLayout(shapes, np.array(cells, np.int64), views, self._shapes_made())
+        for index, block, shift, is_accessed in self._parts:
+            offset = offsets[block] + shift
+            cells.append(start + offset)
+            # Values that only native code accesses need an address, but no array.
+            if is_accessed and (index in shapes or self.program.values[index].shape is not None):
+                shape, dtype = self.shape_of(index), _dtype(self.program, index)
+                part = self._arena[offset : offset + prod(shape) * dtype.itemsize]
+                views.append((index, part.view(dtype).reshape(shape)))
+        return _ShapeLayout(shapes, np.array(cells, np.int64), views, self._new_array_specs())
 
-    def _begins(self) -> list[int]:
-        """Where each block begins in the arena, which is made larger where it must be."""
-        begins: list[int] = []
+    def _block_offsets(self) -> list[int]:
+        """Return the offset of each block; grow the arena if needed."""
+        offsets: list[int] = []
         total = 0
         for block in self._blocks:
-            begins.append(total)
-            total += aligned(max([prod(self.shape_of(place)) * itemsize for place, itemsize in block]))
+            offsets.append(total)
+            total += aligned(max([prod(self.shape_of(index)) * itemsize for index, itemsize in block]))
         if total > MAX_BYTES:
-            raise XonncError(f"inputs of these sizes take {total} bytes of memory; feed smaller ones")
+            raise XonncError(f"inputs of these shapes take {total} bytes of memory; feed smaller ones")
         if total > self._arena.size:
-            # Other layouts are of the old one. What grows, as tensors of a loop do, will do so again.
+            # Cached layouts contain addresses in the old arena. Double the size: tensors that grow in a loop
+            # will grow again.
             self._layouts.clear()
             self._arena = aligned_empty(max(total, min(2 * self._arena.size, MAX_SPARE)))
-        return begins
+        return offsets
 
-    def _alias(self, place: int, root: int) -> None:
-        super()._alias(place, root)
-        held, dtype = self._held[place], self.program.values[place].dtype
-        if isinstance(held, np.ndarray) and place in self._shapes:
-            # Buffers hold integers without sign, which tensors may have.
-            held = held if dtype is None or held.dtype == dtype else held.view(dtype)
-            self._held[place] = held.reshape(self._shapes[place])
+    def _alias(self, index: int, root: int) -> None:
+        super()._alias(index, root)
+        value, dtype = self._values[index], self.program.values[index].dtype
+        if isinstance(value, np.ndarray) and index in self._shapes:
+            # Buffers have signless integer types; tensors may be signed.
+            value = value if dtype is None or value.dtype == dtype else value.view(dtype)
+            self._values[index] = value.reshape(self._shapes[index])
 
-    def shape_of(self, place: int) -> tuple[int, ...]:
-        """The shape of a tensor in this run."""
-        return self._shapes[place] if place in self._shapes else super().shape_of(place)
+    def shape_of(self, index: int) -> tuple[int, ...]:
+        """Return the shape of a tensor in this run."""
+        return self._shapes[index] if index in self._shapes else super().shape_of(index)
 
 
-def _dtype(program: Program, place: int) -> np.dtype[np.generic]:
-    dtype = program.values[place].dtype
+def _dtype(program: Program, index: int) -> np.dtype[np.generic]:
+    dtype = program.values[index].dtype
     assert dtype is not None
     return dtype
 
 
-def _evaluate_sizes(formulas: Sequence[tuple[int, SizeExpr]], seen: Sequence[int]) -> dict[int, int]:
-    """All sizes, by place, from those of the inputs in the order of their formulas."""
-    given = iter(seen)
-    numbers: dict[int, int] = {}
-    for place, formula in formulas:
-        operator, operands = formula.operator, formula.operands
+def _evaluate_sizes(size_exprs: Sequence[tuple[int, SizeExpr]], dimensions: Sequence[int]) -> dict[int, int]:
+    """Evaluate all size expressions, given the input dimensions in the order of the `dim` expressions."""
+    given = iter(dimensions)
+    sizes: dict[int, int] = {}
+    for index, expr in size_exprs:
+        operator, operands = expr.operator, expr.operands
         if operator == "dim":
-            numbers[place] = next(given)
+            sizes[index] = next(given)
         elif operator == "number":
-            numbers[place] = operands[0]
+            sizes[index] = operands[0]
         else:
             first, second = operands
-            numbers[place] = OPERATORS[operator](numbers[first], numbers[second])
-    return numbers
+            sizes[index] = OPERATORS[operator](sizes[first], sizes[second])
+    return sizes
 
 
 OPERATORS: Mapping[str, Callable[[int, int], int]] = {
@@ -200,4 +201,4 @@ OPERATORS: Mapping[str, Callable[[int, int], int]] = {
     "min": lambda a, b: min(a, b),
     "mul": lambda a, b: a * b,
 }
-"""What formulas are made of."""
+"""The operators of size expressions."""

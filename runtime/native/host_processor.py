@@ -1,4 +1,4 @@
-"""The core of the processor at hand: its name from LLVM, its caches from Linux."""
+"""Detect the core of this processor: its name from LLVM, its caches from Linux."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 @cache
 def host_core(assumed: Core) -> Core:
-    """The core of this processor with its caches; `assumed` where LLVM's name for it is not described."""
+    """Return the core of this processor with its caches; `assumed` if its name has no description."""
     core = core_called(host_name()) or assumed
     with suppress(XonncError):
-        # Of a virtual machine whose caches contradict each other, none is believed.
+        # Virtual machines may report contradictory caches, for which `replace` raises: keep the described
+        # ones.
         return replace(core, **caches_of(CACHES))
     return core
 
 
 def caches_of(folder: Path) -> Mapping[str, int]:
-    """What a folder of Linux tells of data caches: their sizes, ways and lines, by property of a core."""
-    found: dict[str, int] = {}
+    """Read size, ways and line size of data caches from a sysfs folder, as properties of `Core`."""
+    properties: dict[str, int] = {}
     for index in sorted(folder.glob("index*")):
         level, kind, size, ways, line = (
             _text(index / name)
@@ -38,13 +39,13 @@ def caches_of(folder: Path) -> Mapping[str, int]:
         match = re.fullmatch(r"(\d+)([KMG]?)", size)
         if kind == "Instruction" or level not in ("1", "2", "3") or match is None:
             continue
-        found[f"l{level}_bytes"] = int(match[1]) * UNITS[match[2]]
-        # Virtual machines may say 0 for what they do not know.
+        properties[f"l{level}_bytes"] = int(match[1]) * UNITS[match[2]]
+        # Virtual machines may report 0 for unknown properties.
         if ways.isdigit() and int(ways):
-            found[f"l{level}_ways"] = int(ways)
+            properties[f"l{level}_ways"] = int(ways)
         if line.isdigit() and int(line):
-            found["line_bytes"] = int(line)
-    return found
+            properties["line_bytes"] = int(line)
+    return properties
 
 
 def _text(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Machine code in this process, by llvmlite."""
+"""Compile LLVM IR to machine code and load it in this process, by llvmlite."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weakref import finalize
 from xonnc.errors import XonncError
 
 Entry = Callable[[int], None]
-"""A function of the code, which takes the address of the table of pointers."""
+"""A compiled function that takes the address of the table of pointers."""
 
 
 class _TargetMachine(Protocol):
@@ -55,7 +55,7 @@ class _ObjectFileClass(Protocol):
 
 
 class _Binding(Protocol):
-    """What is used of `llvmlite.binding`, which has no types."""
+    """The part of `llvmlite.binding` in use, which has no type annotations."""
 
     Target: _TargetClass
 
@@ -86,31 +86,35 @@ def _binding() -> _Binding:
 
 @cache
 def host_features() -> frozenset[str]:
-    """What LLVM calls the features that this processor has."""
+    """Return the features of this processor, by LLVM's names."""
     return frozenset(name for name, has in _binding().get_host_cpu_features().items() if has)
 
 
 @cache
 def host_name() -> str:
-    """What LLVM calls this processor."""
+    """Return LLVM's name for this processor."""
     return _binding().get_host_cpu_name()
 
 
 def is_foreign(triple: str) -> bool:
-    """Whether code for `triple` is for another architecture than this machine's."""
+    """Whether `triple` names another architecture than that of this machine."""
     return bool(triple) and triple.split("-")[0] != _binding().get_default_triple().split("-")[0]
 
 
 MIDDLE_END = 3
-"""The level from which on LLVM's middle end runs, which finds little: vectors and tiles are made before."""
+"""
+The lowest level at which LLVM's middle-end passes run.
+
+They gain little and cost compile time: kernels are vectorised and tiled before.
+"""
 
 
 def object_code(text: str, features: Sequence[str] | None, triple: str = "", level: int = 2) -> bytes:
     """
-    LLVM IR as an object file that may be moved in memory, made at `level` 0 to 3.
+    Compile LLVM IR to a position-independent object file at optimization `level` 0 to 3.
 
-    For this processor, or any of its kind that has `features`; for another architecture if `triple` names
-    one. Assembly in the text is read, if it is this machine's.
+    The target is this processor, or a generic one with `features`; another architecture if `triple` names
+    one. Module assembly is supported for the architecture of this machine only.
     """
     binding = _binding()
     if is_foreign(triple):
@@ -151,30 +155,30 @@ def _host_machine(binding: _Binding, level: int = 2) -> _TargetMachine:
 
 
 def host_identity() -> str:
-    """What machine code for this processor is made for."""
+    """Return name and features of this processor, as the key for machine code compiled for it."""
     binding = _binding()
     return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
 
 
 def machine_code(text: str, level: int = 2) -> bytes:
     """
-    LLVM IR as machine code for `Code`, made at `level` 0 to 3.
+    Compile LLVM IR to an object file for `Code`, at optimization `level` 0 to 3.
 
-    LLVM's middle end is left out below 3 (docs/internals/cpu-kernels.md §4.4).
+    LLVM's middle-end passes run at level 3 only (docs/internals/cpu-kernels.md §4.4).
     """
     binding = _binding()
     return _emitted(binding, _host_machine(binding, level), text, level)
 
 
 class Code:
-    """Machine code in the memory of this process; lives as long as this object."""
+    """Machine code loaded in this process; it is unloaded with this object."""
 
     def __init__(self, code: bytes, names: Mapping[str, object], threads: int = 1) -> None:
         """
-        Loads what `machine_code` makes; finds the functions `names`.
+        Load an object file of `machine_code` and resolve the functions `names`.
 
-        Code for several threads has a pool of them, which starts now and ends with this object. Raises
-        `XonncError` if the system gives no threads.
+        Code for several threads contains a thread pool, which is started here and stopped with this object.
+        Raises `XonncError` if the system cannot create the threads.
         """
         binding = _binding()
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _host_machine(binding))
@@ -188,13 +192,13 @@ class Code:
             start = CFUNCTYPE(c_int)(self._engine.get_function_address("pool_start"))
             stop = CFUNCTYPE(None)(self._engine.get_function_address("pool_stop"))
             started = start()
-            # The engine is an argument so that the code outlives its threads.
+            # The finalizer refers to the engine, so that the code is not unloaded before its threads end.
             finalize(self, _stop_threads, stop, self._engine, os.getpid())
             if started != threads:
                 raise XonncError(f"threads: the system gives {started}, {threads} were asked for; use fewer")
 
 
 def _stop_threads(stop: Callable[[], None], engine: _Engine, process: int) -> None:
-    # A forked child has none of the threads, so that waiting for them would never end.
+    # A forked child has none of the threads: joining them would block forever.
     if os.getpid() == process:
         stop()

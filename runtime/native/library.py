@@ -1,5 +1,5 @@
 """
-Runs a model in a shared library that was compiled ahead of time, through the functions that it exports.
+Run a model in a shared library that was compiled ahead of time, through its exported C API.
 
     library = Library("model.so")
     outputs = library.run(None, {"x": x})
@@ -27,14 +27,14 @@ Array = npt.NDArray[np.generic]
 
 
 class Library(OnnxruntimeApi):
-    """A model in a shared library, for a processor like this one; one run at a time."""
+    """A model in a shared library, compiled for a compatible processor; one run at a time."""
 
     def __init__(self, path: str | Path, weights: str | Path | None = None) -> None:
         """
-        Loads the library at `path`, which runs with the rights of this process.
+        Load the library at `path`; its code runs with the rights of this process.
 
-        `weights` is its file of constants, by default the one beside it, where they are not inside. Raises
-        `XonncError` for a file that is no library of ours, or that this processor does not take.
+        `weights` is its file of constants, by default the one next to it, unless they are embedded. Raises
+        `XonncError` for a file that xonnc did not compile, or that cannot be loaded on this processor.
         """
         place = Path(path).resolve()
         self._prefix = exported_prefix(place)
@@ -42,7 +42,6 @@ class Library(OnnxruntimeApi):
             self._library = CDLL(str(place))
         except OSError as error:
             raise XonncError(f"{path}: cannot be loaded: {error}") from None
-        # What must be fed, and what is given, in the model's order.
         try:
             self.inputs, self.outputs = self._ports("input"), self._ports("output")
         except AttributeError as error:
@@ -54,13 +53,13 @@ class Library(OnnxruntimeApi):
         finalize(self, self._library[f"{self._prefix}_destroy"], self._model).atexit = False
 
     def run(self, names: Sequence[str] | None, feeds: Mapping[str, object]) -> list[Array]:
-        """The outputs called `names` (`None`: all) for inputs by name; raises `XonncError` as sessions do."""
+        """Return the outputs called `names` (`None`: all) for inputs by name; errors as in `Session.run`."""
         known = [port.name for port in self.outputs]
         wanted = known if names is None else names
         for name in wanted:
             if name not in known:
                 raise XonncError(f"no output '{name}'{suggest(name, known)}; there are {', '.join(known)}")
-        # Arrays are read where they lie while the model runs.
+        # The C API keeps pointers to the arrays, which must stay alive until the run ends.
         arrays = [np.asarray(held) for held in check_feeds(self.inputs, feeds)]
         for number, array in enumerate(arrays):
             sizes = (c_int64 * array.ndim)(*array.shape)
@@ -71,7 +70,7 @@ class Library(OnnxruntimeApi):
         return [self._output(known.index(name)) for name in wanted]
 
     def _output(self, number: int) -> Array:
-        """A copy of an output, which the next run writes over."""
+        """Copy an output, since the next run overwrites it."""
         port = self.outputs[number]
         sizes = self._call("get_output_shape", POINTER(c_int64), self._model, c_int32(number))
         made = np.empty([sizes[axis] for axis in range(len(port.shape or ()))], port.dtype)
@@ -93,13 +92,13 @@ class Library(OnnxruntimeApi):
         return ports
 
     def _do(self, name: str, *arguments: object) -> None:
-        """Calls a function that gives a code; raises `XonncError` with what it means."""
+        """Call a function that returns a code; raise `XonncError` with its message if it is not 0."""
         code = self._call(name, c_int32, *arguments)
         if code:
             raise XonncError(self._call("message", c_char_p, c_int32(code)).decode())
 
     def _call(self, name: str, result: Any, *arguments: object) -> Any:
-        """Calls a function that gives a `result` of ctypes."""
+        """Call a function with a result of the ctypes type `result`."""
         function = self._library[f"{self._prefix}_{name}"]
         function.restype = result
         return function(*arguments)

@@ -1,4 +1,4 @@
-"""Shared libraries of object files, by whichever linker there is."""
+"""Link object files into shared libraries, with any linker that is installed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from shutil import which
 from xonnc.errors import XonncError
 
 LINKERS = ("cc", "gcc", "clang", "ld", "ld.lld")
-"""Programs that link for this machine, the best first."""
+"""Linkers for this machine, in order of preference."""
 
 
 def linker(triple: str = "") -> list[str] | None:
     """
-    The command of a linker there is for this machine, or for another that `triple` names.
+    Return the command of an installed linker for this machine, or for the target `triple`; `None` if none.
 
-    The last to be asked is the one of the ziglang package (`pip install 'xonnc[link]'`), which links for any.
+    The last resort is the package ziglang (`pip install 'xonnc[link]'`), which links for every target.
     """
     architecture, system = (triple.split("-")[0], "linux-gnu") if triple else ("", "")
     names = (f"{architecture}-{system}-gcc", "ld.lld") if triple else LINKERS
@@ -33,20 +33,20 @@ def linker(triple: str = "") -> list[str] | None:
 
 def link(objects: Path, library: Path, triple: str = "", output: Path | None = None) -> None:
     """
-    Makes a shared library of an object file, for this machine or the one that `triple` names.
+    Link an object file into a shared library, for this machine or the target `triple`.
 
-    Raises `XonncError` where there is no linker, or with what it says if it fails; it names the file `output`
-    that the library is to become.
+    Raises `XonncError` if there is no linker, or with its message if it fails; errors name the file `output`,
+    which the library is moved to later.
     """
     output = output or library
     program = linker(triple)
     if program is None:
         names = f"{triple.split('-')[0]}-linux-gnu-gcc, ld.lld" if triple else ", ".join(LINKERS)
         raise XonncError(
-            f"{output}: none of {names} is there to make a shared library; pip install 'xonnc[link]' brings "
-            f"one, and -o {output.with_suffix('.o')} makes an object file"
+            f"{output}: none of {names} is installed to link a shared library; pip install 'xonnc[link]' "
+            f"brings one, and -o {output.with_suffix('.o')} makes an object file"
         )
-    # Of the C library, code needs functions of floats.
+    # Kernels call math functions of the C library; plain ld leaves these to the loading program.
     needs = [] if Path(program[0]).name in ("ld", "ld.lld") else ["-lm"]
     command = [*program, "-shared", "-o", str(library), str(objects), *needs]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

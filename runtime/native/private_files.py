@@ -1,8 +1,8 @@
 """
-Files of the cache folder, which are read only if they are this user's alone.
+Access to files of the cache folder, which are read only if no other user may have written to them.
 
-What is in them is run, or decides what is: a folder or file that somebody else may have written to is left
-alone, with one warning.
+Their content is run, or decides what is run. A folder or file that another user may have written to is
+ignored, with one warning.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from typing import BinaryIO
 
 
 class UntrustedFileError(Exception):
-    """A folder or file that others may have written to, or that cannot be read."""
+    """A folder or file that other users may have written to, or that cannot be read."""
 
 
 @contextmanager
 def _open_private(path: Path, kind: int) -> Generator[int]:
-    """A descriptor of a file or folder that is this user's alone; `UntrustedFileError` for any other."""
+    """
+    Open a file or folder and check its owner and mode; raise `UntrustedFileError` if others may write to it.
+
+    The checks are made on the open descriptor, so that the file cannot be replaced after them.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | _FOLLOW[kind])
     except FileNotFoundError:
@@ -45,31 +49,31 @@ def _open_private(path: Path, kind: int) -> Generator[int]:
 
 @contextmanager
 def private_folder(path: Path) -> Generator[None]:
-    """Makes sure that a folder is this user's alone; `UntrustedFileError` for any other."""
+    """Check that only this user may write to a folder; raise `UntrustedFileError` otherwise."""
     with _open_private(path, stat.S_IFDIR):
         yield
 
 
 _FOLLOW = {stat.S_IFDIR: os.O_DIRECTORY, stat.S_IFREG: os.O_NOFOLLOW}
-"""The folder may be a link, which the user has named; a file in it may not."""
+"""The folder may be a symbolic link, since the user chose it; a file in it may not."""
 
 
 @contextmanager
 def private_file(path: Path) -> Generator[BinaryIO]:
-    """A file that is this user's alone, open for reading."""
+    """Open a file for reading after checking that only this user may write to it."""
     with _open_private(path, stat.S_IFREG) as descriptor, os.fdopen(os.dup(descriptor), "rb") as file:
         yield file
 
 
 def require_private(path: Path) -> None:
-    """Raises `UntrustedFileError` if something is at `path` that is no file of this user's alone."""
+    """Raise `UntrustedFileError` if `path` exists and is not a file that only this user may write to."""
     with suppress(FileNotFoundError), private_file(path):
         pass
 
 
 @cache
 def warn(reason: str) -> None:
-    """Says once why a folder or file is not used."""
+    """Warn once why a folder or file is not used."""
     warnings.warn(
         f"{reason}; it is not used as a cache of compiled programs (XONNC_CACHE names another folder)",
         stacklevel=2,

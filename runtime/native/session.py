@@ -1,4 +1,4 @@
-"""Runs a compiled model on numpy arrays, in onnxruntime's manner."""
+"""A session that runs a compiled model on NumPy arrays; its API follows onnxruntime."""
 
 from __future__ import annotations
 
@@ -34,17 +34,21 @@ InputShapes = Mapping[str, tuple[int, ...]]
 InputValues = Mapping[str, Array]
 
 MAX_CACHED_PROGRAMS = 16
-"""Programs of a model with dynamic sizes that are kept, one for each set of sizes."""
+"""Programs that a session caches for a model with dynamic shapes, one per set of input shapes."""
 
 MAX_VALUE_SPECIALIZATIONS = 8
-"""Sets of numbers in a row that a model is compiled for; one that is fed ever new ones runs as it is."""
+"""
+Consecutive new sets of values of shape-determining inputs that are compiled for.
+
+A model that receives new values in every run is not compiled further, but runs with host steps.
+"""
 
 
 Compile = Callable[[InputShapes, InputValues], Executable]
 """
-Compiles the model for shapes of its inputs by name, and for the numbers that steering ones are.
+Compile the model for input shapes by name, and for the values of shape-determining inputs.
 
-Without either, as the model says.
+Without either, the model is compiled as it is.
 """
 
 _Key = tuple[tuple[tuple[str, tuple[int, ...]], ...], tuple[tuple[str, bytes], ...]]
@@ -56,9 +60,10 @@ def _instance_of(executable: Executable) -> Instance:
 
 class _FallbackInstance(Instance):
     """
-    A model as it is, run on sizes for which it could not be compiled.
+    The unspecialised program of a model, run for input shapes for which compilation failed.
 
-    What does not fit may be in a body that never runs; if it runs, the compiler has said best what is wrong.
+    The invalid operator may be in a body that never runs. If the run fails too, the error of the compiler is
+    raised, which is more precise.
     """
 
     def __init__(self, executable: Executable, error: XonncError) -> None:
@@ -66,7 +71,7 @@ class _FallbackInstance(Instance):
         self._error = error
 
     def run_again(self, fed: Sequence[RuntimeValue]) -> list[RuntimeValue]:
-        """The outputs for checked inputs of the same shapes as in the last run."""
+        """Run on checked inputs; on failure raise the error of the compiler."""
         try:
             return super().run_again(fed)
         except XonncError:
@@ -76,9 +81,9 @@ class _FallbackInstance(Instance):
 @dataclass(frozen=True)
 class ReportLine:
     """
-    How one step runs: `native` kernels in a row, an operator by the `session`, or on the `host` and why.
+    How a step runs: `native` kernels, an operator of the `session`, or one on the `host`, with the reason.
 
-    Behind a step of the session are those of its bodies.
+    A step of the session is followed by the steps of its bodies.
     """
 
     where: str
@@ -86,7 +91,7 @@ class ReportLine:
     node: str
     reason: str
     seconds: float
-    """Of the last run."""
+    """Duration in the last run."""
 
 
 def _report_lines(instance: Instance) -> list[ReportLine]:
@@ -106,7 +111,7 @@ def _report_lines(instance: Instance) -> list[ReportLine]:
 
 @dataclass(frozen=True)
 class ProfileLine:
-    """One step of a run: the ONNX node, what computes it, `native` or on the `host`, and how long it took."""
+    """A step of a run: the ONNX node, the kernel, where it ran, and its duration."""
 
     node: str
     kernel: str
@@ -118,10 +123,10 @@ class Session(OnnxruntimeApi):
     """
     A model ready to run, with the methods of `onnxruntime.InferenceSession` that run it.
 
-    A model with dynamic sizes is compiled once for all of them where every operator has code for that, else
-    for each set of sizes that it is fed, once; one that is fed axes, pads and the like for those. Sessions
-    may be used from several threads; runs of one session wait for each other. A forked child may run the
-    sessions of its parent, whatever other threads did when it forked.
+    A model with dynamic shapes is compiled once if every operator supports them, else once for each set of
+    input shapes. Where the values of inputs determine shapes (axes, pads, …), it may be compiled for these
+    values too. Sessions are thread-safe; runs of one session are serialised. A forked child process may run
+    the sessions of its parent, whatever other threads did at the time of the fork.
     """
 
     def __init__(
@@ -132,44 +137,44 @@ class Session(OnnxruntimeApi):
     ) -> None:
         self._compile = compile_for
         self._undeclared = undeclared
-        """Makes a session that takes no shape from what the model declares of results."""
+        """Create a session that ignores the result shapes that the model declares."""
         self._corrected: Session | None = None
-        """That session, once a run has found another shape than is declared."""
+        """That session, once a run has contradicted a declared shape."""
         self._with_inputs = with_inputs
-        """Makes a session that takes inputs which have a default in this one."""
+        """Create a session with additional inputs that have a default value in this one."""
         self._overriding: dict[frozenset[str], Session] = {}
         self._lock = Lock()
         try:
             self._template = _instance_of(compile_for({}, {}))
         except MemoryError as error:
             raise _out_of_memory(error) from error
-        self._open = [
+        self._dynamic_inputs = [
             number
-            for number, port in enumerate(self.inputs)
-            if port.dtype is not None and (port.shape is None or None in port.shape)
+            for number, spec in enumerate(self.inputs)
+            if spec.dtype is not None and (spec.shape is None or None in spec.shape)
         ]
-        """Inputs with dynamic sizes, or of any rank."""
+        """Indices of inputs of dynamic shape or unknown rank."""
         self._bound: list[tuple[str, np.dtype[np.generic], tuple[int, ...], bool]] | None = None
         """
-        Name, type and shape of each input of the last run, and whether it is of strings.
+        Name, type and shape of each input of the last run, and whether it is a string tensor.
 
-        `None` if others of these need looking at.
+        Inputs that match need no further checks; `None` if all inputs must be checked.
         """
         self._instances: OrderedDict[_Key, Instance] = OrderedDict()
-        self._steered = 0
-        self._is_steered = False
-        """Whether code is made for the numbers of the last run's inputs."""
+        self._value_specializations = 0
+        self._is_value_specialized = False
+        """Whether the last run used a program for specific input values."""
         self._last = self._template
         self._is_forked = False
         _SESSIONS.add(self)
 
     def after_fork(self) -> None:
-        """Forgets, in a child, the runs of threads that are not in it: their lock and their pools."""
+        """Reset the lock and mark code for reloading, in a forked child that lacks the parent's threads."""
         self._lock = Lock()
         self._is_forked = True
 
     def _reload(self) -> None:
-        """Makes what threads that are gone may have been using anew."""
+        """Recreate everything that threads of the parent may have been using."""
         self._is_forked = False
         self._template = _instance_of(reloaded(self._template.executable))
         self._instances = OrderedDict()
@@ -178,22 +183,22 @@ class Session(OnnxruntimeApi):
 
     @property
     def inputs(self) -> Sequence[TensorSpec]:
-        """What must be fed, in the model's order."""
+        """The required inputs, in the model's order."""
         return self._template.program.inputs
 
     @property
     def outputs(self) -> Sequence[TensorSpec]:
-        """What is given, in the model's order."""
+        """The outputs, in the model's order."""
         return self._template.program.outputs
 
     @property
     def shape_determining(self) -> Sequence[str]:
-        """Inputs whose numbers say how much is computed, which code may be made for."""
+        """Inputs whose values determine shapes; a program may be compiled for specific values."""
         return self._template.executable.shape_determining
 
     @property
     def compiled(self) -> int:
-        """How many programs there are: one, if that is for any sizes, and one for each set of sizes."""
+        """The number of programs: the unspecialised one, and one per set of input shapes and values."""
         return 1 + len(self._instances)
 
     def run(
@@ -203,7 +208,7 @@ class Session(OnnxruntimeApi):
         out: Mapping[str, Array] | None = None,
     ) -> list[RuntimeValue]:
         """
-        The outputs called `names` (`None`: all) for inputs by name.
+        Run the model on inputs by name; return the outputs called `names` (`None`: all).
 
         Arrays are read where they lie if they are in rows and aligned; `out` has arrays that outputs
         are written to. Inputs that have a default, which
@@ -219,7 +224,7 @@ class Session(OnnxruntimeApi):
                 raise _out_of_memory(error) from error
         if names is None and out is None:
             return results
-        by_name = {port.name: result for port, result in zip(self.outputs, results, strict=True)}
+        by_name = {spec.name: result for spec, result in zip(self.outputs, results, strict=True)}
         for name, array in (out or {}).items():
             self._check_outputs([name])
             write_output(name, by_name[name], array)
@@ -227,7 +232,7 @@ class Session(OnnxruntimeApi):
         return list(by_name.values()) if names is None else [by_name[name] for name in names]
 
     def _checked_results(self, feeds: Mapping[str, object]) -> list[RuntimeValue]:
-        """The results, whatever the model declares of their shapes."""
+        """Run; if a declared result shape is wrong, warn and run without declared shapes."""
         if self._corrected is None:
             try:
                 return self._results(feeds)
@@ -243,32 +248,35 @@ class Session(OnnxruntimeApi):
     def _results(self, feeds: Mapping[str, object]) -> list[RuntimeValue]:
         if self._is_forked:
             self._reload()
-        if (arrays := self._arrays_as_bound(feeds)) is not None:
+        if (arrays := self._matching_arrays(feeds)) is not None:
             return self._last.run_again(arrays)
         self._bound = None
         _check_mapping(feeds)
-        if len(feeds) > len(self.inputs) and (overridden := self._overridden(feeds)) is not None:
+        if (
+            len(feeds) > len(self.inputs)
+            and (overridden := self._with_defaults_overridden(feeds)) is not None
+        ):
             results = overridden.run(None, feeds)
             self._last = overridden._last
             return results
         fed = check_feeds(self.inputs, feeds)
         instance = self._instance(fed)
         results = instance.run(fed)
-        if not self._is_steered:
+        if not self._is_value_specialized:
             self._bind(fed)
         return results
 
     def _bind(self, fed: Sequence[RuntimeValue]) -> None:
-        """Remembers what was fed: inputs of the same types and shapes need not be looked at again."""
-        arrays = [held for held in fed if isinstance(held, np.ndarray)]
+        """Remember types and shapes of the inputs: equal ones need no checks in later runs."""
+        arrays = [value for value in fed if isinstance(value, np.ndarray)]
         if len(arrays) == len(fed):
             self._bound = [
-                (port.name, array.dtype, array.shape, array.dtype.hasobject)
-                for port, array in zip(self.inputs, arrays, strict=True)
+                (spec.name, array.dtype, array.shape, array.dtype.hasobject)
+                for spec, array in zip(self.inputs, arrays, strict=True)
             ]
 
-    def _arrays_as_bound(self, feeds: Mapping[str, object]) -> list[RuntimeValue] | None:
-        """The inputs in their order if they are arrays in rows, of the types and shapes of the last run."""
+    def _matching_arrays(self, feeds: Mapping[str, object]) -> list[RuntimeValue] | None:
+        """Return the inputs in order if all are arrays with types and shapes of the last run, else `None`."""
         if self._bound is None or not isinstance(feeds, dict) or len(feeds) != len(self._bound):
             return None
         arrays: list[RuntimeValue] = []
@@ -278,13 +286,14 @@ class Session(OnnxruntimeApi):
                 return None
             if array.flags.num & CONTIGUOUS != CONTIGUOUS:
                 return None
-            # Strings are read as Python's own objects, which stay whatever becomes of the array.
+            # Elements of string arrays are Python objects, which results may share: copy the array, so that
+            # the caller may change it.
             arrays.append(array.copy() if is_of_strings else array)
         return arrays
 
     def _check_outputs(self, names: object) -> None:
-        """Whether all that is asked for is there."""
-        known = [port.name for port in self.outputs]
+        """Raise `XonncError` unless all names are outputs."""
+        known = [spec.name for spec in self.outputs]
         if not _is_list(names):
             raise XonncError(f"outputs are a list of names, or None for all, found {type(names).__name__}")
         for name in names:
@@ -293,9 +302,9 @@ class Session(OnnxruntimeApi):
                     f"no output '{name}'{suggest(str(name), known)}; there are {', '.join(known)}"
                 )
 
-    def _overridden(self, feeds: Mapping[str, object]) -> Session | None:
-        """The session for more inputs than must be fed; `None` if this one knows of none."""
-        known = {port.name for port in self.inputs}
+    def _with_defaults_overridden(self, feeds: Mapping[str, object]) -> Session | None:
+        """Return the session for feeds with additional inputs; `None` if there are none with defaults."""
+        known = {spec.name for spec in self.inputs}
         more = frozenset(str(name) for name in feeds if name not in known)
         if self._with_inputs is None or not known <= feeds.keys():
             return None
@@ -306,52 +315,54 @@ class Session(OnnxruntimeApi):
     def _instance(self, fed: Sequence[RuntimeValue]) -> Instance:
         inputs = self.inputs
         shapes: dict[str, tuple[int, ...]] = {}
-        for number in self._open:
-            held = fed[number]
-            if isinstance(held, np.ndarray):
-                shapes[inputs[number].name] = held.shape
-        base = self._for(shapes, {}) if shapes and not self._fits(fed) else self._template
-        # What runs natively whatever its numbers are needs no code for them.
+        for number in self._dynamic_inputs:
+            value = fed[number]
+            if isinstance(value, np.ndarray):
+                shapes[inputs[number].name] = value.shape
+        base = self._specialized(shapes, {}) if shapes and not self._fits(fed) else self._template
+        # A program that is native for any input values needs no specialisation.
         names = base.executable.shape_determining if base.has_host_steps else ()
-        self._is_steered = bool(names)
+        self._is_value_specialized = bool(names)
         values = {
-            port.name: held
-            for port, held in zip(inputs, fed, strict=True)
-            if port.name in names and isinstance(held, np.ndarray)
+            spec.name: value
+            for spec, value in zip(inputs, fed, strict=True)
+            if spec.name in names and isinstance(value, np.ndarray)
         }
         self._last = (
-            self._for(shapes, values) if values and self._steered < MAX_VALUE_SPECIALIZATIONS else base
+            self._specialized(shapes, values)
+            if values and self._value_specializations < MAX_VALUE_SPECIALIZATIONS
+            else base
         )
         return self._last
 
     def _fits(self, fed: Sequence[RuntimeValue]) -> bool:
         """
-        Whether one program is for all sizes, and takes these.
+        Whether the program for dynamic shapes accepts these inputs.
 
-        A program for these sizes alone may take them, or says best why they do not fit.
+        If not, a program compiled for these shapes alone may accept them, or its error is more precise.
         """
         if not isinstance(self._template, DynamicInstance):
             return False
         try:
-            self._template.settle(fed)
+            self._template.set_shapes(fed)
         except XonncError:
             return False
         return True
 
-    def _for(self, shapes: InputShapes, values: InputValues) -> Instance:
-        numbers = tuple((name, held.tobytes()) for name, held in sorted(values.items()))
+    def _specialized(self, shapes: InputShapes, values: InputValues) -> Instance:
+        numbers = tuple((name, value.tobytes()) for name, value in sorted(values.items()))
         key = tuple(sorted(shapes.items())), numbers
         if key not in self._instances:
-            self._steered += bool(values)
-            self._instances[key] = self._made(shapes, values)
+            self._value_specializations += bool(values)
+            self._instances[key] = self._compile_instance(shapes, values)
             if len(self._instances) > MAX_CACHED_PROGRAMS:
                 self._instances.popitem(last=False)
         elif values:
-            self._steered = 0
+            self._value_specializations = 0
         self._instances.move_to_end(key)
         return self._instances[key]
 
-    def _made(self, shapes: InputShapes, values: InputValues) -> Instance:
+    def _compile_instance(self, shapes: InputShapes, values: InputValues) -> Instance:
         try:
             return _instance_of(self._compile(shapes, values))
         except XonncError as error:
@@ -361,14 +372,14 @@ class Session(OnnxruntimeApi):
             return _FallbackInstance(self._template.executable, error)
 
     def report(self) -> list[ReportLine]:
-        """The steps of the program of the last run, or of the model as it is before any."""
+        """Return the steps of the program of the last run; before any, of the unspecialised program."""
         return _report_lines(self._last)
 
     def profile(self) -> list[ProfileLine]:
         """
-        How long each step of the last run took, in the order of the run.
+        Return the duration of each step of the last run, in order.
 
-        Kernels are steps of their own in a session that was compiled with `profile=True`.
+        With `profile=True` at compilation, each kernel is a step of its own.
         """
         return [
             ProfileLine(line.node, re.sub(r"_\d+$", "", line.what), line.where, line.seconds * 1e6)
@@ -380,14 +391,15 @@ class Session(OnnxruntimeApi):
         Write the program of the last run, or the initial one, in the format of
         `formats/native/saved_program.py`.
 
-        Gives the files: graph, library and parameters. `xonnc.load` makes a session of them, on a processor
-        like this one. Raises `XonncError` for a model of which not all is native code.
+        Returns the paths of the files: graph, library and parameters. `xonnc.load` creates a session from
+        them, on a processor of the same kind. Raises `XonncError` for a program with steps that are not
+        native.
         """
         ran = self._last.executable
         return write_saved(Path(folder), SavedProgram(ran.program, ran.code, host_identity(), ran.threads))
 
     def host_calls(self) -> list[str]:
-        """The operators that the last run gave to the reference evaluator."""
+        """Return the operators that the reference evaluator computed in the last run."""
         return [line.what for line in self.report() if line.where == "host"]
 
 
@@ -411,16 +423,16 @@ def _check_mapping(feeds: object) -> None:
         raise XonncError(f"inputs are a dictionary of arrays by name, found {type(feeds).__name__}")
 
 
-def check_feeds(ports: Sequence[TensorSpec], feeds: Mapping[str, object]) -> list[RuntimeValue]:
-    """Inputs in their order, as code can read them; `XonncError` for what does not fit."""
+def check_feeds(specs: Sequence[TensorSpec], feeds: Mapping[str, object]) -> list[RuntimeValue]:
+    """Check inputs and return them in order, in a form that native code can access."""
     checked: list[RuntimeValue] = []
-    for port in ports:
-        if port.name not in feeds:
+    for spec in specs:
+        if spec.name not in feeds:
             break
-        checked.append(_checked(port, feeds[port.name]))
-    if len(checked) == len(ports) == len(feeds):
+        checked.append(_check_input(spec, feeds[spec.name]))
+    if len(checked) == len(specs) == len(feeds):
         return checked
-    known = [port.name for port in ports]
+    known = [spec.name for spec in specs]
     for name in feeds:
         if name not in known:
             raise XonncError(
@@ -430,60 +442,60 @@ def check_feeds(ports: Sequence[TensorSpec], feeds: Mapping[str, object]) -> lis
     raise XonncError(f"input '{missing[0]}' is missing; {len(known)} must be fed")
 
 
-def _checked(port: TensorSpec, given: object) -> RuntimeValue:
-    if port.dtype is None:
-        return _untyped(port, given)
-    array = _array(given)
+def _check_input(spec: TensorSpec, fed_value: object) -> RuntimeValue:
+    if spec.dtype is None:
+        return _check_untyped_input(spec, fed_value)
+    array = _array(fed_value)
     if array is None:
-        raise XonncError(f"input '{port.name}': a {type(given).__name__} is no array")
-    if port.dtype.hasobject:
+        raise XonncError(f"input '{spec.name}': a {type(fed_value).__name__} is not an array")
+    if spec.dtype.hasobject:
         return array.astype(np.object_)
-    if array.dtype != port.dtype:
-        raise XonncError(f"input '{port.name}': {array.dtype} was fed, the model takes {port.dtype}")
-    if not port.accepts(array.shape):
-        shape = ", ".join("?" if size is None else str(size) for size in port.shape or ())
+    if array.dtype != spec.dtype:
+        raise XonncError(f"input '{spec.name}': {array.dtype} was fed, the model takes {spec.dtype}")
+    if not spec.accepts(array.shape):
+        shape = ", ".join("?" if size is None else str(size) for size in spec.shape or ())
         raise XonncError(
-            f"input '{port.name}': the shape {list(array.shape)} was fed, the model takes [{shape}]"
+            f"input '{spec.name}': the shape {list(array.shape)} was fed, the model takes [{shape}]"
         )
     return array if array.flags.num & CONTIGUOUS == CONTIGUOUS else np.require(array, None, ["C", "A"])
 
 
-def _untyped(port: TensorSpec, given: object) -> RuntimeValue:
-    """What is no tensor of numbers of one type: a sequence, a map, a sequence of maps, an optional."""
-    if _is_map(given):
-        return _checked_map(port, given)
-    if _is_list(given):
-        return tuple(_checked_map(port, each) if _is_map(each) else np.asarray(each) for each in given)
-    return _array(given)
+def _check_untyped_input(spec: TensorSpec, fed_value: object) -> RuntimeValue:
+    """Check an input that is not a tensor: a sequence, a map, a sequence of maps, or an optional."""
+    if _is_map(fed_value):
+        return _checked_map(spec, fed_value)
+    if _is_list(fed_value):
+        return tuple(_checked_map(spec, each) if _is_map(each) else np.asarray(each) for each in fed_value)
+    return _array(fed_value)
 
 
-def _checked_map(port: TensorSpec, given: Mapping[object, object]) -> OnnxMap:
-    """A map of Python's own strings and numbers, as numpy may have them too."""
+def _checked_map(spec: TensorSpec, fed_value: Mapping[object, object]) -> OnnxMap:
+    """Check a map and convert NumPy scalars in it to Python ones."""
     found: OnnxMap = {}
-    for key, value in given.items():
+    for key, value in fed_value.items():
         items = [
             each if isinstance(each, str) else np.asarray(each).reshape(-1).tolist() for each in (key, value)
         ]
         plain = [each[0] if isinstance(each, list) and len(each) == 1 else each for each in items]
         if not isinstance(plain[0], int | str) or not isinstance(plain[1], int | float | str):
             raise XonncError(
-                f"input '{port.name}': {key!r}: {value!r} was fed, keys of maps are integers or strings, "
+                f"input '{spec.name}': {key!r}: {value!r} was fed, keys of maps are integers or strings, "
                 "values numbers or strings"
             )
         found[plain[0]] = plain[1]
     return found
 
 
-def _is_map(given: object) -> TypeGuard[Mapping[object, object]]:
-    return isinstance(given, Mapping)
+def _is_map(fed_value: object) -> TypeGuard[Mapping[object, object]]:
+    return isinstance(fed_value, Mapping)
 
 
-def _is_list(given: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(given, list | tuple)
+def _is_list(fed_value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(fed_value, list | tuple)
 
 
 def _array(given: object) -> Array | None:
-    # What is one already first, since looking for the others takes as long as small layers.
+    # The common case first: the other checks take as long as a small layer.
     if type(given) is np.ndarray:
         return given
     try:
@@ -495,5 +507,5 @@ def _array(given: object) -> Array | None:
             return np.from_dlpack(cast("Any", given))
         return np.asarray(given) if hasattr(given, "__array__") else None
     except (AttributeError, BufferError, OverflowError, RuntimeError, TypeError, ValueError):
-        # Rows of different lengths, or numbers beyond all types.
+        # Ragged lists, or integers out of the range of every dtype.
         return None

@@ -1,7 +1,7 @@
 """
-What the session does itself: branches, loops and scans over bodies, lists of tensors, optional values.
+Operators that the session runs in Python: If, Loop, Scan, sequences and optionals.
 
-What it does with strings and maps is in `string_operators.py` and `string_data_movement.py`.
+Those on strings and maps are in `string_operators.py` and `string_data_movement.py`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from xonnc.runtime.native.operator_call import Array, Implementation, OperatorCa
 
 
 def prepare_step(step: SessionStep) -> Implementation:
-    """What is done for a step. A call of it raises `XonncError` for what does not fit."""
+    """Return the implementation of a step. Calls of it raise `XonncError` for invalid operands."""
     prepare = string_operators.PREPARED_IMPLEMENTATIONS.get(step.operator)
     if prepare is None:
         return IMPLEMENTATIONS[step.operator]
     prepared: list[Implementation] = []
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
-        # Attributes that do not fit fail the call, which may never be made.
+        # Invalid attributes raise at the first call, not here: the step may never run.
         if not prepared:
             prepared.append(prepare(call))
         return prepared[0](call)
@@ -38,47 +38,47 @@ def _if(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _loop(call: OperatorCall) -> Sequence[RuntimeValue]:
-    turns = call.integer(0, np.iinfo(np.int64).max)
-    goes_on = bool(call.array(1).reshape(-1)[0]) if call.has_operand(1) else True
+    max_iterations = call.integer(0, np.iinfo(np.int64).max)
+    condition_holds = bool(call.array(1).reshape(-1)[0]) if call.has_operand(1) else True
     carried = list(call.operands[2:])
     scanned: list[list[Array]] = [[] for _ in call.step.writes[len(carried) :]]
-    # A body may say that it takes vectors of one element.
-    ports = call.step.bodies[0].program.inputs[:2]
-    number, again = ((1,) * len(port.shape or ()) for port in ports)
-    turn, held = 0, np.full(again, True)
-    while goes_on and turn < turns:
-        place = np.empty(number, np.int64)
-        place.fill(turn)
-        results = call.bodies[0]([place, held, *carried])
+    # A body may declare iteration number and condition as vectors of one element.
+    specs = call.step.bodies[0].program.inputs[:2]
+    number_shape, condition_shape = ((1,) * len(spec.shape or ()) for spec in specs)
+    iteration, true = 0, np.full(condition_shape, True)
+    while condition_holds and iteration < max_iterations:
+        iteration_number = np.empty(number_shape, np.int64)
+        iteration_number.fill(iteration)
+        results = call.bodies[0]([iteration_number, true, *carried])
         condition, carried = results[0], list(results[1 : 1 + len(carried)])
-        goes_on = bool(np.asarray(condition).item(0))
+        condition_holds = bool(np.asarray(condition).item(0))
         if scanned:
             _collect(call, scanned, results[1 + len(carried) :])
-        turn += 1
-    ports = call.step.bodies[0].program.outputs[1 + len(carried) :]
-    return [*carried, *(_stacked(call, each, 0, port) for each, port in zip(scanned, ports, strict=True))]
+        iteration += 1
+    specs = call.step.bodies[0].program.outputs[1 + len(carried) :]
+    return [*carried, *(_stacked(call, each, 0, spec) for each, spec in zip(scanned, specs, strict=True))]
 
 
 def _collect(call: OperatorCall, scanned: list[list[Array]], results: Sequence[RuntimeValue]) -> None:
     for found, result in zip(scanned, results, strict=True):
         if not isinstance(result, np.ndarray):
-            raise call.fail("a scanned result is no tensor")
+            raise call.fail("a scan output is not a tensor")
         if found and found[0].shape != result.shape:
-            raise call.fail(f"scanned results of shapes {list(found[0].shape)} and {list(result.shape)}")
+            raise call.fail(f"scan outputs of shapes {list(found[0].shape)} and {list(result.shape)}")
         found.append(result)
 
 
-def _stacked(call: OperatorCall, arrays: Sequence[Array], axis: int, port: TensorSpec) -> Array:
-    """Results of all iterations along a new axis; without iterations one of size 0."""
+def _stacked(call: OperatorCall, arrays: Sequence[Array], axis: int, spec: TensorSpec) -> Array:
+    """Stack the results of all iterations along a new axis, which has size 0 without iterations."""
     if arrays:
         before = call.normalize_axis(axis, arrays[0].ndim + 1)
         made = np.empty((len(arrays), *arrays[0].shape), arrays[0].dtype)
-        for place, array in enumerate(arrays):
-            made[place] = array
+        for index, array in enumerate(arrays):
+            made[index] = array
         return np.ascontiguousarray(np.moveaxis(made, 0, before)) if before else made
-    shape = [size or 0 for size in port.shape or ()]
+    shape = [size or 0 for size in spec.shape or ()]
     shape.insert(call.normalize_axis(axis, len(shape) + 1), 0)
-    return np.zeros(shape, port.dtype)
+    return np.zeros(shape, spec.dtype)
 
 
 def _scan(call: OperatorCall) -> Sequence[RuntimeValue]:
@@ -89,26 +89,26 @@ def _scan(call: OperatorCall) -> Sequence[RuntimeValue]:
         call.normalize_axis(axis, array.ndim)
         for axis, array in zip(call.int_list_attribute("scan_input_axes", count), inputs, strict=True)
     ]
-    turned = call.int_list_attribute("scan_input_directions", count)
+    directions = call.int_list_attribute("scan_input_directions", count)
     lengths = {array.shape[axis] for array, axis in zip(inputs, axes, strict=True)}
     if len(lengths) != 1:
-        raise call.fail(f"scanned inputs of lengths {sorted(lengths)}")
+        raise call.fail(f"scan inputs of lengths {sorted(lengths)}")
     length = lengths.pop()
     scanned: list[list[Array]] = [[] for _ in call.step.writes[len(states) :]]
-    for turn in range(length):
+    for iteration in range(length):
         parts = [
-            np.take(array, length - 1 - turn if back else turn, axis)
-            for array, axis, back in zip(inputs, axes, turned, strict=True)
+            np.take(array, length - 1 - iteration if back else iteration, axis)
+            for array, axis, back in zip(inputs, axes, directions, strict=True)
         ]
         results = call.bodies[0]([*states, *(np.asarray(part) for part in parts)])
         states = list(results[: len(states)])
         _collect(call, scanned, results[len(states) :])
     out_axes = call.int_list_attribute("scan_output_axes", len(scanned))
-    out_turned = call.int_list_attribute("scan_output_directions", len(scanned))
-    ports = call.step.bodies[0].program.outputs[len(states) :]
+    out_directions = call.int_list_attribute("scan_output_directions", len(scanned))
+    specs = call.step.bodies[0].program.outputs[len(states) :]
     made: list[RuntimeValue] = list(states)
-    for found, axis, back, port in zip(scanned, out_axes, out_turned, ports, strict=True):
-        made.append(_stacked(call, found[::-1] if back else found, axis, port))
+    for found, axis, back, spec in zip(scanned, out_axes, out_directions, specs, strict=True):
+        made.append(_stacked(call, found[::-1] if back else found, axis, spec))
     return made
 
 
@@ -119,8 +119,8 @@ def _construct(call: OperatorCall) -> Sequence[RuntimeValue]:
 def _insert(call: OperatorCall) -> Sequence[RuntimeValue]:
     tensors = list(call.tensors())
     position = call.integer(2, len(tensors))
-    place = len(tensors) if position == len(tensors) else call.sequence_index(position, len(tensors))
-    tensors.insert(place, call.array(1).copy())
+    index = len(tensors) if position == len(tensors) else call.sequence_index(position, len(tensors))
+    tensors.insert(index, call.array(1).copy())
     return [tuple(tensors)]
 
 
@@ -175,8 +175,8 @@ def _empty(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _optional(call: OperatorCall) -> Sequence[RuntimeValue]:
-    held = call.operands[0] if call.has_operand(0) else None
-    return [held.copy() if isinstance(held, np.ndarray) else held]
+    value = call.operands[0] if call.has_operand(0) else None
+    return [value.copy() if isinstance(value, np.ndarray) else value]
 
 
 def _element(call: OperatorCall) -> Sequence[RuntimeValue]:
@@ -190,19 +190,19 @@ def _has_element(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _keep(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """What a kernel has found, of the size that it tells behind."""
+    """Slice the result of a kernel to the data-dependent size that it returns as operand 1."""
     found, axis = call.array(0), call.int_attribute("axis")
     part = (slice(None),) * axis + (slice(0, call.integer(1, 0)),)
     return [found[part].copy()]
 
 
 def _later(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """What a function makes of what has been found."""
+    """Call a function on data-dependent inputs."""
     return call.bodies[0](list(call.operands))
 
 
 def _seed(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """A number to draw others from."""
+    """Return a random seed."""
     return [np.array([randbits(32)], np.int64)]
 
 
@@ -227,4 +227,4 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
     **string_data_movement.IMPLEMENTATIONS,
     **string_operators.IMPLEMENTATIONS,
 }
-"""What each operator does."""
+"""The implementation of each operator."""

@@ -1,4 +1,4 @@
-"""Operators that move strings, which the session does with numpy; of numbers native code moves them."""
+"""Data movement operators on string tensors, computed with NumPy; on numeric tensors they are native."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def _identity(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _reshape(call: OperatorCall) -> Sequence[RuntimeValue]:
-    x, wanted = call.array(0), call.integers(1) or []
+    x, requested = call.array(0), call.integers(1) or []
     keeps = not call.int_attribute("allowzero")
-    shape = [x.shape[axis] if not size and keeps else size for axis, size in enumerate(wanted)]
+    shape = [x.shape[axis] if not size and keeps else size for axis, size in enumerate(requested)]
     return [_shaped(call, x, shape)]
 
 
@@ -34,13 +34,13 @@ def _shaped(call: OperatorCall, x: Array, shape: Sequence[int]) -> Array:
 
 def _flatten(call: OperatorCall) -> Sequence[RuntimeValue]:
     x = call.array(0)
-    # The end of the last axis is a place for the cut too.
+    # The axis may equal the rank: all axes are then in the first dimension.
     axis = call.axis(x.ndim + 1, 1) if call.int_attribute("axis", 1) >= 0 else call.axis(x.ndim)
     return [_shaped(call, x, [prod(x.shape[:axis]), prod(x.shape[axis:])])]
 
 
 def _axes(call: OperatorCall) -> list[int] | None:
-    """Axes as an operand, or as an attribute in older forms."""
+    """Return axes from an attribute (older opsets) or an operand."""
     found = call.list_attribute("axes")
     return call.integers(1) if found is None else [int(each) for each in found]
 
@@ -75,7 +75,7 @@ def _concat(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _indices(call: OperatorCall, number: int, sizes: Sequence[int]) -> Integers:
-    """Indices into axes of these sizes, one for each along the last axis if there are many."""
+    """Check and normalise indices into axes of these sizes; for several axes, axis the last dimension."""
     found = call.array(number).astype(np.int64)
     if len(sizes) == 1 and found.size and found.min() >= 0 and found.max() < sizes[0]:
         return found
@@ -104,8 +104,8 @@ def _gather_nd(call: OperatorCall) -> Sequence[RuntimeValue]:
     indices = _indices(call, 1, x.shape[batch : batch + depth])
     lead = x.shape[:batch]
     count = prod(lead)
-    rows, places = x.reshape(count, *x.shape[batch:]), indices.reshape(count, -1, depth)
-    found = [row[tuple(place.T)] for row, place in zip(rows, places, strict=True)]
+    rows, positions = x.reshape(count, *x.shape[batch:]), indices.reshape(count, -1, depth)
+    found = [row[tuple(index.T)] for row, index in zip(rows, positions, strict=True)]
     shape = (*indices.shape[:-1], *x.shape[batch + depth :])
     return [np.array(found, np.object_).reshape(shape)]
 
@@ -117,21 +117,21 @@ def _extract_features(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _scatter(call: OperatorCall) -> Sequence[RuntimeValue]:
-    made = call.array(0).copy()
-    axis = call.axis(made.ndim)
-    np.put_along_axis(made, _indices(call, 1, [made.shape[axis]]), call.array(2), axis)
-    return [made]
+    result = call.array(0).copy()
+    axis = call.axis(result.ndim)
+    np.put_along_axis(result, _indices(call, 1, [result.shape[axis]]), call.array(2), axis)
+    return [result]
 
 
 def _scatter_nd(call: OperatorCall) -> Sequence[RuntimeValue]:
-    made = call.array(0).copy()
+    result = call.array(0).copy()
     depth = call.array(1).shape[-1]
-    indices = _indices(call, 1, made.shape[:depth])
+    indices = _indices(call, 1, result.shape[:depth])
     try:
-        made[tuple(np.moveaxis(indices, -1, 0))] = call.array(2)
+        result[tuple(np.moveaxis(indices, -1, 0))] = call.array(2)
     except ValueError as error:
         raise call.fail(str(error)) from error
-    return [made]
+    return [result]
 
 
 def _slice(call: OperatorCall) -> Sequence[RuntimeValue]:
@@ -142,7 +142,7 @@ def _slice(call: OperatorCall) -> Sequence[RuntimeValue]:
     parts = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         size = x.shape[axis]
-        # From the end on, what lies before the first element is none at all in Python.
+        # With a negative step, an end before the first element is inclusive of it: None in Python.
         last = None if step < 0 and end < -size else end
         parts[axis] = slice(start, last, step)
     return [x[tuple(parts)].copy()]
@@ -190,65 +190,63 @@ def _equal(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _compress(call: OperatorCall) -> Sequence[RuntimeValue]:
-    x, holds = call.array(0), call.array(1).astype(np.bool_)
-    along = call.optional_axis(x.ndim)
-    if len(holds) > (x.size if along is None else x.shape[along]):
-        raise call.fail(f"{len(holds)} conditions for fewer elements")
-    return [np.compress(holds, x, along)]
+    x, condition = call.array(0), call.array(1).astype(np.bool_)
+    axis = call.optional_axis(x.ndim)
+    if len(condition) > (x.size if axis is None else x.shape[axis]):
+        raise call.fail(f"{len(condition)} conditions for fewer elements")
+    return [np.compress(condition, x, axis)]
 
 
 def _pad(call: OperatorCall) -> Sequence[RuntimeValue]:
     x, pads = call.array(0), call.integers(1) or []
     axes = call.integers(3) or list(range(x.ndim))
-    before, behind = pads[: len(axes)], pads[len(axes) :]
+    before, after = pads[: len(axes)], pads[len(axes) :]
     value = call.array(2).reshape(-1)[0] if call.has_operand(2) else ""
     widths = [(0, 0)] * x.ndim
-    for axis, low, high in zip(axes, before, behind, strict=True):
+    for axis, low, high in zip(axes, before, after, strict=True):
         widths[axis] = (max(low, 0), max(high, 0))
     mode = call.string_attribute("mode", "constant")
     match mode:
         case "constant":
-            made = np.pad(x, widths, constant_values=value)
+            result = np.pad(x, widths, constant_values=value)
         case "edge":
-            made = np.pad(x, widths, "edge")
+            result = np.pad(x, widths, "edge")
         case "reflect":
-            made = np.pad(x, widths, "reflect")
+            result = np.pad(x, widths, "reflect")
         case _:
-            made = np.pad(x, widths, "wrap")
-    for axis, low, high in zip(axes, before, behind, strict=True):
-        made = np.take(made, range(max(-low, 0), made.shape[axis] - max(-high, 0)), axis)
-    return [made]
+            result = np.pad(x, widths, "wrap")
+    for axis, low, high in zip(axes, before, after, strict=True):
+        result = np.take(result, range(max(-low, 0), result.shape[axis] - max(-high, 0)), axis)
+    return [result]
 
 
 def _reverse_sequence(call: OperatorCall) -> Sequence[RuntimeValue]:
     x, lengths = call.array(0), call.integers(1) or []
     batch, time = call.int_attribute("batch_axis", 1), call.int_attribute("time_axis")
-    made = np.moveaxis(x, (batch, time), (0, 1)).copy()
-    for row, length in zip(made, lengths, strict=True):
+    result = np.moveaxis(x, (batch, time), (0, 1)).copy()
+    for row, length in zip(result, lengths, strict=True):
         if not 0 <= length <= len(row):
             raise call.fail(f"a sequence of {length} in an axis of {len(row)}")
         row[:length] = row[:length][::-1]
-    return [np.moveaxis(made, (0, 1), (batch, time))]
+    return [np.moveaxis(result, (0, 1), (batch, time))]
 
 
 def _unique(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """The distinct strings, or parts of an axis; where each is first, which it is, and how often."""
+    """Unique strings, or slices axis an axis; with first indices, inverse indices and counts."""
     x = call.string_array(0)
-    along = call.optional_axis(x.ndim)
+    axis = call.optional_axis(x.ndim)
     parts = (
-        list(x.reshape(-1))
-        if along is None
-        else [tuple(part.reshape(-1)) for part in np.moveaxis(x, along, 0)]
+        list(x.reshape(-1)) if axis is None else [tuple(part.reshape(-1)) for part in np.moveaxis(x, axis, 0)]
     )
     first: dict[object, int] = {}
-    for place, part in enumerate(parts):
-        first.setdefault(part, place)
+    for index, part in enumerate(parts):
+        first.setdefault(part, index)
     order = list(first.values())
     if call.int_attribute("sorted", 1):
-        order.sort(key=lambda place: parts[place])
-    numbers = {parts[place]: number for number, place in enumerate(order)}
+        order.sort(key=lambda index: parts[index])
+    numbers = {parts[index]: number for number, index in enumerate(order)}
     which = np.array([numbers[part] for part in parts], np.int64)
-    found = np.take(x.reshape(-1) if along is None else x, order, 0 if along is None else along)
+    found = np.take(x.reshape(-1) if axis is None else x, order, 0 if axis is None else axis)
     counts = np.bincount(which, minlength=len(order)).astype(np.int64)
     return [found, np.array(order, np.int64), which, counts]
 
@@ -290,4 +288,4 @@ IMPLEMENTATIONS: Mapping[str, Callable[[OperatorCall], Sequence[RuntimeValue]]] 
     "Unsqueeze": _unsqueeze,
     "Where": _where,
 }
-"""What each operator does."""
+"""The implementation of each operator."""

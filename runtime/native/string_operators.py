@@ -1,7 +1,7 @@
 """
-Operators on strings and dictionaries, which the session computes with numpy and Python.
+Operators on strings and maps (ONNX, ai.onnx.ml and com.microsoft), computed with NumPy and Python.
 
-Native code has no strings: they are Python's own objects, in arrays of objects.
+Native code does not support strings: they are Python objects in object arrays.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ Numbers = npt.NDArray[np.generic]
 
 
 def _cast(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """Numbers as Python writes them; strings as the numbers that they are."""
+    """Cast: numbers to strings as NumPy prints them, strings to numbers by parsing."""
     x = call.array(0)
     to = call.string_attribute("to")
     if to == "object":
-        return [_written(x)]
+        return [_to_strings(x)]
     try:
-        return [_parsed(call.string_array(0).reshape(-1).tolist(), _dtype(to)).reshape(x.shape)]
+        return [_parse(call.string_array(0).reshape(-1).tolist(), _dtype(to)).reshape(x.shape)]
     except (ValueError, OverflowError) as error:
-        raise call.fail(f"a string is no {to}: {error}") from error
+        raise call.fail(f"a string cannot be parsed as {to}: {error}") from error
 
 
 def _dtype(name: str) -> np.dtype[np.generic]:
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
-def _written(x: Array) -> Array:
+def _to_strings(x: Array) -> Array:
     if x.dtype.hasobject:
         return x
     if x.dtype.kind not in "biuf":
@@ -52,7 +52,7 @@ def _written(x: Array) -> Array:
     return string_tensor([str(each) for each in x.astype(np.str_).reshape(-1)], x.shape)
 
 
-def _parsed(texts: Sequence[str], dtype: np.dtype[np.generic]) -> Array:
+def _parse(texts: Sequence[str], dtype: np.dtype[np.generic]) -> Array:
     if dtype.kind in "iu":
         return np.array([int(text) for text in texts], np.int64 if dtype.kind == "i" else np.uint64).astype(
             dtype
@@ -62,7 +62,7 @@ def _parsed(texts: Sequence[str], dtype: np.dtype[np.generic]) -> Array:
 
 
 def _concat_texts(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """Both strings, one after the other."""
+    """StringConcat: concatenate elementwise."""
     try:
         x, y = np.broadcast_arrays(call.string_array(0), call.string_array(1))
     except ValueError as error:
@@ -72,10 +72,10 @@ def _concat_texts(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _normalize(settings: OperatorAttributes) -> Implementation:
-    """Elements without those that are stop words, in lower or upper case."""
+    """StringNormalizer: remove stop words and change case."""
     action = settings.string_attribute("case_change_action", "NONE")
     change = {"LOWER": str.lower, "UPPER": str.upper}.get(action, str)
-    # Without regard to case words are compared in lower case, whatever becomes of them.
+    # Case-insensitive comparison is in lower case, independently of `case_change_action`.
     compared = str if settings.int_attribute("is_case_sensitive") else str.lower
     stops = {compared(str(word)) for word in settings.list_attribute("stopwords") or ()}
 
@@ -91,7 +91,7 @@ def _normalize(settings: OperatorAttributes) -> Implementation:
 
 
 def _split(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """The parts of each string, filled up with empty ones, and how many there are."""
+    """StringSplit: substrings, padded with empty strings, and their numbers."""
     shape = call.array(0).shape
     most = call.int_attribute("maxsplit", -1)
     delimiter = call.string_attribute("delimiter") or None
@@ -103,27 +103,27 @@ def _split(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _matches(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """Whether all of a string fits a regular expression."""
+    """RegexFullMatch: whether a regular expression matches a whole string."""
     pattern = _regex(call, call.string_attribute("pattern"))
     found = [pattern.fullmatch(text) is not None for text in call.strings(0)]
     return [np.array(found, np.bool_).reshape(call.array(0).shape)]
 
 
 @lru_cache(64)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
 def _regex(call: OperatorAttributes, pattern: str) -> re.Pattern[str]:
     try:
-        return _compiled(pattern)
+        return _compile_pattern(pattern)
     except re.error as error:
-        raise call.fail(f"'{pattern}' is no regular expression: {error}") from error
+        raise call.fail(f"'{pattern}' is not a regular expression: {error}") from error
 
 
 def _tokenize(settings: OperatorAttributes) -> Implementation:
-    """`com.microsoft.Tokenizer`: the tokens of each string, rows filled up with a pad."""
-    least, marks, pad = (
+    """`com.microsoft.Tokenizer`: tokens of each string, with rows padded to the longest."""
+    min_length, has_marks, pad = (
         settings.int_attribute("mincharnum", 1),
         settings.int_attribute("mark"),
         settings.string_attribute("pad_value"),
@@ -131,8 +131,8 @@ def _tokenize(settings: OperatorAttributes) -> Implementation:
     tokens = _tokens_of(settings)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
-        rows = [[token for token in tokens(text) if len(token) >= least] for text in call.strings(0)]
-        if marks:
+        rows = [[token for token in tokens(text) if len(token) >= min_length] for text in call.strings(0)]
+        if has_marks:
             rows = [["\x02", *row, "\x03"] for row in rows]
         width = max(map(len, rows), default=0)
         filled = [token for row in rows for token in [*row, *[pad] * (width - len(row))]]
@@ -142,7 +142,7 @@ def _tokenize(settings: OperatorAttributes) -> Implementation:
 
 
 def _tokens_of(settings: OperatorAttributes) -> Callable[[str], Iterable[str]]:
-    """Finds the tokens of a string."""
+    """Return a function that splits a string into tokens."""
     expression = settings.string_attribute("tokenexp")
     if expression:
         finder = _regex(settings, expression)
@@ -155,10 +155,10 @@ def _tokens_of(settings: OperatorAttributes) -> Callable[[str], Iterable[str]]:
 
 
 def _tf_idf(settings: OperatorAttributes) -> Implementation:
-    """How often each n-gram of the pool is in a row, or whether it is, or that times a weight."""
+    """TfIdfVectorizer: counts (TF), presence (IDF) or weighted counts of n-grams in each row."""
     targets = [int(each) for each in settings.list_attribute("ngram_indexes") or ()]
     size = max(targets, default=-1) + 1
-    known = _known_grams(settings, targets)
+    known = _ngram_indices(settings, targets)
     mode = settings.string_attribute("mode")
     given = settings.list_attribute("weights")
     weights = np.array(given, np.float32) if given and mode != "TF" else None
@@ -171,7 +171,7 @@ def _tf_idf(settings: OperatorAttributes) -> Implementation:
         found = [
             row * size + target
             for row in range(rows)
-            for target in _grams(call, texts[row * length : (row + 1) * length], known)
+            for target in _matching_ngrams(call, texts[row * length : (row + 1) * length], known)
         ]
         np.add.at(counts, np.array(found, np.intp), 1)
         if mode == "IDF":
@@ -184,43 +184,47 @@ def _tf_idf(settings: OperatorAttributes) -> Implementation:
     return perform
 
 
-def _known_grams(call: OperatorAttributes, targets: Sequence[int]) -> Mapping[tuple[str, ...], int]:
-    """The place in the result of each n-gram."""
+def _ngram_indices(call: OperatorAttributes, targets: Sequence[int]) -> Mapping[tuple[str, ...], int]:
+    """Return the output index of each n-ngram of the pool."""
     pool = [str(each) for each in call.list_attribute("pool_strings") or ()]
     begins = [*(int(each) for each in call.list_attribute("ngram_counts") or ()), len(pool)]
     found: dict[tuple[str, ...], int] = {}
-    places = iter(targets)
+    indices = iter(targets)
     for length, (begin, end) in enumerate(pairwise(begins), 1):
         for start in range(begin, begin + (end - begin) // length * length, length):
-            target = next(places, None)
+            target = next(indices, None)
             if target is None or target < 0:
-                raise call.fail("n-grams that are not as many as their places")
+                raise call.fail(
+                    "attribute ngram_indexes: there must be one non-negative index for each n-ngram"
+                )
             found[tuple(pool[start : start + length])] = target
     return found
 
 
-def _grams(call: OperatorCall, texts: Sequence[str], known: Mapping[tuple[str, ...], int]) -> Iterator[int]:
-    """The places of all n-grams in a row."""
+def _matching_ngrams(
+    call: OperatorCall, texts: Sequence[str], known: Mapping[tuple[str, ...], int]
+) -> Iterator[int]:
+    """Yield the output indices of all known n-grams in a row, including skip-grams."""
     least, most = call.int_attribute("min_gram_length", 1), call.int_attribute("max_gram_length", 1)
     for apart in range(1, call.int_attribute("max_skip_count") + 2):
-        # How far apart they are says nothing of single strings, which are counted once.
+        # Skipping has no meaning for unigrams: count them for the first distance only.
         for length in range(max(least, min(apart, 2)), most + 1):
-            parts = [texts[place * apart :] for place in range(length)]
-            # The last part is the shortest.
-            for gram in zip(*parts, strict=False):
-                if gram in known:
-                    yield known[gram]
+            parts = [texts[index * apart :] for index in range(length)]
+            # The shifted lists differ in length: zip stops at the shortest, the last one.
+            for ngram in zip(*parts, strict=False):
+                if ngram in known:
+                    yield known[ngram]
 
 
 def _label_encoder(settings: OperatorAttributes) -> Implementation:
-    """The value of the key that an element is, else a default."""
-    keys = _first(settings, "keys_tensor", "keys_strings", "keys_int64s", "keys_floats")
-    values = _first(settings, "values_tensor", "values_strings", "values_int64s", "values_floats")
+    """LabelEncoder: map each element by a table of keys and values, else to a default."""
+    keys = _first_attribute(settings, "keys_tensor", "keys_strings", "keys_int64s", "keys_floats")
+    values = _first_attribute(settings, "values_tensor", "values_strings", "values_int64s", "values_floats")
     if keys is None or values is None or len(keys) != len(values):
-        raise settings.fail("there are not as many keys as values")
+        raise settings.fail("there must be as many values as keys")
     table: dict[object, int | float | str] = dict(zip(map(_key, keys), values, strict=True))
     default = _default(settings)
-    make = _maker(settings)
+    make = _tensor_maker(settings)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         x = call.array(0)
@@ -231,29 +235,31 @@ def _label_encoder(settings: OperatorAttributes) -> Implementation:
 
 
 def _key(value: object) -> object:
-    """What equal keys have in common; NaN is a key as other numbers are. Numbers differ from strings."""
+    """Return the key for table lookup: NaN, which does not equal itself, is replaced by a sentinel."""
     return NAN if isinstance(value, float) and value != value else value
 
 
 NAN = object()
-"""The key that NaN is, which does not equal itself."""
+"""Sentinel key for NaN."""
 
 
-def _first(settings: OperatorAttributes, *names: str) -> Sequence[int | float | str] | None:
+def _first_attribute(settings: OperatorAttributes, *names: str) -> Sequence[int | float | str] | None:
     return next((found for name in names if (found := settings.list_attribute(name)) is not None), None)
 
 
 def _default(settings: OperatorAttributes) -> int | float | str:
-    held = settings.list_attribute("default_tensor")
-    if held:
-        return held[0]
+    value = settings.list_attribute("default_tensor")
+    if value:
+        return value[0]
     name = "default_" + {"object": "string", "float32": "float"}.get(settings.string_attribute("to"), "int64")
     value = settings.step.attributes.get(name)
     return value if isinstance(value, int | float | str) else ""
 
 
-def _maker(settings: OperatorAttributes) -> Callable[[Sequence[int | float | str], Sequence[int]], Array]:
-    """Makes tensors of the type that the model says, of elements and a shape."""
+def _tensor_maker(
+    settings: OperatorAttributes,
+) -> Callable[[Sequence[int | float | str], Sequence[int]], Array]:
+    """Return a function that makes a tensor of the output type from elements and a shape."""
     to = settings.string_attribute("to")
     if to == "object":
         return lambda found, shape: string_tensor([str(each) for each in found], shape)
@@ -262,7 +268,7 @@ def _maker(settings: OperatorAttributes) -> Callable[[Sequence[int | float | str
 
 
 def _category_mapper(settings: OperatorAttributes) -> Implementation:
-    """The integer of a string, or the string of an integer."""
+    """CategoryMapper: map strings to integers or integers to strings."""
     numbers, texts = (settings.list_attribute(name) or () for name in ("cats_int64s", "cats_strings"))
     to_number = dict(zip(texts, numbers, strict=True))
     to_text = dict(zip(numbers, map(str, texts), strict=True))
@@ -282,17 +288,17 @@ def _category_mapper(settings: OperatorAttributes) -> Implementation:
 
 
 def _one_hot_encoder(settings: OperatorAttributes) -> Implementation:
-    """1 at the place of the category that a string is, else 0."""
+    """OneHotEncoder on strings."""
     categories = [str(category) for category in settings.list_attribute("cats_strings") or ()]
     rows = np.eye(len(categories) + 1, len(categories), dtype=np.float32)
-    """The result of each category, then of what is of none."""
-    places = {category: place for place, category in enumerate(categories)}
+    """The row of each category; the last row, of zeros, is for unknown strings."""
+    indices = {category: index for index, category in enumerate(categories)}
     takes_others = settings.int_attribute("zeros", 1)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
-        found = [places.get(text, len(categories)) for text in call.strings(0)]
+        found = [indices.get(text, len(categories)) for text in call.strings(0)]
         if not takes_others and (unknown := found.count(len(categories))):
-            raise call.fail(f"{unknown} elements are of no category, and zeros is 0")
+            raise call.fail(f"{unknown} elements are not in any category, which zeros = 0 does not allow")
         shape = call.array(0).shape
         return [rows[np.array(found, np.intp)].reshape(*shape, len(categories))]
 
@@ -300,8 +306,8 @@ def _one_hot_encoder(settings: OperatorAttributes) -> Implementation:
 
 
 def _zip_map(settings: OperatorAttributes) -> Implementation:
-    """A dictionary of classes and scores for each row."""
-    keys = _keys(_first(settings, "classlabels_strings", "classlabels_int64s"))
+    """ZipMap: a map of class to score for each row."""
+    keys = _keys(_first_attribute(settings, "classlabels_strings", "classlabels_int64s"))
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         scores = call.array(0)
@@ -315,23 +321,23 @@ def _zip_map(settings: OperatorAttributes) -> Implementation:
 
 
 def _dict_vectorizer(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """The values of a dictionary in the order of the vocabulary, 0 for keys that it has not."""
+    """DictVectorizer: the values of a map in the order of the vocabulary; 0 or "" for missing keys."""
     given = _dictionary(call)
-    keys = _keys(_first(call, "string_vocabulary", "int64_vocabulary"))
+    keys = _keys(_first_attribute(call, "string_vocabulary", "int64_vocabulary"))
     unknown = [key for key in given if key not in keys]
     if unknown:
         raise call.fail(f"key {unknown[0]!r} is not in the vocabulary")
     missing: int | str = "" if call.string_attribute("to") == "object" else 0
-    return [_maker(call)([given.get(key, missing) for key in keys], [1, len(keys)])]
+    return [_tensor_maker(call)([given.get(key, missing) for key in keys], [1, len(keys)])]
 
 
 def _keys(found: Sequence[int | float | str] | None) -> list[int | str]:
-    """Keys of a map: strings, or integers."""
+    """Return the keys of a map: strings or integers."""
     return [key if isinstance(key, str) else int(key) for key in found or ()]
 
 
 def _cast_map(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """The values of a dictionary in the order of its keys, or each at the place that its key says."""
+    """CastMap: the values of a map in the order of its keys, or (SPARSE) at the indices given by the keys."""
     given = _dictionary(call)
     pairs = sorted((int(key), value) for key, value in given.items())
     values: list[int | float | str] = [value for _, value in pairs]
@@ -341,18 +347,18 @@ def _cast_map(call: OperatorCall) -> Sequence[RuntimeValue]:
         if pairs and not 0 <= pairs[0][0] <= pairs[-1][0] < size:
             raise call.fail(f"keys {pairs[0][0]} to {pairs[-1][0]} of a map of {size}")
         known = dict(pairs)
-        values = [known.get(place, "" if to == "object" else 0) for place in range(size)]
+        values = [known.get(index, "" if to == "object" else 0) for index in range(size)]
     if to != "object":
         kind = float if to.startswith("float") else int
         values = [kind(value) for value in values]
-    return [_maker(call)(values, [1, len(values)])]
+    return [_tensor_maker(call)(values, [1, len(values)])]
 
 
 def _dictionary(call: OperatorCall) -> OnnxMap:
-    held = call.operands[0]
-    if not isinstance(held, dict):
-        raise call.fail("operand 0 is no dictionary")
-    return held
+    value = call.operands[0]
+    if not isinstance(value, dict):
+        raise call.fail("operand 0 is not a map")
+    return value
 
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = {
@@ -364,7 +370,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
     "StringConcat": _concat_texts,
     "StringSplit": _split,
 }
-"""What each operator does."""
+"""The implementation of each operator."""
 
 PREPARED_IMPLEMENTATIONS: Mapping[str, PrepareImplementation] = {
     "CategoryMapper": _category_mapper,
@@ -375,4 +381,4 @@ PREPARED_IMPLEMENTATIONS: Mapping[str, PrepareImplementation] = {
     "Tokenizer": _tokenize,
     "ZipMap": _zip_map,
 }
-"""What is found once for each operator whose attributes say much."""
+"""Operators with expensive attributes, which are prepared once."""

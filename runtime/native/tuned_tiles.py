@@ -1,8 +1,8 @@
 """
-Tiles that were measured to be faster than the computed ones, in `tiles.json` of the cache folder.
+Tile sizes that were measured to be faster than the computed ones, in `tiles.json` of the cache folder.
 
-The file holds for each processor, by its core and the version of xonnc, tiles by kernel. It is read only if
-it is this user's alone, as compiled programs are.
+The file maps each processor, with its core and the version of xonnc, to tiles by kernel. It is trusted under
+the same conditions as compiled programs (`private_files.py`).
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ Tile = tuple[int, int]
 NAME = "tiles.json"
 
 MAX_TILE_EXTENT = 4096
-"""Of a tile, on each side: more is a damaged file."""
+"""Limit for each extent of a tile; a larger one indicates a damaged file."""
 
 
 def tiles_file() -> Path | None:
-    """The file; `None` if nothing is to be kept."""
+    """Return the path of the file; `None` if the cache is disabled."""
     folder = cache_folder()
     return None if folder is None else folder / NAME
 
 
 def read_tiles(processor: CpuTarget) -> Mapping[str, Tile]:
-    """The measured tiles of a processor, by kernel; none, with a warning, of a file that is not trusted."""
+    """Return the measured tiles of a processor by kernel; none, with a warning, for an untrusted file."""
     path = tiles_file()
     if path is None:
         return {}
@@ -54,9 +54,9 @@ def read_tiles(processor: CpuTarget) -> Mapping[str, Tile]:
 
 def save_tiles(processor: CpuTarget, tiles: Mapping[str, Tile | None]) -> Path:
     """
-    Adds measured tiles to the file; `None` forgets that of a kernel. Gives the file.
+    Add measured tiles to the file and return its path; `None` removes the tile of a kernel.
 
-    Raises `XonncError` if nothing can be kept.
+    Raises `XonncError` if the cache is disabled or cannot be written.
     """
     path = tiles_file()
     if path is None:
@@ -64,13 +64,15 @@ def save_tiles(processor: CpuTarget, tiles: Mapping[str, Tile | None]) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            held = _read(path)
-            known = dict(_tiles(held.get(tuning_key(processor), {})))
+            data = _read(path)
+            known = dict(_tiles(data.get(tuning_key(processor), {})))
         except ValueError:
-            held, known = {}, {}
+            data, known = {}, {}
         known |= {name: tile for name, tile in tiles.items() if tile is not None}
-        kept = {name: list(tile) for name, tile in sorted(known.items()) if tiles.get(name, tile) is not None}
-        text = json.dumps({**held, tuning_key(processor): kept}, indent=1)
+        saved = {
+            name: list(tile) for name, tile in sorted(known.items()) if tiles.get(name, tile) is not None
+        }
+        text = json.dumps({**data, tuning_key(processor): saved}, indent=1)
         with private_folder(path.parent):
             require_private(path)
             with atomic_write(path, mode=0o600) as file:
@@ -83,7 +85,7 @@ def save_tiles(processor: CpuTarget, tiles: Mapping[str, Tile | None]) -> Path:
 
 
 def tuning_key(processor: CpuTarget) -> str:
-    """What tiles of a processor are valid for."""
+    """Return the key of a processor: version of xonnc, names, and properties of the core."""
     numbers = (str(getattr(processor.core, name)) for name in RANGES)
     return " ".join([version("xonnc"), processor.name, processor.core.name, *numbers])
 
@@ -91,14 +93,14 @@ def tuning_key(processor: CpuTarget) -> str:
 def _read(path: Path) -> dict[str, Any]:
     try:
         with private_folder(path.parent), private_file(path) as file:
-            held = json.loads(file.read())
+            data = json.loads(file.read())
     except FileNotFoundError:
         return {}
-    match held:
+    match data:
         case {**items}:
             return {str(name): value for name, value in items.items()}
         case _:
-            raise ValueError("it is no table of tiles")
+            raise ValueError("it is not a table of tiles")
 
 
 def _tiles(table: Any) -> Mapping[str, Tile]:
@@ -114,5 +116,5 @@ def _tiles(table: Any) -> Mapping[str, Tile]:
                     case _:
                         raise ValueError(f"the tile of '{name}' is two numbers from 1 to {MAX_TILE_EXTENT}")
         case _:
-            raise ValueError("it is no table of tiles")
+            raise ValueError("it is not a table of tiles")
     return found

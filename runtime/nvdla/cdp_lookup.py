@@ -1,5 +1,5 @@
 """
-The lookup table of the CDP: 16-bit fractions, and its own order of roundings
+The lookup table of the CDP: 16-bit fractions, and its own order of rounding
 (docs/internals/nvdla-hardware.md §4.3).
 """
 

@@ -190,7 +190,7 @@ def _winograd_sums(
     tiles = winograd.tiles(image, height, width)
     if op.in_precision == Precision.FP16:
         if scope.exact:
-            data = winograd.transform_halves(tiles.view(np.uint16))
+            data = winograd.transform_fp16(tiles.view(np.uint16))
             return winograd.assemble(
                 winograd.accumulate_exactly(data, weights.view(np.uint16)), height, width
             )

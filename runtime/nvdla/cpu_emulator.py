@@ -21,7 +21,7 @@ def single_to_half_ties_away(x: F32) -> U16:
     magnitude = bits & 0x7FFFFFFF
     exponent = magnitude >> 23
     significand = (magnitude & 0x7FFFFF) | np.where(exponent > 0, 0x800000, 0)
-    # Exponent 113 is 2**-14: below it the halves are denormal and more bits go.
+    # Exponent 113 is 2**-14: below it fp16 is denormal and more bits go.
     shift = np.minimum(np.maximum(113 - exponent, 0) + 13, 40)
     rounded = ((significand >> (shift - 1)) + 1) >> 1
     normal = rounded + (np.maximum(exponent - 113, 0) << 10)

@@ -17,7 +17,7 @@ def saturate(x: I64, bits: int) -> I64:
 
 
 def shift_right_rounding(x: I64, count: int) -> I64:
-    """`x / 2**count`, halves away from zero; `|x| <= 2**62`."""
+    """`x / 2**count`, ties away from zero; `|x| <= 2**62`."""
     if count == 0:
         return x
     if count > LARGEST_SHIFT:
@@ -25,7 +25,7 @@ def shift_right_rounding(x: I64, count: int) -> I64:
     # Two steps instead of adding 2**(count - 1): that sum leaves int64 for the largest products.
     if count >= LARGEST_SHIFT - 1:
         return np.sign(x) * (((np.abs(x) >> (count - 1)) + 1) >> 1)
-    # `x >> 63` is -1 for a negative x: it turns half up into half away from zero.
+    # `x >> 63` is -1 for a negative x: it changes ties-up into ties away from zero.
     return (x + (1 << (count - 1)) + (x >> 63)) >> count
 
 

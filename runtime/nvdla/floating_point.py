@@ -53,7 +53,7 @@ def single_to_fp17(x: F32) -> F32:
     Rounds a single to fp17.
 
     Sums, differences and products of fp17 values may come in as float32: with 24 >= 2 * 11 + 2 bits the
-    two roundings give what one would.
+    rounding twice equals rounding once.
     """
     return double_to_fp17(x.astype(np.float64))
 
@@ -103,7 +103,7 @@ def _finish(result: F32, a: F32, b: F32) -> F32:
 
 
 def half_to_int16(bits: U16) -> I64:
-    """fp16 to a 16-bit integer: halves away from zero, saturated."""
+    """fp16 to a 16-bit integer: ties away from zero, saturated."""
     x = half_to_single(bits).astype(np.float64)
     rounded = np.copysign(np.floor(np.abs(np.nan_to_num(x)) + 0.5), x)
     return np.clip(rounded, -32768, 32767).astype(np.int64)

@@ -145,7 +145,7 @@ class Accumulator:
         self.exponent = np.where(sums == 0, self.exponent, new_exponent)
 
     def singles(self) -> F32:
-        """The sums as fp32: 24 significant bits, halves away from zero."""
+        """The sums as fp32: 24 significant bits, ties away from zero."""
         magnitude = np.abs(self.mantissa)
         # A normalised mantissa has its leading bit at 38 (or is exactly -2**39).
         rounded = ((magnitude >> 14) + 1) >> 1

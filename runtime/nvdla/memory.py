@@ -30,7 +30,7 @@ class Place:
     start: int
 
     @property
-    def room(self) -> int:
+    def bytes_left(self) -> int:
         """Bytes from here to the end of the object."""
         return len(self.memory.data) - self.start
 
@@ -61,7 +61,7 @@ class AddressSpace:
         if entry is None:
             raise XonncError(f"{what}: address {index} has no memory; allocate or bind its memory object")
         place = Place(entry.memory, entry.start + offset)
-        if place.start < 0 or size < 0 or size > place.room:
+        if place.start < 0 or size < 0 or size > place.bytes_left:
             raise XonncError(
                 f"{what}: {size} bytes at offset {place.start} leave the memory object of "
                 f"{len(entry.memory.data)} bytes; enlarge the object or correct the cube"

@@ -44,7 +44,7 @@ def transform_integers(windows: AnyArray, truncate: int, bits: int) -> I64:
     return saturate(shift_right_rounding(both, truncate), bits)
 
 
-def transform_halves(windows: U16) -> U16:
+def transform_fp16(windows: U16) -> U16:
     """`transform_singles` of fp16 bits."""
     return transform_singles(half_to_single(windows, INFINITY))
 

@@ -236,8 +236,8 @@ def test_what_the_reference_cannot_compute_is_named():
         ({"x": floats(2, 4)}, "input 'x': the shape [2, 4] was fed, the model takes [2, 3]"),
         ({"x": floats(6)}, "input 'x': the shape [6] was fed, the model takes [2, 3]"),
         ({"x": np.zeros((2, 3))}, "input 'x': float64 was fed, the model takes float32"),
-        ({"x": None}, "input 'x': a NoneType is no array"),
-        ({"x": [[1.0, 2.0, 3.0], [4.0]]}, "input 'x': a list is no array"),
+        ({"x": None}, "input 'x': a NoneType is not an array"),
+        ({"x": [[1.0, 2.0, 3.0], [4.0]]}, "input 'x': a list is not an array"),
     ],
 )
 def test_wrong_feeds_are_refused(feeds: Mapping[Any, object], message: str):

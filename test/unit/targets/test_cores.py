@@ -65,8 +65,8 @@ def test_throughputs_are_of_vectors():
 
 def test_errors():
     assert error(l1_byte=1) == "mine.toml: no property 'l1_byte'; did you mean 'l1_bytes'?"
-    assert error(fma_latency="4") == "mine.toml: fma_latency = '4'; it is a whole number"
-    assert error(fma_latency=True) == "mine.toml: fma_latency = True; it is a whole number"
+    assert error(fma_latency="4") == "mine.toml: fma_latency = '4'; it is an integer"
+    assert error(fma_latency=True) == "mine.toml: fma_latency = True; it is an integer"
     assert error(llvm_names=[1]) == "mine.toml: llvm_names = [1]; it is a list of names"
     assert error(l1_ways=None, l2_ways=None) == "mine.toml: l1_ways, l2_ways must be given"
     assert error(l1_ways=0) == "core mine: l1_ways = 0; it is 1 to 1024"

@@ -200,11 +200,11 @@ def test_an_unknown_property(tmp_path: Path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("batch = 0", "batch = 0; it is a whole number above 0"),
-        ("batch = -3", "batch = -3; it is a whole number above 0"),
-        ("batch = 1.5", "batch = 1.5; it is a whole number above 0"),
-        ("batch = true", "batch = True; it is a whole number above 0"),
-        ('batch = "2"', "batch = '2'; it is a whole number above 0"),
+        ("batch = 0", "batch = 0; it is an integer above 0"),
+        ("batch = -3", "batch = -3; it is an integer above 0"),
+        ("batch = 1.5", "batch = 1.5; it is an integer above 0"),
+        ("batch = true", "batch = True; it is an integer above 0"),
+        ('batch = "2"', "batch = '2'; it is an integer above 0"),
         ("clock_mhz = 0", "clock_mhz = 0; it is a number above 0"),
         ("clock_mhz = inf", "clock_mhz = inf; it is a number above 0"),
         ("clock_mhz = nan", "clock_mhz = nan; it is a number above 0"),
@@ -253,7 +253,7 @@ def test_a_core_takes_a_power_of_two(name: str, value: int, tmp_path: Path):
 def test_everything_wrong_is_told_at_once(tmp_path: Path):
     path = described(tmp_path, MINIMAL.replace("atomic_c = 8\n", "") + "batch = 0\nrubic = true\n")
     assert error(path).splitlines() == [
-        f"{path}: batch = 0; it is a whole number above 0",
+        f"{path}: batch = 0; it is an integer above 0",
         f"{path}: no property 'rubic'; did you mean 'rubik'?",
         f"{path}: atomic_c must be given",
     ]

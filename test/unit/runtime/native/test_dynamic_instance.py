@@ -88,13 +88,13 @@ def program(*formulas: SizeExpr) -> Program:
 
 def settled(made: Program) -> Callable[[int], None]:
     instance = DynamicInstance(Executable(made, {}, None))
-    return lambda size: instance.settle([np.zeros(size, np.int64)])
+    return lambda size: instance.set_shapes([np.zeros(size, np.int64)])
 
 
 def test_a_size_below_0_is_told():
     settle = settled(program(SizeExpr("dim", (0, 0)), SizeExpr("number", (-4,)), SizeExpr("add", (1, 2))))
     settle(5)
-    with pytest.raises(XonncError, match="make a size below 0; feed larger ones"):
+    with pytest.raises(XonncError, match="make a dimension below 0; feed larger ones"):
         settle(3)
 
 
@@ -103,7 +103,7 @@ def test_a_size_beyond_memory_is_told():
         program(SizeExpr("dim", (0, 0)), SizeExpr("number", (1 << 46,)), SizeExpr("mul", (1, 2)))
     )
     settle(0)
-    with pytest.raises(XonncError, match="larger ones than there is memory; feed smaller ones"):
+    with pytest.raises(XonncError, match="larger than the address space; feed smaller ones"):
         settle(1 << 10)
 
 
@@ -128,7 +128,7 @@ def test_sizes_that_have_to_be_equal_are_told():
 def test_formulas(operator: str, wanted: int):
     made = program(SizeExpr("dim", (0, 0)), SizeExpr("number", (2,)), SizeExpr(operator, (1, 2)))
     instance = DynamicInstance(Executable(made, {}, None))
-    instance.settle([np.zeros(7, np.int64)])
+    instance.set_shapes([np.zeros(7, np.int64)])
     assert instance.shape_of(4) == (wanted,)
 
 

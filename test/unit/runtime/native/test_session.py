@@ -78,7 +78,7 @@ def test_inputs_are_looked_at_in_each_run():
         ({"x": x, "w": w[:, :2]}, r"input 'w': the shape \[2, 2\] was fed, the model takes \[\?, 3\]"),
         ({"x": x, "v": w}, "no input 'v'"),
         ({"x": x}, "input 'w' is missing"),
-        ({"x": x, "w": "w"}, "input 'w': a str is no array"),
+        ({"x": x, "w": "w"}, "input 'w': a str is not an array"),
     ]
     for feeds, message in wrong:
         # A run that fits, in any order, is what the next is compared with.

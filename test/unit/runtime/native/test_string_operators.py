@@ -269,12 +269,12 @@ WRONG: Sequence[tuple[str, Mapping[str, object], str]] = [
     (
         "(string[2] x) => (float[2] y) { [it] y = Cast<to = 1>(x) }",
         {"x": strings("1", "one")},
-        "it: a string is no float32",
+        "it: a string cannot be parsed as float32",
     ),
     (
         '(string[1] x) => (bool[1] y) { [it] y = RegexFullMatch<pattern = "(">(x) }',
         {"x": strings("a")},
-        r"it: '\(' is no regular expression",
+        r"it: '\(' is not a regular expression",
     ),
     (
         "(float[2,3] x) => (seq(map(int64, float)) y) "
@@ -298,7 +298,7 @@ WRONG: Sequence[tuple[str, Mapping[str, object], str]] = [
         "(string[1] x) => (float[1,1] y) "
         '{ [it] y = ai.onnx.ml.OneHotEncoder<cats_strings = ["a"], zeros = 0>(x) }',
         {"x": strings("b")},
-        "it: 1 elements are of no category, and zeros is 0",
+        "it: 1 elements are not in any category",
     ),
     (
         "(string[2] x, int64[1] i) => (string[1] y) { [it] y = Gather(x, i) }",

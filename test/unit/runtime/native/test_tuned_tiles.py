@@ -79,8 +79,8 @@ def test_a_link_is_not_followed(folder: Path, tmp_path: Path):
     ("text", "reason"),
     [
         ("[", "Expecting value"),
-        ("[]", "it is no table of tiles"),
-        ('{"KEY": [1]}', "it is no table of tiles"),
+        ("[]", "it is not a table of tiles"),
+        ('{"KEY": [1]}', "it is not a table of tiles"),
         ('{"KEY": {"conv": [0, 1]}}', "the tile of 'conv' is two numbers from 1 to 4096"),
         ('{"KEY": {"conv": [1, 5000]}}', "the tile of 'conv' is two numbers from 1 to 4096"),
         ('{"KEY": {"conv": [1]}}', "the tile of 'conv' is two numbers from 1 to 4096"),
