@@ -185,7 +185,7 @@ def _tf_idf(settings: OperatorAttributes) -> Implementation:
 
 
 def _ngram_indices(call: OperatorAttributes, targets: Sequence[int]) -> Mapping[tuple[str, ...], int]:
-    """Return the output index of each n-ngram of the pool."""
+    """Return the output index of each n-gram of the pool."""
     pool = [str(each) for each in call.list_attribute("pool_strings") or ()]
     begins = [*(int(each) for each in call.list_attribute("ngram_counts") or ()), len(pool)]
     found: dict[tuple[str, ...], int] = {}
@@ -195,7 +195,7 @@ def _ngram_indices(call: OperatorAttributes, targets: Sequence[int]) -> Mapping[
             target = next(indices, None)
             if target is None or target < 0:
                 raise call.fail(
-                    "attribute ngram_indexes: there must be one non-negative index for each n-ngram"
+                    "attribute ngram_indexes: there must be one non-negative index for each n-gram"
                 )
             found[tuple(pool[start : start + length])] = target
     return found
