@@ -44,9 +44,7 @@ BANNED = {
 }
 """Regular expressions of whole words, and what the field says. A space also matches an underscore."""
 
-NOT_YET = (
-    "test/",
-)
+NOT_YET = ("test/",)
 """Folders that still use words of the list, and pages generated from them."""
 
 OLD_SPELLINGS = {("lowering/onnx_to_krnl/convert_onnx_to_krnl.py", "open_sizes")}
