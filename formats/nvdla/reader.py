@@ -24,7 +24,19 @@ _OBJECT_ALLOWANCE = 10_000
 
 
 def read_loadable(path: Path) -> Loadable:
-    """Read a loadable, whose payloads are views of the mapped file; raise `XonncError` if it is malformed."""
+    """
+    Read a loadable; its payloads are views of the mapped file.
+
+    Parameters:
+        path: the loadable (.nvdla).
+
+    Returns: the loadable, not yet checked against a target.
+
+    Raises: `XonncError` for a missing or malformed file.
+
+    Example:
+        >>> loadable = xonnc.read_loadable(Path("model.nvdla"))
+    """
     if not path.is_file():
         raise XonncError(f"{path}: no such file")
     try:

@@ -45,9 +45,20 @@ from xonnc.targets import NvdlaTarget, load_target, target_names
 
 def read_checked(path: Path, target: NvdlaTarget) -> Loadable:
     """
-    Read a loadable that is valid for `target`; raise `RefusalError` with all its problems.
+    Read a loadable and check it against a target.
 
-    If it is valid for other targets, the error names only those.
+    Parameters:
+        path: the loadable (.nvdla).
+        target: the configuration that it has to fit, from `load_target`.
+
+    Returns: the loadable.
+
+    Raises: `RefusalError` with all problems; if it is sound for other targets, their names instead.
+        `XonncError`
+    for a malformed file.
+
+    Example:
+        >>> loadable = xonnc.read_checked(Path("model.nvdla"), xonnc.load_target("nv_full"))
     """
     loadable = read_loadable(path)
     require_sound(loadable, str(path), target)
