@@ -1,5 +1,5 @@
 """
-Ranges of a model's values, from running it on samples with onnxruntime.
+Value ranges of a model, from running it on samples.
 
 `minmax` takes the extremes. `percentile` leaves out the rarest values on either side; `entropy` cuts where
 the distribution of the rounded numbers is nearest to that of the exact ones (Kullback-Leibler divergence);
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,11 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges
-from xonnc.runtime.reference import Reference
 
 Array = npt.NDArray[Any]
+
+RunModel = Callable[[Mapping[str, Array]], Sequence[Array]]
+"""Runs a model: its outputs in order, for arrays by input name."""
 
 METHODS = ("mse", "minmax", "percentile", "entropy")
 DEFAULT_METHOD = METHODS[0]
@@ -157,29 +158,28 @@ class _Channels:
 
 
 def calibrate(
-    model: Path,
+    run: RunModel,
+    names: Sequence[str],
     samples: Sequence[Mapping[str, Array]],
     method: str = DEFAULT_METHOD,
     step: Callable[[int, int, str], None] | None = None,
     scores: Mapping[str, float] | None = None,
 ) -> Ranges:
     """
-    The range of each output of `model` and of each input over all samples (arrays by input name).
+    Return the range of each output of a model and of each input over all samples (arrays by input name).
 
-    Every value that is to be calibrated is an output of the model. `scores` are values that only a softmax
-    reads, and how far below a sample's greatest one they count. `step` is told how many runs are done, how
-    many there are and of what. Raises `XonncError` for no samples, or if onnxruntime fails.
+    `run` computes the outputs called `names`; every value that is to be calibrated is among them. `scores`
+    are values that only a softmax reads, and how far below a sample's greatest one they count. `step` is
+    told how many runs are done, how many there are and of what. Raises `XonncError` for no samples.
     """
     if not samples:
         raise XonncError("no samples to calibrate with")
-    reference = Reference(model)
-    names = [port.name for port in reference.outputs()]
     runs = len(samples) * (1 if method == "minmax" else 2)
     extremes: dict[str, Range] = {}
     channels: dict[str, _Channels] = {}
     lowest: dict[str, float] = dict.fromkeys(scores or {}, np.inf)
     for number, sample in enumerate(samples, 1):
-        for name, numbers in _values(reference, names, sample):
+        for name, numbers in _values(run, names, sample):
             found = extremes.get(name, Range(np.inf, -np.inf))
             extremes[name] = Range(
                 min(found.least, _extreme(np.min, numbers)), max(found.largest, _extreme(np.max, numbers))
@@ -201,17 +201,15 @@ def calibrate(
         return extremes | counting
     histograms = {name: Histogram.of(found) for name, found in extremes.items()}
     for number, sample in enumerate(samples, 1):
-        for name, numbers in _values(reference, names, sample):
+        for name, numbers in _values(run, names, sample):
             histograms[name].add(numbers)
         if step is not None:
             step(len(samples) + number, runs, "histograms")
     return {name: histogram.cut(method) for name, histogram in histograms.items()} | counting
 
 
-def _values(
-    reference: Reference, names: Sequence[str], sample: Mapping[str, Array]
-) -> list[tuple[str, Array]]:
-    found = [*sample.items(), *zip(names, reference.run(sample), strict=True)]
+def _values(run: RunModel, names: Sequence[str], sample: Mapping[str, Array]) -> list[tuple[str, Array]]:
+    found = [*sample.items(), *zip(names, run(sample), strict=True)]
     return [(name, numbers) for name, numbers in found if numbers.dtype.kind == "f"]
 
 

@@ -9,10 +9,8 @@ samples before the next segment runs. The engines' own rounding is unbiased and 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,8 +27,7 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, quantize
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
-from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
-from xonnc.runtime.reference import Reference, open_session
+from xonnc.lowering.quantization_statistics.quantization_error import OpenModel, with_quantized_weights
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -45,14 +42,14 @@ MAX_SAMPLES = 16
 
 
 def bias_corrections(
-    module: ModuleOp, ranges: Ranges, samples: Sequence[Sample]
+    module: ModuleOp, ranges: Ranges, samples: Sequence[Sample], open_model: OpenModel
 ) -> dict[str, tuple[float, ...]]:
     """
     Return what to subtract from the bias of each Conv and Gemm in `module`, by result name, one value per
     output in the channels' equalized scale.
 
     `module` is not modified. Empty for fewer samples than `MIN_SAMPLES`, or several functions. Raises
-    `XonncError` if onnxruntime fails.
+    `XonncError` if a model that `open_model` is given does not run.
     """
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
     if len(samples) < MIN_SAMPLES or len(functions) != 1:
@@ -67,8 +64,8 @@ def bias_corrections(
     floats = export_proto(exact)
     rounded = module.clone()
     quantize(rounded, ranges, DisposablePool())
-    corrected = _PartitionedRun(with_quantized_weights(export_proto(rounded)), samples)
-    corrected.run(_means(floats, samples))
+    corrected = _PartitionedRun(with_quantized_weights(export_proto(rounded)), samples, open_model)
+    corrected.run(_means(floats, samples, open_model))
     given = [_bias(node, _initializers(floats)) for node in _linear_nodes(floats)]
     return {
         name: tuple((before - after).tolist())
@@ -95,17 +92,14 @@ def _bias(node: onnx.NodeProto, initializers: Mapping[str, onnx.TensorProto]) ->
     return None if held is None else numpy_helper.to_array(held).astype(np.float64).reshape(-1)
 
 
-def _means(model: onnx.ModelProto, samples: Sequence[Sample]) -> list[Array]:
+def _means(model: onnx.ModelProto, samples: Sequence[Sample], open_model: OpenModel) -> list[Array]:
     """Return the mean of each channel of each linear operator over all samples."""
     own = onnx.ModelProto()
     own.CopyFrom(model)
     del own.graph.output[:]
     own.graph.output.extend(onnx.ValueInfoProto(name=node.output[0]) for node in _linear_nodes(own))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "floats.onnx"
-        path.write_bytes(own.SerializeToString())
-        reference = Reference(path)
-        found = [[_channels(one) for one in reference.run(sample)] for sample in samples]
+    run = open_model(own)
+    found = [[_channels(one) for one in run(sample)] for sample in samples]
     return [np.mean(each, axis=0) for each in zip(*found, strict=True)]
 
 
@@ -128,7 +122,8 @@ class _Segment:
 class _PartitionedRun:
     """A quantized model that runs on all samples segment by segment."""
 
-    def __init__(self, model: onnx.ModelProto, samples: Sequence[Sample]):
+    def __init__(self, model: onnx.ModelProto, samples: Sequence[Sample], open_model: OpenModel):
+        self._open_model = open_model
         self.biases: list[Array | None] = []
         """The corrected bias of each linear operator; `None` if it has no constant one."""
         self._model = model
@@ -178,10 +173,10 @@ class _PartitionedRun:
         model = helper.make_model(
             graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version
         )
-        session, _ = open_session(model.SerializeToString(), part.nodes[-1].name)
+        run = self._open_model(model)
         for values in self._values:
             feeds = {name: values[name] for name in part.inputs}
-            values.update(zip(part.outputs, session.run(None, feeds), strict=True))
+            values.update(zip(part.outputs, run(feeds), strict=True))
 
     def _forget(self, part: _Segment) -> None:
         """Drop values that no later segment reads."""

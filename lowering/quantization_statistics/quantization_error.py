@@ -7,11 +7,9 @@ own rounding, half a unit after each pass, is not included.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, log10
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,10 +19,13 @@ from onnx import helper, numpy_helper
 
 from xonnc.errors import XonncError
 from xonnc.lowering.onnx_to_dla.quantized_builder import quantize_kernels
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.calibration import RunModel
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
+
+OpenModel = Callable[[onnx.ModelProto], RunModel]
+"""Makes a model ready to run."""
 
 OUTPUT_AXES = {"Conv": 0, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1}
 """The output axis of weights by operator; a Gemm with `transB` has it first."""
@@ -95,13 +96,16 @@ class _ErrorSums:
 
 
 def measure_quantization_error(
-    quantized: onnx.ModelProto, floats: onnx.ModelProto | None, samples: Sequence[Sample]
+    quantized: onnx.ModelProto,
+    floats: onnx.ModelProto | None,
+    samples: Sequence[Sample],
+    open_model: OpenModel,
 ) -> list[QuantizationError]:
     """
     Return the error of each QDQ pair of `quantized` over all samples (arrays by input name), in model order.
 
     `floats` is the float model; without it, `quantized` without its pairs. Raises `XonncError` without
-    samples or pairs, or if onnxruntime fails.
+    samples or pairs, or if a model does not run.
     """
     if not samples:
         raise XonncError("no samples to measure the quantization error with")
@@ -110,14 +114,13 @@ def measure_quantization_error(
         raise XonncError("the model has no QuantizeLinear; give a calibration, or a quantized model")
     exact_model = _without_pairs(quantized) if floats is None else floats
     sums = [_ErrorSums() for _ in pairs]
-    with tempfile.TemporaryDirectory() as folder:
-        exact = _Run(exact_model, [pair.floats for pair in pairs], Path(folder) / "floats.onnx")
-        names = [name for pair in pairs for name in (pair.before, pair.behind)]
-        rounded = _Run(with_quantized_weights(quantized), names, Path(folder) / "rounded.onnx")
-        for sample in samples:
-            one, other = exact(sample), rounded(sample)
-            for pair, total in zip(pairs, sums, strict=True):
-                total.add(pair, one[pair.floats], other[pair.before], other[pair.behind])
+    exact = _Run(exact_model, [pair.floats for pair in pairs], open_model)
+    names = [name for pair in pairs for name in (pair.before, pair.behind)]
+    rounded = _Run(with_quantized_weights(quantized), names, open_model)
+    for sample in samples:
+        one, other = exact(sample), rounded(sample)
+        for pair, total in zip(pairs, sums, strict=True):
+            total.add(pair, one[pair.floats], other[pair.before], other[pair.behind])
     return [
         QuantizationError(
             pair.floats,
@@ -135,7 +138,7 @@ def measure_quantization_error(
 class _Run:
     """A model with additional outputs."""
 
-    def __init__(self, model: onnx.ModelProto, names: Sequence[str], path: Path):
+    def __init__(self, model: onnx.ModelProto, names: Sequence[str], open_model: OpenModel):
         own = onnx.ModelProto()
         own.CopyFrom(model)
         inputs = {one.name for one in own.graph.input}
@@ -143,12 +146,11 @@ class _Run:
         del own.graph.output[:]
         infos = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in self._names]
         own.graph.output.extend(infos)
-        path.write_bytes(own.SerializeToString())
-        self._reference = Reference(path) if self._names else None
+        self._run = open_model(own) if self._names else None
 
     def __call__(self, sample: Sample) -> dict[str, Array]:
         """Return the values, inputs included."""
-        found = [] if self._reference is None else self._reference.run(sample)
+        found: Sequence[Array] = () if self._run is None else self._run(sample)
         return {**sample, **dict(zip(self._names, found, strict=True))}
 
 

@@ -7,7 +7,7 @@ Calibration: value ranges of the tensors of a network, measured on samples, for 
 
 from __future__ import annotations
 
-import tempfile
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,10 +31,14 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, name_values
 from xonnc.lowering.onnx_to_dla.softmax_logits import logits_of
 from xonnc.lowering.quantization_statistics.bias_correction import bias_corrections
-from xonnc.runtime.calibration import DEFAULT_METHOD, calibrate
+from xonnc.native import compile_native
+from xonnc.runtime.calibration import DEFAULT_METHOD, RunModel, calibrate
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
+MAX_THREADS = 8
+"""Threads of a run: more gain little on networks of one image."""
+
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
 """Element types that are quantised."""
 
@@ -46,7 +50,7 @@ def calibrate_module(
     step: Callable[[int, int, str], None] | None = None,
 ) -> Ranges:
     """
-    Measure the ranges of all float tensors of a module by running it in onnxruntime.
+    Measure the ranges of all float tensors of a module by running it as native code.
 
     Tensors without a name are given one. Ranges of float models also carry the corrections of biases [Nagel
     et al. 2019, bias correction], measured on the same samples.
@@ -59,7 +63,7 @@ def calibrate_module(
 
     Returns: the ranges by tensor name.
 
-    Raises: `XonncError` if onnxruntime cannot run the model.
+    Raises: `XonncError` if the model does not run.
 
     Example:
         >>> ranges = calibrate_module(module, read_samples(Path("images.npz"), input_shapes(module)))
@@ -70,15 +74,36 @@ def calibrate_module(
     for info in model.graph.value_info:
         if info.type.tensor_type.elem_type in FLOATS and info.name not in there:
             model.graph.output.append(info)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
-        path.write_bytes(model.SerializeToString())
-        found = dict(calibrate(path, samples, method, step, _scores(module)))
+    names = [output.name for output in model.graph.output]
+    found = dict(calibrate(open_model(model), names, samples, method, step, _scores(module)))
     if not is_quantized(module):
-        for name, numbers in bias_corrections(module, found, samples).items():
+        for name, numbers in bias_corrections(module, found, samples, open_model).items():
             if name in found:
                 found[name] = replace(found[name], bias_corrections=numbers)
     return found
+
+
+def open_model(model: onnx.ModelProto) -> RunModel:
+    """
+    Compile a model to run it on samples.
+
+    Parameters:
+        model: the model.
+
+    Returns: a function from arrays by input name to the outputs in order.
+
+    Raises: `XonncError` for an invalid model.
+
+    Example:
+        >>> outputs = open_model(model)({"x": array})
+    """
+    # Not cached: these models are read once.
+    session = compile_native(model, threads=min(os.cpu_count() or 1, MAX_THREADS), cache=False, tuning=False)
+
+    def run(feeds: Sample) -> list[Array]:
+        return [np.asarray(result) for result in session.run(None, feeds)]
+
+    return run
 
 
 def _scores(module: ModuleOp) -> dict[str, float]:

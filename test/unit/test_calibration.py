@@ -12,9 +12,9 @@ import onnx
 import pytest
 from onnx import numpy_helper, parser
 
-from xonnc.calibration import read_samples
+from xonnc.calibration import open_model, read_samples
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.calibration import Range, read_calibration, write_calibration
+from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration, write_calibration
 from xonnc.runtime.calibration import METHODS, calibrate
 from xonnc.runtime.reference import Reference
 from xonnc.tools.driver import main
@@ -208,6 +208,14 @@ def test_an_empty_folder(tmp_path: Path):
         read_samples(tmp_path, {"x": (1, 3)})
 
 
+def calibrated(path: Path, samples: list[dict[str, Any]], method: str = METHODS[0], **options: Any) -> Ranges:
+    """The ranges of the outputs of the model in a file."""
+    model = onnx.ModelProto.FromString(path.read_bytes())
+    return calibrate(
+        open_model(model), [output.name for output in model.graph.output], samples, method, **options
+    )
+
+
 def test_values_that_are_no_floats_have_no_range(tmp_path: Path):
     path = tmp_path / "model.onnx"
     text = """
@@ -218,7 +226,7 @@ def test_values_that_are_no_floats_have_no_range(tmp_path: Path):
         }
     """
     path.write_bytes(parser.parse_model(text).SerializeToString())
-    ranges = calibrate(path, [{"s": np.array(["a", "b"]), "x": np.array([-1, 2], np.float32)}], "minmax")
+    ranges = calibrated(path, [{"s": np.array(["a", "b"]), "x": np.array([-1, 2], np.float32)}], "minmax")
     assert ranges == {"x": Range(-1, 2), "y": Range(0, 2)}
 
 
@@ -236,7 +244,7 @@ def test_models_that_are_rounded_already_stay(network: Path, capsys: pytest.Capt
 def values(tmp_path: Path, text: str, samples: list[dict[str, Any]], **options: Any) -> dict[str, Range]:
     path = tmp_path / "values.onnx"
     path.write_bytes(parser.parse_model(text).SerializeToString())
-    return dict(calibrate(path, samples, **options))
+    return dict(calibrated(path, samples, **options))
 
 
 DOUBLED = """<ir_version: 8, opset_import: ["" : 17]>
@@ -286,7 +294,7 @@ def test_adjacent_float16_values(method: str, tmp_path: Path):
     path = tmp_path / "g.onnx"
     path.write_bytes(parser.parse_model(text).SerializeToString())
     numbers = np.linspace(0.5, 0.502, 64).astype(np.float16)
-    found = calibrate(path, [{"x": numbers}], method)
+    found = calibrated(path, [{"x": numbers}], method)
     assert 0.4 < found["y"].largest <= 0.51
 
 

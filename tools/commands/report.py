@@ -192,10 +192,11 @@ class _QuantizationSamples:
 
     def measured(self) -> list[QuantizationError]:
         """Measure the quantisation errors on the samples."""
+        from xonnc.calibration import open_model
         from xonnc.lowering.quantization_statistics.quantization_error import measure_quantization_error
 
         assert self._quantized is not None, "compiling passes all stages"
-        return measure_quantization_error(self._quantized, self._floats, self._samples)
+        return measure_quantization_error(self._quantized, self._floats, self._samples, open_model)
 
     def _read(self, module: ModuleOp) -> list[Sample]:
         from xonnc.calibration import input_shapes, read_samples

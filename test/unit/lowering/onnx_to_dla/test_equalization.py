@@ -13,7 +13,7 @@ import pytest
 from onnx import numpy_helper, parser
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.calibration import calibrate_module
+from xonnc.calibration import calibrate_module, open_model
 from xonnc.compiler import run_frontend
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.onnx.exporter import export_proto
@@ -103,7 +103,9 @@ class Rounded:
 
     def decibels(self, name: str) -> float:
         """Signal to noise of a value."""
-        found = measure_quantization_error(self.protos["rounded"], self.protos["equalized"], self._samples)
+        found = measure_quantization_error(
+            self.protos["rounded"], self.protos["equalized"], self._samples, open_model
+        )
         return next(one.signal_to_noise for one in found if one.name == name)
 
     def run(self, stage: str, sample: Sample, path: Path) -> Array:

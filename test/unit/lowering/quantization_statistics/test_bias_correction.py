@@ -13,7 +13,7 @@ import pytest
 from onnx import numpy_helper, parser
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.calibration import calibrate_module
+from xonnc.calibration import calibrate_module, open_model
 from xonnc.compiler import run_frontend
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
@@ -91,8 +91,8 @@ def test_few_samples_tell_nothing(path: Path):
     run_frontend(path, None, calibrate)
     ((ranges, module),) = found
     assert not any(one.bias_corrections for one in ranges.values())
-    assert bias_corrections(module, ranges, images(MIN_SAMPLES - 1)) == {}
-    measured = bias_corrections(module, ranges, images(MIN_SAMPLES))
+    assert bias_corrections(module, ranges, images(MIN_SAMPLES - 1), open_model) == {}
+    measured = bias_corrections(module, ranges, images(MIN_SAMPLES), open_model)
     assert {name: len(each) for name, each in measured.items()} == {"a": 4, "c": 4, "y": 5}
 
 

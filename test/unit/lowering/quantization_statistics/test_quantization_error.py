@@ -12,6 +12,7 @@ import onnx
 import pytest
 from onnx import numpy_helper, parser
 
+from xonnc.calibration import open_model
 from xonnc.errors import XonncError
 from xonnc.lowering.quantization_statistics.quantization_error import (
     QuantizationError,
@@ -50,7 +51,7 @@ def test_saturation_and_noise():
     """In steps of a half 0.75 becomes 1, 80 is cut to 63.5; the other two are exact."""
     quantized = model(ROUNDED, scale=np.float32(0.5), zero=np.int8(0))
     samples = [{"x": np.array([[0.75, 80, -3, 2]], np.float32)}]
-    (found,) = measure_quantization_error(quantized, None, samples)
+    (found,) = measure_quantization_error(quantized, None, samples, open_model)
     signal, noise = 0.75**2 + 80**2 + 9 + 4, 0.25**2 + 16.5**2
     assert found == QuantizationError("x", "input", "int8", 0.5, 0, 0.25, found.signal_to_noise)
     assert found.signal_to_noise == pytest.approx(10 * log10(signal / noise))
@@ -59,7 +60,7 @@ def test_saturation_and_noise():
 def test_what_is_exact_has_no_noise():
     quantized = model(ROUNDED, scale=np.float32(0.5), zero=np.uint8(7))
     (found,) = measure_quantization_error(
-        quantized, None, [{"x": np.array([[1, 2, 3, -3.5]], np.float32)}] * 2
+        quantized, None, [{"x": np.array([[1, 2, 3, -3.5]], np.float32)}] * 2, open_model
     )
     assert (found.zero_point, found.saturated, found.signal_to_noise) == (7, 0.0, inf)
 
@@ -68,7 +69,9 @@ def test_weights_are_those_that_the_engines_get():
     """Of a column whose largest weight is 127 steps, 0.0354 is 4: what was 3.54 steps becomes 3, not 4."""
     held = np.array([[1, 0], [0.0354, 1]], np.float32)
     quantized = model(WEIGHTS, w=held, scale=np.ones((), np.float32), zero=np.zeros((), np.int8))
-    _, found = measure_quantization_error(quantized, None, [{"x": np.array([[0, 100]], np.float32)}])
+    _, found = measure_quantization_error(
+        quantized, None, [{"x": np.array([[0, 100]], np.float32)}], open_model
+    )
     decibels = 10 * log10((3.54**2 + 100**2) / 0.54**2)
     assert (found.name, found.operator) == ("m", "MatMul")
     assert found.signal_to_noise == pytest.approx(decibels, abs=0.01)
@@ -76,12 +79,12 @@ def test_weights_are_those_that_the_engines_get():
 
 def test_no_quantization():
     with pytest.raises(XonncError, match="the model has no QuantizeLinear; give a calibration"):
-        measure_quantization_error(model(PLAIN), None, [{}])
+        measure_quantization_error(model(PLAIN), None, [{}], open_model)
 
 
 def test_no_samples():
     with pytest.raises(XonncError, match="no samples to measure the quantization error with"):
-        measure_quantization_error(model(ROUNDED), None, [])
+        measure_quantization_error(model(ROUNDED), None, [], open_model)
 
 
 CLASSIFIER = """<ir_version: 8, opset_import: ["" : 17]>
