@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from xonnc.rewriting.rules import RuleSet
-
 if TYPE_CHECKING:
     from xdsl.ir import Dialect
     from xdsl.passes import ModulePass
+
+    from xonnc.rewriting.rules import RuleSet
 
 _rules: dict[str, RuleSet] = {}
 _passes: dict[str, type[ModulePass]] = {}
