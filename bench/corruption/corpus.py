@@ -290,7 +290,13 @@ def _calibrations() -> Sequence[Files]:
     }
     wide: dict[str, dict[str, Any]] = {
         **table,
-        "c": {**table["c"], "means": [0.0] * 4, "lows": [-1.0] * 4, "highs": [1.0] * 4, "drifts": [0.01] * 4},
+        "c": {
+            **table["c"],
+            "means": [0.0] * 4,
+            "lows": [-1.0] * 4,
+            "highs": [1.0] * 4,
+            "bias_corrections": [0.01] * 4,
+        },
     }
     return [{"calib.json": json.dumps(each).encode()} for each in (table, wide)]
 

@@ -4,7 +4,7 @@ Calibration tables: the range of each value, as JSON in the form that NVDLA's co
 `{"conv1": {"scale": 0.0078, "min": 0, "max": 0, "offset": 0}}` means `scale * (q - offset)` for q from -127
 to 127; with `min` and `max`, those are the range (nvdla/sw, umd/utils/calibdata). xonnc adds lists with a
 number for each channel: `means`, `lows` and `highs` for bias correction and cross-layer equalization, and
-`drifts`, the measured bias corrections.
+`bias_corrections`, as measured (`drifts` in older tables).
 """
 
 from __future__ import annotations
@@ -63,12 +63,14 @@ def read_calibration(path: Path) -> Ranges:
     return {name: _range(path, name, entry) for name, entry in entries}
 
 
-_CHANNELS = ("means", "lows", "highs", "drifts")
+_CHANNELS = ("means", "lows", "highs", "bias_corrections")
 """The lists of an entry with a number per channel."""
 
 
 def _range(path: Path, name: str, entry: Any) -> Range:
     try:
+        # Until version 0.2 the corrections were called so.
+        entry = {"bias_corrections" if key == "drifts" else key: held for key, held in entry.items()}
         scale, offset, least, largest = (
             _number(entry.get(key, 0)) for key in ("scale", "offset", "min", "max")
         )
@@ -90,7 +92,7 @@ def _range(path: Path, name: str, entry: Any) -> Range:
     if least == largest == 0:
         least, largest = (-INT8_MAX - offset) * scale + 0.0, (INT8_MAX - offset) * scale
     result = Range(least, largest, means, lows, highs, bias_corrections)
-    for key, numbers in (("means", means), ("drifts", bias_corrections)):
+    for key, numbers in (("means", means), ("bias_corrections", bias_corrections)):
         if not all(isfinite(number) for number in numbers):
             raise XonncError(f"{path}: '{name}': {key} that are no finite numbers")
     if len(lows) != len(highs) or not all(-inf < a <= b < inf for a, b in zip(lows, highs, strict=True)):
@@ -117,7 +119,7 @@ def write_calibration(path: Path, ranges: Ranges) -> None:
             "offset": 0,
             **({"means": list(found.means)} if found.means else {}),
             **({"lows": list(found.lows), "highs": list(found.highs)} if found.lows else {}),
-            **({"drifts": list(found.bias_corrections)} if found.bias_corrections else {}),
+            **({"bias_corrections": list(found.bias_corrections)} if found.bias_corrections else {}),
         }
         for name, found in ranges.items()
     }

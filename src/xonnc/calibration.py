@@ -98,7 +98,9 @@ def open_model(model: onnx.ModelProto) -> RunModel:
         >>> outputs = open_model(model)({"x": array})
     """
     # Not cached: these models are read once.
-    session = compile_native(model, threads=min(os.cpu_count() or 1, MAX_THREADS), cache=False, tuning=False, level=1)
+    session = compile_native(
+        model, threads=min(os.cpu_count() or 1, MAX_THREADS), cache=False, tuning=False, level=1
+    )
 
     def run(feeds: Sample) -> list[Array]:
         return [np.asarray(result) for result in session.run(None, feeds)]

@@ -128,7 +128,10 @@ def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureF
         ('{"x": {"scale": true}}', "it is an object of scale, or min and max"),
         ('{"x": {"scale": 1' + "0" * 400 + "}}", "it is an object of scale, or min and max"),
         ('{"x": {"min": 0, "max": 1, "lows": [2], "highs": [1]}}', "'x': lows and highs that are no ranges"),
-        ('{"x": {"min": 0, "max": 1, "drifts": [1e999]}}', "'x': drifts that are no finite numbers"),
+        (
+            '{"x": {"min": 0, "max": 1, "bias_corrections": [1e999]}}',
+            "'x': bias_corrections that are no finite numbers",
+        ),
         ('{"x": {"min": 2, "max": 1}}', "'x': from 2 to 1 is no range"),
     ],
 )
@@ -308,3 +311,10 @@ def test_the_least_error_cuts_what_is_rare(tmp_path: Path):
     rounded = np.clip(np.rint(2 * numbers / step), -127, 127) * step
     coarse = np.rint(2 * numbers / (80 / 127)) * (80 / 127)
     assert np.square(rounded - 2 * numbers).mean() < np.square(coarse - 2 * numbers).mean()
+
+
+def test_tables_with_the_old_name_of_bias_corrections(tmp_path: Path):
+    path = tmp_path / "table.json"
+    path.write_text('{"x": {"min": 0, "max": 1, "drifts": [0.5, 0.25]}}')
+    (found,) = read_calibration(path).values()
+    assert found.bias_corrections == (0.5, 0.25)

@@ -60,7 +60,7 @@ def test_native_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    "held", [part("Sin", "N"), part("NoSuchOperator")], ids=["open sizes", "unknown operator"]
+    "held", [part("Sin", "N"), part("NoSuchOperator")], ids=["dynamic shape", "unknown operator"]
 )
 def test_parts_for_another_engine(held: bytes) -> None:
     assert native_part(held, "part") is None

@@ -245,7 +245,7 @@ def test_errors_of_later_stages_send_their_nodes_to_the_cpu(tmp_path: Path, monk
 
     def does_not_fit(target: Any, op: Any) -> Any:
         if "conv2" in str(op.location):
-            raise XonncError("conv2: no room; use a smaller kernel")
+            raise XonncError("conv2: no space; use a smaller kernel")
         return plan_of(target, op)
 
     monkeypatch.setattr(dla_split, "plan_of", does_not_fit)
@@ -253,7 +253,7 @@ def test_errors_of_later_stages_send_their_nodes_to_the_cpu(tmp_path: Path, monk
     package = compile_package(model)
     assert kinds(package) == ["dla", "cpu"]
     first = package.cpu_nodes[0]
-    assert (first.operator, first.reason) == ("Conv", "conv2: no room; use a smaller kernel")
+    assert (first.operator, first.reason) == ("Conv", "conv2: no space; use a smaller kernel")
     assert agreement(model, package, {"x": image()}) < 0.01
 
 

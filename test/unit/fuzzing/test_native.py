@@ -151,7 +151,7 @@ def other(session: Session, names: object, feeds: Mapping[str, object]) -> Seque
     ("run", "kind"),
     [
         (raising(ValueError("nowhere")), CRASHES),
-        (raising(XonncError("no room")), DOES_NOT_RUN),
+        (raising(XonncError("no space")), DOES_NOT_RUN),
         (raising(XonncError("the reference evaluator fails: no kernel")), LACKS_KERNEL),
         (other, DIFFERS),
     ],

@@ -350,7 +350,7 @@ def test_ops_of_the_cpu_come_with_how_they_run(capsys: pytest.CaptureFixture[str
     assert main(["ops", "CumSum", "CenterCropPad", "ImageDecoder", "--target", "cpu"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("CumSum         Cumulative sum or product")
-    assert lines[1] == "CenterCropPad  Written out by the function that ONNX defines it by."
+    assert lines[1] == "CenterCropPad  Inlined: the function body that ONNX defines."
     assert lines[2] == "ImageDecoder   not taken"
 
 

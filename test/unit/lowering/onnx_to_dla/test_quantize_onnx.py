@@ -64,8 +64,8 @@ def test_the_middle_of_scores_becomes_zero(context: Context):
     assert held(moved.B) == -104.0
 
 
-@pytest.mark.parametrize(("other", "roundings"), [("%x", 2), ("%c", 3)])
-def test_sums_take_what_groups_make_unless_a_constant_is_added(other: str, roundings: int, context: Context):
+@pytest.mark.parametrize(("other", "errors"), [("%x", 2), ("%c", 3)])
+def test_sums_take_what_groups_make_unless_a_constant_is_added(other: str, errors: int, context: Context):
     module = parsed(
         context,
         f"""func.func @f(%x: tensor<1x2x1x1xf32> {{onnx.name = "x"}})
@@ -81,7 +81,7 @@ def test_sums_take_what_groups_make_unless_a_constant_is_added(other: str, round
     )
     ranges = {"x": Range(-1, 1), "s": Range(-2, 2), "y": Range(-4, 4)}
     quantize(module, ranges, DisposablePool.of(context))
-    assert sum(isinstance(op, QuantizeLinearOp) for op in module.walk()) == roundings
+    assert sum(isinstance(op, QuantizeLinearOp) for op in module.walk()) == errors
 
 
 def test_biases_take_away_what_was_measured(context: Context):

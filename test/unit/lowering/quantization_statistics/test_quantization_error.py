@@ -118,9 +118,9 @@ def test_the_report_of_a_model(classifier: Path, capsys: pytest.CaptureFixture[s
         ["y", "Softmax", "int8"],
     ]
     assert main(["report", str(classifier / "model.onnx"), *options, "--json"]) == 0
-    roundings = json.loads(capsys.readouterr().out)["quantization_errors"]
-    assert [one["name"] for one in roundings] == ["x", "b", "c", "y"]
-    x, b, c, y = roundings
+    errors = json.loads(capsys.readouterr().out)["quantization_errors"]
+    assert [one["name"] for one in errors] == ["x", "b", "c", "y"]
+    x, b, c, y = errors
     assert min(one["signal_to_noise"] for one in (x, b, y)) > 30
     # Scores that leave no share are cut off, which is noise in them but none in the shares.
     assert c["saturated"] > 0 == x["saturated"]
