@@ -34,6 +34,9 @@ PARAMETERS = {"infer": 1, "reference": 1, "decompose": 2}
 SHAPES: Sequence[tuple[int, ...]] = ((2, 3), (4,), (1, 5, 2), (), (0, 3), (3, 1, 2, 2))
 """Shapes of drawn operands; all operands of a sample have the same."""
 
+OPSET = 21
+"""The standard opset of sample models: the reference evaluator lacks older forms of some operators."""
+
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 """How far results may lie apart: native code fuses and reorders operations."""
 
@@ -144,7 +147,7 @@ def _samples(spec: OperatorSpec) -> tuple[list[Sample], str]:
     found: list[Sample] = []
     why = ""
     for operands, attributes in drawn:
-        given = _with_absent(spec, operands)
+        given = with_absent(spec, operands)
         bound = bind(spec, spec.name, given, attributes)
         try:
             results = run_reference(spec, bound, given, 1)
@@ -157,7 +160,8 @@ def _samples(spec: OperatorSpec) -> tuple[list[Sample], str]:
     return found, why
 
 
-def _with_absent(spec: OperatorSpec, operands: Sequence[Array | None]) -> list[Array | None]:
+def with_absent(spec: OperatorSpec, operands: Sequence[Array | None]) -> list[Array | None]:
+    """The operands of a node, `None` in place of those left out at the end."""
     fixed = sum(port.count != "variadic" for port in spec.inputs)
     return [*operands, *[None] * (fixed - len(operands))]
 
@@ -215,7 +219,8 @@ def _array(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generato
     return np.asarray(rng.normal(size=shape)).astype(dtype)
 
 
-def _model(spec: OperatorSpec, sample: Sample, is_dynamic: bool = False) -> onnx.ModelProto:
+def sample_model(spec: OperatorSpec, sample: Sample, is_dynamic: bool = False) -> onnx.ModelProto:
+    """A model of one node; with `is_dynamic` all dimensions of its inputs are symbolic."""
     names = [f"x{index}" if held is not None else "" for index, held in enumerate(sample.operands)]
     while names and not names[-1]:
         names.pop()
@@ -231,7 +236,7 @@ def _model(spec: OperatorSpec, sample: Sample, is_dynamic: bool = False) -> onnx
         for name, held in zip(outputs, sample.results, strict=True)
     ]
     graph = onnx.helper.make_graph([node], "sample", inputs, results)
-    opsets = [onnx.helper.make_opsetid("", 17)]
+    opsets = [onnx.helper.make_opsetid("", OPSET)]
     if spec.domain:
         opsets.append(onnx.helper.make_opsetid(spec.domain, spec.since))
     return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8)
@@ -246,7 +251,7 @@ def _check_infer(spec: OperatorSpec, sample: Sample) -> str:
     from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
 
     for is_dynamic in (False, True):
-        module = import_proto(_model(spec, sample, is_dynamic), new_context())
+        module = import_proto(sample_model(spec, sample, is_dynamic), new_context())
         infer_shapes(module)
         op = next(op for op in module.walk() if type(op) is spec.kind)
         for result, array in zip(op.results, sample.results, strict=False):
@@ -265,7 +270,7 @@ def _check_infer(spec: OperatorSpec, sample: Sample) -> str:
 
 def _check_decompose(spec: OperatorSpec, sample: Sample) -> str:
     context = new_context()
-    module = import_proto(_model(spec, sample), context)
+    module = import_proto(sample_model(spec, sample), context)
     infer_shapes(module)
     Decompose().apply(context, module)
     if any(type(op) is spec.kind for op in module.walk()):
@@ -277,7 +282,7 @@ def _check_decompose(spec: OperatorSpec, sample: Sample) -> str:
 def _check_native(spec: OperatorSpec, sample: Sample) -> str:
     from xonnc.native import compile_native
 
-    session = compile_native(_model(spec, sample))
+    session = compile_native(sample_model(spec, sample))
     feeds = {f"x{index}": held for index, held in enumerate(sample.operands) if held is not None}
     return _compared("native code", session.run(None, feeds), sample.results)
 

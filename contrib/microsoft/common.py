@@ -38,7 +38,7 @@ def wide(x: Array) -> Array:
     return x if x.dtype == np.float64 else x.astype(np.float32)
 
 
-def dequantize(x: Array, scale: Array, zero: Array | None = None, axis: int | None = None) -> Array:
+def dequantize(x: Array, scale: Array, zero: Array | None = None, *, axis: int | None = None) -> Array:
     """The real values of quantized integers; one scale, or several along `axis`."""
     scale = scale.reshape(()) if scale.size == 1 else along(scale, axis, x.ndim)
     offset = np.zeros((), np.int32) if zero is None else zero.astype(np.int32)

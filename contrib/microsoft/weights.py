@@ -1,0 +1,290 @@
+"""Products and look-ups of weights that are quantized in blocks to 2, 4 or 8 bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from xonnc.contrib.microsoft.common import Array, Samples, allowed, contrib, normal, wide
+from xonnc.plugin import Builder, TensorType, Value, attribute, one, optional
+
+REAL = (np.float32, np.float16, ml_dtypes.bfloat16)
+
+
+def unpacked(packed: Array, bits: int) -> Array:
+    """The integers in bytes along the last axis, the lowest bits first."""
+    count = 8 // bits
+    parts = [(packed >> (bits * index)) & ((1 << bits) - 1) for index in range(count)]
+    return np.stack(parts, -1).reshape((*packed.shape[:-1], packed.shape[-1] * count))
+
+
+def block_weights(op: Any, packed: Array, scales: Array, zeros: Array | None) -> Array:
+    """The weights of MatMulNBits, one row for each column of the product."""
+    rows, blocks = op.N, -(-op.K // op.block_size)
+    values = unpacked(packed.reshape((rows, blocks, -1)), op.bits)[..., : op.block_size]
+    if zeros is None:
+        offset: Any = np.float32(1 << (op.bits - 1))
+    elif zeros.dtype == np.uint8:
+        offset = unpacked(zeros.reshape((rows, -1)), op.bits)[:, :blocks, None].astype(np.float32)
+    else:
+        offset = wide(zeros).reshape((rows, blocks, 1))
+    real = (values.astype(np.float32) - offset) * wide(scales).reshape((rows, blocks, 1))
+    return np.asarray(real, np.float32).reshape((rows, -1))[:, : op.K]
+
+
+@contrib("MatMulNBits")
+class MatMulNBits:
+    """A product with weights of 2, 4 or 8 bits in blocks along the columns, each with a scale."""
+
+    inputs = (
+        one("T1", name="a"),
+        one(np.uint8, name="b"),
+        one("T1", name="scales"),
+        optional("T3", name="zeros"),
+        optional(np.int32, name="g_idx"),
+        optional("T1", name="bias"),
+    )
+    outputs = one("T1")
+    types = allowed(T1=REAL, T3=(np.uint8, *REAL))
+    K = attribute(int)
+    N = attribute(int)
+    accuracy_level = attribute(int, default=0)
+    bits = attribute(int, default=4, choices=(2, 4, 8))
+    block_size = attribute(int)
+    weight_prepacked = attribute(int, default=0, choices=(0,))
+
+    @staticmethod
+    def infer(op: Any) -> TensorType:
+        return op.a if op.a.shape is None else op.a.with_shape((*op.a.shape[:-1], op.N))
+
+    @staticmethod
+    def reference(op: Any, a: Array, b: Array, scales: Array, *others: Array | None) -> Array:
+        zeros, index, bias = others
+        if index is not None:
+            raise op.fail("g_idx (an order of the blocks) is not supported")
+        y = wide(a) @ block_weights(op, b, scales, zeros).T
+        return np.asarray(y if bias is None else y + wide(bias)).astype(a.dtype)
+
+    @staticmethod
+    def decompose(op: Any, b: Builder) -> Value:
+        if op.g_idx is not None:
+            raise op.fail("g_idx (an order of the blocks) is not supported")
+        packed, scales = op.constant(1), op.constant(2)
+        zeros = None if op.zeros is None else op.constant(3)
+        if packed is None or scales is None or (op.zeros is not None and zeros is None):
+            weights = MatMulNBits.unpack(op, b)
+        else:
+            real = block_weights(op, packed, scales, zeros).T
+            weights = b.constant(np.ascontiguousarray(real).astype(op.a.dtype))
+        y = b.MatMul(op.a, weights)
+        return y if op.bias is None else b.Add(y, op.bias)
+
+    @staticmethod
+    def unpack(op: Any, b: Builder) -> Value:
+        """The weights in ONNX operators, for those that no constant holds."""
+        rows, blocks = op.N, -(-op.K // op.block_size)
+
+        def spread(packed: Any, shape: list[int]) -> Value:
+            bytes_ = b.Unsqueeze(b.Reshape(packed, [*shape, -1]), [-1])
+            shifts = np.arange(0, 8, op.bits, dtype=np.uint8)
+            found = b.BitShift(bytes_, shifts, direction="RIGHT")
+            return b.Reshape(b.BitwiseAnd(found, np.uint8((1 << op.bits) - 1)), [*shape, -1])
+
+        values = b.Cast(spread(op.b, [rows, blocks]), to=np.float32)
+        if op.zeros is None:
+            offset: Any = np.float32(1 << (op.bits - 1))
+        elif op.zeros.dtype == np.uint8:
+            held = b.Slice(spread(op.zeros, [rows]), [0], [blocks], [1])
+            offset = b.Unsqueeze(b.Cast(held, to=np.float32), [-1])
+        else:
+            offset = b.Cast(b.Reshape(op.zeros, [rows, blocks, 1]), to=np.float32)
+        scales = b.Cast(b.Reshape(op.scales, [rows, blocks, 1]), to=np.float32)
+        real = b.Reshape(b.Mul(b.Sub(values, offset), scales), [rows, -1])
+        return b.CastLike(b.Transpose(b.Slice(real, [0], [op.K], [1]), perm=[1, 0]), op.a)
+
+    @staticmethod
+    def samples(rng: np.random.Generator) -> Samples:
+        for bits, zero_kind, has_bias in ((4, 0, 0), (4, 1, 1), (8, 1, 0), (4, 2, 0), (4, 1, 0)):
+            size = int(rng.choice([16, 32]))
+            n, k = int(rng.integers(1, 9)), int(rng.integers(1, 4)) * size
+            blocks = k // size
+            b = rng.integers(0, 256, (n, blocks, size * bits // 8)).astype(np.uint8)
+            scales = rng.uniform(0.01, 0.1, (n, blocks)).astype(np.float32)
+            packed = rng.integers(0, 256, (n, -(-blocks * bits // 8))).astype(np.uint8)
+            zeros = (None, packed, rng.uniform(0, 15, (n, blocks)).astype(np.float32))[zero_kind]
+            a = normal(rng, int(rng.integers(1, 4)), int(rng.integers(1, 4)), k)
+            operands: list[Array | None] = [a, b, scales, zeros, None, normal(rng, n) if has_bias else None]
+            yield operands, {"K": k, "N": n, "bits": bits, "block_size": size}
+
+
+_POSITIVE = np.array([0, 5.208333333e-03, 2 / 3, 1, 1 / 3, 0.5, 1 / 6, 0.25], np.float32)
+FP4 = np.concatenate([_POSITIVE, -_POSITIVE])
+NF4 = np.array(
+    [
+        -1.0,
+        -0.6961928009986877,
+        -0.5250730514526367,
+        -0.39491748809814453,
+        -0.28444138169288635,
+        -0.18477343022823334,
+        -0.09105003625154495,
+        0.0,
+        0.07958029955625534,
+        0.16093020141124725,
+        0.24611230194568634,
+        0.33791524171829224,
+        0.44070982933044434,
+        0.5626170039176941,
+        0.7229568362236023,
+        1.0,
+    ],
+    np.float32,
+)
+"""The values of the four bits in bitsandbytes' two formats."""
+
+
+def bnb_weights(op: Any, packed: Array, absmax: Array) -> Array:
+    """The weights of MatMulBnb4: the upper four bits of a byte come first."""
+    table = NF4 if op.quant_type else FP4
+    flat = packed.reshape(-1)
+    values = table[np.stack([flat >> 4, flat & 15], -1).reshape(-1)][: op.N * op.K]
+    scales = np.repeat(wide(absmax).reshape(-1), op.block_size)[: op.N * op.K]
+    return np.asarray((values * scales).reshape((op.N, op.K)))
+
+
+@contrib("MatMulBnb4")
+class MatMulBnb4:
+    """A product with weights in the 4-bit formats of bitsandbytes."""
+
+    inputs = (one("T1", name="a"), one(np.uint8, name="b"), one("T1", name="absmax"))
+    outputs = one("T1")
+    types = allowed(T1=REAL)
+    K = attribute(int)
+    N = attribute(int)
+    block_size = attribute(int)
+    quant_type = attribute(int, choices=(0, 1))
+    training_mode = attribute(int, default=0, choices=(0,))
+    trans_b = attribute(int, default=1, source="transB", choices=(1,))
+
+    @staticmethod
+    def infer(op: Any) -> TensorType:
+        return op.a if op.a.shape is None else op.a.with_shape((*op.a.shape[:-1], op.N))
+
+    @staticmethod
+    def reference(op: Any, a: Array, b: Array, absmax: Array) -> Array:
+        return np.asarray(wide(a) @ bnb_weights(op, b, absmax).T).astype(a.dtype)
+
+    @staticmethod
+    def decompose(op: Any, b: Builder) -> Value:
+        packed, absmax = op.constant(1), op.constant(2)
+        if packed is not None and absmax is not None:
+            weights = np.ascontiguousarray(bnb_weights(op, packed, absmax).T)
+            return b.MatMul(op.a, b.constant(weights.astype(op.a.dtype)))
+        bytes_ = b.Unsqueeze(b.Reshape(op.b, [-1]), [-1])
+        halves = b.BitwiseAnd(b.BitShift(bytes_, np.array([4, 0], np.uint8), direction="RIGHT"), np.uint8(15))
+        index = b.Slice(b.Reshape(b.Cast(halves, to=np.int64), [-1]), [0], [op.N * op.K], [0])
+        values = b.Gather(NF4 if op.quant_type else FP4, index)
+        blocks = np.arange(op.N * op.K, dtype=np.int64) // op.block_size
+        scales = b.Gather(b.Cast(b.Reshape(op.absmax, [-1]), to=np.float32), blocks)
+        weights = b.CastLike(b.Reshape(b.Mul(values, scales), [op.N, op.K]), op.a)
+        return b.MatMul(op.a, b.Transpose(weights, perm=[1, 0]))
+
+    @staticmethod
+    def samples(rng: np.random.Generator) -> Samples:
+        for kind in (0, 1, 1):
+            n, k, size = int(rng.integers(1, 9)), 16 * int(rng.integers(1, 5)), 16
+            b = rng.integers(0, 256, (n * k + 1) // 2).astype(np.uint8)
+            absmax = rng.uniform(0.1, 2, -(-n * k // size)).astype(np.float32)
+            given = {"K": k, "N": n, "block_size": size, "quant_type": kind}
+            yield [normal(rng, 2, int(rng.integers(1, 4)), k), b, absmax], given
+
+
+@contrib("GatherBlockQuantized")
+class GatherBlockQuantized:
+    """Gather of weights that are quantized in blocks along an axis, as real values."""
+
+    inputs = (
+        one("T1", name="data"),
+        one("Tind", name="indices"),
+        one("T2", name="scales"),
+        optional("T1", name="zeros"),
+    )
+    outputs = one("T2")
+    types = allowed(T1=(ml_dtypes.uint4, ml_dtypes.int4, np.uint8), T2=REAL, Tind=(np.int32, np.int64))
+    bits = attribute(int, default=4, choices=(2, 4, 8))
+    block_size = attribute(int, default=128)
+    gather_axis = attribute(int, default=0)
+    quantize_axis = attribute(int, default=1)
+
+    @staticmethod
+    def packs(op: Any) -> int:
+        """How many integers an element of the data has."""
+        return 8 // op.bits if op.data.dtype == np.uint8 else 1
+
+    @staticmethod
+    def infer(op: Any) -> TensorType:
+        shape, indices = op.data.shape, op.indices.shape
+        if shape is None or indices is None:
+            return op.scales.with_shape(None)
+        axis = op.gather_axis % len(shape)
+        last = shape[-1] * GatherBlockQuantized.packs(op)
+        shape = (*shape[:-1], last)
+        return op.scales.with_shape([*shape[:axis], *indices, *shape[axis + 1 :]])
+
+    @staticmethod
+    def reference(op: Any, data: Array, indices: Array, scales: Array, zeros: Array | None) -> Array:
+        is_packed = data.dtype == np.uint8
+        values = unpacked(data, op.bits) if is_packed else data
+        values = values.astype(np.float32)
+        axis = op.quantize_axis % values.ndim
+        if zeros is not None:
+            held = unpacked(zeros, op.bits) if is_packed else zeros
+            held = held[tuple(slice(0, size) for size in scales.shape)]
+            offset: Any = np.repeat(held.astype(np.float32), op.block_size, axis)
+        else:
+            offset = np.full(values.shape, 1 << (op.bits - 1) if is_packed else 0, np.float32)
+        factor = np.repeat(wide(scales), op.block_size, axis)
+        inside = tuple(slice(0, size) for size in values.shape)
+        real = (values - offset[inside]) * factor[inside]
+        return np.take(real, indices, op.gather_axis).astype(scales.dtype)
+
+    @staticmethod
+    def decompose(op: Any, b: Builder) -> Value:
+        shape = op.data.shape
+        if shape is None or not all(isinstance(size, int) for size in shape):
+            raise op.fail("the shape of the data is not known")
+        is_packed = op.data.dtype == np.uint8
+        sizes = [*shape[:-1], shape[-1] * GatherBlockQuantized.packs(op)]
+        axis = op.quantize_axis % len(sizes)
+
+        def spread(value: Value) -> Value:
+            if not is_packed:
+                return b.Cast(value, to=np.float32)
+            shifts = np.arange(0, 8, op.bits, dtype=np.uint8)
+            found = b.BitShift(b.Unsqueeze(value, [-1]), shifts, direction="RIGHT")
+            found = b.BitwiseAnd(found, np.uint8((1 << op.bits) - 1))
+            return b.Cast(b.Reshape(found, [*(value.shape or ())[:-1], -1]), to=np.float32)
+
+        blocks = np.arange(sizes[axis], dtype=np.int64) // op.block_size
+        real = spread(op.data)
+        if op.zeros is not None:
+            real = b.Sub(real, b.Gather(spread(op.zeros), blocks, axis=axis))
+        elif is_packed:
+            real = b.Sub(real, float(1 << (op.bits - 1)))
+        real = b.Mul(real, b.Gather(b.Cast(op.scales, to=np.float32), blocks, axis=axis))
+        return b.CastLike(b.Gather(real, op.indices, axis=op.gather_axis), op.scales)
+
+    @staticmethod
+    def samples(rng: np.random.Generator) -> Samples:
+        for dtype, has_zero in ((np.uint8, 0), (np.uint8, 1), (ml_dtypes.int4, 0), (ml_dtypes.uint4, 1)):
+            rows, blocks = int(rng.integers(2, 9)), 2 * int(rng.integers(1, 3))
+            columns = blocks * 16
+            low, high = (-8, 8) if dtype == ml_dtypes.int4 else (0, 256 if dtype == np.uint8 else 16)
+            width = 2 if dtype == np.uint8 else 1
+            data = rng.integers(low, high, (rows, columns // width)).astype(np.int16).astype(dtype)
+            zeros = rng.integers(low, high, (rows, blocks // width)).astype(np.int16).astype(dtype)
+            scales = rng.uniform(0.1, 1, (rows, blocks)).astype(np.float32)
+            indices = rng.integers(0, rows, (2, 3)).astype(np.int64)
+            yield [data, indices, scales, zeros if has_zero else None], {"block_size": 16}
