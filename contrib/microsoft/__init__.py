@@ -4,7 +4,7 @@ Operators of com.microsoft: those that onnxruntime's quantizers, graph fusions a
 The plug-in is loaded when a model has an operator of the domain (`xonnc.plugins.bundled`).
 """
 
-from xonnc.contrib.microsoft import activations, matmul, quantized, weights
+from xonnc.contrib.microsoft import activations, attention, matmul, normalization, quantized, weights
 from xonnc.contrib.microsoft.common import plugin
 
-__all__ = ["activations", "matmul", "plugin", "quantized", "weights"]
+__all__ = ["activations", "attention", "matmul", "normalization", "plugin", "quantized", "weights"]

@@ -15,8 +15,8 @@ OPERATORS = {spec.name: spec for spec in bundled.load("microsoft").operators}
 
 WITHOUT_PEER = frozenset(
     (
-        "BiasAdd BiasDropout BiasSoftmax BiasSplitGelu FusedMatMulActivation GemmFastGelu MulInteger"
-        " QLinearReduceMean"
+        "BiasAdd BiasDropout BiasSoftmax BiasSplitGelu FusedMatMulActivation GemmFastGelu GroupNorm"
+        " MulInteger QLinearReduceMean SkipGroupNorm"
     ).split()
 )
 """Operators that onnxruntime has no kernel for on CPUs."""

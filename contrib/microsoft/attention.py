@@ -1,0 +1,445 @@
+"""Attention with fused projections, masks and states, and rotary embeddings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xonnc.contrib.microsoft.common import (
+    Array,
+    Samples,
+    allowed,
+    contrib,
+    normal,
+    rank_of,
+    shaped,
+    sized,
+    softmax,
+    wide,
+)
+from xonnc.plugin import Builder, TensorType, Value, attribute, one, optional
+
+REAL = (np.float32, np.float16)
+MASKED = -10000.0
+"""What is added to the scores of masked keys unless the node says another number."""
+
+
+def heads(x: Array, count: int) -> Array:
+    """(batch, length, width) as (batch, heads, length, size)."""
+    return x.reshape((*x.shape[:2], count, -1)).transpose((0, 2, 1, 3))
+
+
+def merged(x: Array) -> Array:
+    """(batch, heads, length, size) as (batch, length, width)."""
+    return x.transpose((0, 2, 1, 3)).reshape((x.shape[0], x.shape[2], -1))
+
+
+def split_heads(b: Builder, x: Value, count: int) -> Value:
+    """(batch, length, width) as (batch, heads, length, size)."""
+    return b.Transpose(b.Reshape(x, [0, 0, count, -1]), perm=[0, 2, 1, 3])
+
+
+def merge_heads(b: Builder, x: Value) -> Value:
+    """(batch, heads, length, size) as (batch, length, width)."""
+    return b.Reshape(b.Transpose(x, perm=[0, 2, 1, 3]), [0, 0, -1])
+
+
+def scale_of(op: Any, size: Any) -> float:
+    """The factor of the scores."""
+    if op.scale:
+        return float(op.scale)
+    if not isinstance(size, int):
+        raise op.fail("the size of the heads is not known; the node needs a scale")
+    return float(1 / np.sqrt(size))
+
+
+def causal(length: int, total: int) -> Array:
+    """Which keys each query sees: those up to its own."""
+    return np.tril(np.ones((length, total), np.bool_), total - length)
+
+
+def attend(q: Array, k: Array, v: Array, scale: float, bias: Any) -> Array:
+    """Scaled dot product attention, the scores with a bias."""
+    scores = q @ k.swapaxes(-1, -2) * q.dtype.type(scale) + bias
+    return np.asarray(softmax(scores) @ v)
+
+
+def scores_of(b: Builder, q: Value, k: Value, scale: float, biases: list[Value]) -> Value:
+    """The scores of each query and key, with biases."""
+    scores = b.Mul(b.MatMul(q, b.Transpose(k, perm=[0, 1, 3, 2])), scale)
+    for bias in biases:
+        scores = b.Add(scores, bias)
+    return scores
+
+
+def causal_of(b: Builder, q: Value, k: Value, masked: float) -> Value:
+    """What is added to the scores so that queries see the keys up to their own."""
+    length, total = b.Shape(q, start=2, end=3), b.Shape(k, start=2, end=3)
+    rows = b.Add(b.Range(0, b.Squeeze(length, [0]), 1), b.Sub(total, length))
+    columns = b.Range(0, b.Squeeze(total, [0]), 1)
+    hidden = b.Less(b.Unsqueeze(rows, [1]), b.Unsqueeze(columns, [0]))
+    return b.Where(hidden, b.constant(masked, q), b.constant(0, q))
+
+
+def range_of(b: Builder, end: Value) -> Value:
+    """The integers below a number, which is a tensor of one element."""
+    return b.Range(np.int64(0), b.Squeeze(end, [0]), np.int64(1))
+
+
+def mask_bias(mask: Array, masked: float, total: int) -> Array:
+    """What a mask adds to the scores: of lengths, of keys, or of queries and keys."""
+    if mask.ndim == 1:
+        mask = np.arange(total)[None] < mask[:, None]
+    mask = mask[:, None, None] if mask.ndim == 2 else mask[:, None]
+    return np.where(mask.astype(np.bool_), np.float32(0), np.float32(masked))
+
+
+def mask_bias_of(op: Any, b: Builder, mask: Value, k: Value, masked: float) -> Value:
+    """`mask_bias` by ONNX's operators."""
+    rank = rank_of(op, mask)
+    if rank == 1:
+        keys = range_of(b, b.Shape(k, start=2, end=3))
+        seen = b.Less(b.Unsqueeze(keys, [0]), b.Unsqueeze(b.Cast(mask, to=np.int64), [1]))
+    else:
+        seen = b.Cast(mask, to=np.bool_)
+    seen = b.Unsqueeze(seen, [1] if rank == 3 else [1, 2])
+    return b.Where(seen, b.constant(0, k), b.constant(masked, k))
+
+
+def require_plain_mask(op: Any, mask: Any, batch: Any) -> None:
+    """Refuses masks of two numbers for each sequence."""
+    if mask is not None and len(mask.shape or ()) == 1 and mask.shape[0] != batch:
+        raise op.fail("the mask has more than one length for each sequence; give it one for each key")
+
+
+@contrib("Attention")
+class Attention:
+    """Attention of the projections of one tensor, with a state of keys and values."""
+
+    inputs = (
+        one("T", name="x"),
+        one("T", name="weights"),
+        optional("T", name="bias"),
+        optional(np.int32, name="mask"),
+        optional("T", name="past"),
+        optional("T", name="attention_bias"),
+        optional(np.int32, name="past_length"),
+    )
+    outputs = (one("T", name="output"), optional("T", name="present"))
+    types = allowed(T=REAL)
+    do_rotary = attribute(int, default=0, choices=(0,))
+    mask_filter_value = attribute(float, default=MASKED)
+    num_heads = attribute(int)
+    past_present_share_buffer = attribute(int, default=0, choices=(0,))
+    qkv_hidden_sizes = attribute(list[int], default=None)
+    rotary_embedding_dim = attribute(int, default=None)
+    scale = attribute(float, default=None)
+    unidirectional = attribute(int, default=0)
+
+    @staticmethod
+    def widths(op: Any) -> list[Any]:
+        """The widths of the queries, keys and values; symbolic if those of the weights are."""
+        if op.qkv_hidden_sizes:
+            return list(op.qkv_hidden_sizes)
+        return [op.weights.shape[1] // 3] * 3
+
+    @staticmethod
+    def infer(op: Any) -> list[TensorType]:
+        if op.x.shape is None or op.weights.shape is None:
+            return [op.x.with_shape(None)] * 2
+        query, _, value = Attention.widths(op)
+        batch, length = op.x.shape[:2]
+        past = 0 if op.past is None else None if op.past.shape is None else op.past.shape[3]
+        present = op.x.with_shape(None)
+        if past is not None and query == value:
+            present = op.x.with_shape((2, batch, op.num_heads, past + length, query // op.num_heads))
+        return [op.x.with_shape((batch, length, value)), present]
+
+    @staticmethod
+    def reference(op: Any, *operands: Array) -> list[Array]:
+        x, weights, bias, mask, past, added, _ = operands
+        absent: Any = None
+        projected = wide(x) @ wide(weights)
+        projected = projected if bias is absent else projected + wide(bias)
+        ends = np.cumsum(Attention.widths(op))[:2]
+        q, k, v = (heads(part, op.num_heads) for part in np.split(projected, ends, -1))
+        if past is not absent:
+            k, v = np.concatenate([wide(past[0]), k], 2), np.concatenate([wide(past[1]), v], 2)
+        length, total = q.shape[2], k.shape[2]
+        terms: Any = np.zeros((1, 1, 1, 1), np.float32)
+        terms = terms if mask is absent else terms + mask_bias(mask, op.mask_filter_value, total)
+        terms = terms if added is absent else terms + wide(added)
+        if op.unidirectional:
+            terms = terms + np.where(causal(length, total), 0, np.finfo(np.float32).min).astype(np.float32)
+        y = merged(attend(q, k, v, scale_of(op, q.shape[-1]), terms))
+        same = k.shape == v.shape
+        present = np.stack([k, v]) if same else np.zeros(0, np.float32)
+        return [y.astype(x.dtype), present.astype(x.dtype)]
+
+    @staticmethod
+    def decompose(op: Any, b: Builder) -> list[Value | None]:
+        if op.past_length is not None:
+            raise op.fail("a state in a shared buffer (past_sequence_length) is not supported")
+        require_plain_mask(op, op.mask, None if op.x.shape is None else op.x.shape[0])
+        if op.weights.shape is None or not isinstance(op.weights.shape[1], int):
+            raise op.fail("the shape of the weights is not known")
+        widths = Attention.widths(op)
+        projected = b.MatMul(op.x, op.weights)
+        projected = projected if op.bias is None else b.Add(projected, op.bias)
+        parts = b.Split(projected, widths, axis=-1, outputs=3)
+        q, k, v = (split_heads(b, part, op.num_heads) for part in parts)
+        if op.past is not None:
+            held_k, held_v = b.Split(op.past, None, axis=0, num_outputs=2, outputs=2)
+            k = b.Concat(b.Squeeze(held_k, [0]), k, axis=2)
+            v = b.Concat(b.Squeeze(held_v, [0]), v, axis=2)
+        biases: list[Value] = []
+        if op.mask is not None:
+            biases.append(mask_bias_of(op, b, op.mask, k, op.mask_filter_value))
+        if op.attention_bias is not None:
+            biases.append(op.attention_bias)
+        if op.unidirectional:
+            biases.append(causal_of(b, q, k, float(np.finfo(op.x.dtype).min)))
+        scores = scores_of(b, q, k, scale_of(op, widths[0] // op.num_heads), biases)
+        y = b.MatMul(b.Softmax(scores, axis=-1), v)
+        present = None
+        if op.outputs[1] is not None:
+            present = b.Concat(b.Unsqueeze(k, [0]), b.Unsqueeze(v, [0]), axis=0)
+        return [merge_heads(b, y), present]
+
+    @staticmethod
+    def samples(rng: np.random.Generator) -> Samples:
+        cases = (
+            (0, 0, 0, 0),
+            (1, 0, 0, 0),
+            (2, 0, 1, 0),
+            (3, 0, 0, 1),
+            (0, 1, 1, 0),
+            (0, 1, 0, 1),
+            (2, 1, 1, 0),
+        )
+        for mask_rank, is_causal, has_past, has_bias in cases:
+            batch, length, count, size = 2, int(rng.integers(1, 6)), int(rng.integers(1, 4)), 8
+            past = int(rng.integers(1, 4)) if has_past else 0
+            width, total = count * size, past + length
+            x, weights = normal(rng, batch, length, 12), normal(rng, 12, 3 * width) * np.float32(0.3)
+            lengths = rng.integers(1, total + 1, batch).astype(np.int32)
+            keys = (np.arange(total)[None] < lengths[:, None]).astype(np.int32)
+            masks = (None, lengths, keys, np.repeat(keys[:, None], length, 1))
+            state = normal(rng, 2, batch, count, past, size) if has_past else None
+            added = normal(rng, batch, count, length, total) if has_bias else None
+            operands: list[Array | None] = [
+                x,
+                weights,
+                normal(rng, 3 * width),
+                masks[mask_rank],
+                state,
+                added,
+            ]
+            yield operands, {"num_heads": count, "unidirectional": is_causal}
+
+
+@contrib("MultiHeadAttention")
+class MultiHeadAttention:
+    """Attention of projected queries, keys and values, with a state of keys and values."""
+
+    inputs = (
+        one("T", name="q"),
+        optional("T", name="k"),
+        optional("T", name="v"),
+        optional("T", name="bias"),
+        optional(np.int32, name="mask"),
+        optional("T", name="attention_bias"),
+        optional("T", name="past_key"),
+        optional("T", name="past_value"),
+        optional(np.int32, name="past_length"),
+        optional(np.int32, name="cache_indirection"),
+    )
+    outputs = (
+        one("T", name="output"),
+        optional("T", name="present_key"),
+        optional("T", name="present_value"),
+        optional("QK", name="qk"),
+    )
+    types = allowed(T=REAL, QK=REAL)
+    mask_filter_value = attribute(float, default=MASKED)
+    num_heads = attribute(int)
+    scale = attribute(float, default=None)
+    unidirectional = attribute(int, default=0)
+
+    @staticmethod
+    def require_supported(op: Any) -> None:
+        """Refuse packed operands and shared buffers."""
+        if op.k is None or op.v is None:
+            raise op.fail("packed queries, keys and values are not supported; give them as three operands")
+        if op.past_length is not None or op.cache_indirection is not None:
+            raise op.fail("a state in a shared buffer is not supported")
+
+    @staticmethod
+    def infer(op: Any) -> list[TensorType]:
+        MultiHeadAttention.require_supported(op)
+        unknown = op.q.with_shape(None)
+        if op.q.shape is None or op.v.shape is None or len(op.v.shape) != 3:
+            return [op.q, unknown, unknown, unknown]
+        batch, length, width = op.q.shape
+        output = op.q.with_shape((batch, length, op.v.shape[2]))
+        if (op.past_key is not None and op.past_key.shape is None) or op.k.shape is None:
+            return [output, unknown, unknown, unknown]
+        total = op.k.shape[1] + (0 if op.past_key is None else op.past_key.shape[2])
+        keys = (batch, op.num_heads, total, width // op.num_heads)
+        values = (batch, op.num_heads, total, op.v.shape[2] // op.num_heads)
+        scores = (batch, op.num_heads, length, total)
+        return [output, *(op.q.with_shape(shape) for shape in (keys, values, scores))]
+
+    @staticmethod
+    def reference(op: Any, *operands: Array) -> list[Array]:
+        MultiHeadAttention.require_supported(op)
+        q, k, v, bias, mask, added, past_key, past_value, *_ = operands
+        absent: Any = None
+        parts = [wide(q), wide(k), wide(v)]
+        if bias is not absent:
+            ends = np.cumsum([part.shape[-1] for part in parts])[:2]
+            parts = [part + each for part, each in zip(parts, np.split(wide(bias), ends), strict=True)]
+        query, key, value = (heads(part, op.num_heads) for part in parts)
+        if past_key is not absent:
+            key = np.concatenate([wide(past_key), key], 2)
+            value = np.concatenate([wide(past_value), value], 2)
+        length, total = query.shape[2], key.shape[2]
+        terms: Any = np.zeros((1, 1, 1, 1), np.float32)
+        terms = terms if mask is absent else terms + mask_bias(mask, op.mask_filter_value, total)
+        terms = terms if added is absent else terms + wide(added)
+        if op.unidirectional:
+            terms = terms + np.where(causal(length, total), 0, np.finfo(np.float32).min).astype(np.float32)
+        scale = scale_of(op, query.shape[-1])
+        scores = query @ key.swapaxes(-1, -2) * np.float32(scale) + terms
+        return [each.astype(q.dtype) for each in (merged(softmax(scores) @ value), key, value, scores)]
+
+    @staticmethod
+    def decompose(op: Any, b: Builder) -> list[Value | None]:
+        MultiHeadAttention.require_supported(op)
+        require_plain_mask(op, op.mask, None if op.q.shape is None else op.q.shape[0])
+        parts = [op.q, op.k, op.v]
+        if op.bias is not None:
+            widths = [part.shape[-1] if part.shape else None for part in parts]
+            if not all(isinstance(width, int) for width in widths):
+                raise op.fail("the widths of the operands are not known")
+            rows = b.Split(op.bias, widths, axis=0, outputs=3)
+            parts = [b.Add(part, row) for part, row in zip(parts, rows, strict=True)]
+        q, k, v = (split_heads(b, part, op.num_heads) for part in parts)
+        if op.past_key is not None:
+            k, v = b.Concat(op.past_key, k, axis=2), b.Concat(op.past_value, v, axis=2)
+        biases: list[Value] = []
+        if op.mask is not None:
+            biases.append(mask_bias_of(op, b, op.mask, k, op.mask_filter_value))
+        if op.attention_bias is not None:
+            biases.append(op.attention_bias)
+        if op.unidirectional:
+            biases.append(causal_of(b, q, k, float(np.finfo(op.q.dtype).min)))
+        size = (q.shape or (None,))[-1]
+        scores = scores_of(b, q, k, scale_of(op, size), biases)
+        return [merge_heads(b, b.MatMul(b.Softmax(scores, axis=-1), v)), k, v, scores]
+
+    @staticmethod
+    def samples(rng: np.random.Generator) -> Samples:
+        for has_bias, mask_rank, has_past, has_added in (
+            (0, 0, 0, 0),
+            (1, 1, 0, 0),
+            (0, 2, 0, 1),
+            (0, 0, 1, 0),
+        ):
+            batch, length, count, size = 2, int(rng.integers(1, 6)), int(rng.integers(1, 4)), 8
+            keys = length if has_past else int(rng.integers(1, 6))
+            past = int(rng.integers(1, 4)) if has_past else 0
+            width, total = count * size, past + keys
+            q, k, v = (normal(rng, batch, each, width) for each in (length, keys, keys))
+            lengths = rng.integers(1, total + 1, batch).astype(np.int32)
+            masks = (None, lengths, (np.arange(total)[None] < lengths[:, None]).astype(np.int32))
+            bias = normal(rng, 3 * width) if has_bias else None
+            added = normal(rng, 1, count, length, total) if has_added else None
+            operands: list[Array | None] = [q, k, v, bias, masks[mask_rank], added]
+            if has_past:
+                operands += [normal(rng, batch, count, past, size) for _ in range(2)]
+            yield operands, {"num_heads": count}
+
+
+@contrib("RotaryEmbedding")
+class RotaryEmbedding:
+    """Rotary position embedding with tables of cosines and sines."""
+
+    inputs = (
+        one("T", name="x"),
+        one(np.int64, name="positions"),
+        one("T", name="cosines"),
+        one("T", name="sines"),
+    )
+    outputs = one("T")
+    types = allowed(T=REAL)
+    interleaved = attribute(int, default=0)
+    is_packed_batching = attribute(int, default=0, choices=(0,))
+    num_heads = attribute(int, default=0)
+    rotary_embedding_dim = attribute(int, default=0)
+    scale = attribute(float, default=1.0)
+
+    @staticmethod
+    def infer(op: Any) -> TensorType:
+        return op.x
+
+    @staticmethod
+    def reference(op: Any, x: Array, positions: Array, cosines: Array, sines: Array) -> Array:
+        width = cosines.shape[1]
+        size = op.rotary_embedding_dim or 2 * width
+        count = op.num_heads if op.rotary_embedding_dim else (x.shape[-1] // size if x.ndim == 3 else 0)
+        y = heads(wide(x), count) if x.ndim == 3 else wide(x)
+        if positions.size == 1:
+            first = int(positions.reshape(()))
+            positions = np.arange(first, first + int(y.shape[2]), dtype=np.int64).reshape((1, -1))
+        cos, sin = wide(cosines)[positions][:, None], wide(sines)[positions][:, None]
+        turned, rest = y[..., : 2 * width], y[..., 2 * width :]
+        if op.interleaved:
+            first, second = turned[..., ::2], turned[..., 1::2]
+            parts = [first * cos - second * sin, first * sin + second * cos]
+            turned = np.stack(parts, -1).reshape(turned.shape)
+        else:
+            first, second = np.split(turned, 2, -1)
+            turned = np.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
+        y = np.concatenate([turned, rest], -1)
+        return (merged(y) if x.ndim == 3 else y).astype(x.dtype)
+
+    @staticmethod
+    def decompose(op: Any, b: Builder) -> Value:
+        rank = rank_of(op, op.x)
+        given = {"interleaved": op.interleaved, "rotary_embedding_dim": op.rotary_embedding_dim}
+        table = op.cosines.shape
+        width = table[1] if table else None
+        count = op.num_heads
+        if rank == 3 and not op.rotary_embedding_dim:
+            total = op.x.shape[2]
+            if not isinstance(width, int) or not isinstance(total, int):
+                raise op.fail("the size of the heads is not known")
+            count = total // (2 * width)
+        positions: Any = op.positions
+        if positions.shape is None:
+            raise op.fail("the rank of the positions is not known")
+        if len(positions.shape) == 1:
+            length = b.Shape(op.x, start=rank - 2, end=rank - 1)
+            row = b.Unsqueeze(b.Add(range_of(b, length), positions), [0])
+            positions = b.Expand(row, shaped(b, sized(b, op.x, 0), length))
+        numbers = {} if rank == 4 else {"num_heads": count}
+        return b.RotaryEmbedding(op.x, op.cosines, op.sines, positions, **given, **numbers)
+
+    @staticmethod
+    def samples(rng: np.random.Generator) -> Samples:
+        for interleaved, rank, has_offset, partial in (
+            (0, 3, 0, 0),
+            (1, 3, 1, 0),
+            (0, 4, 0, 0),
+            (0, 3, 1, 1),
+        ):
+            batch, length, count, size = 2, int(rng.integers(1, 5)), int(rng.integers(1, 4)), 8
+            shape = (batch, length, count * size) if rank == 3 else (batch, count, length, size)
+            angles = rng.uniform(0, 6, (9, 2 if partial else 4)).astype(np.float32)
+            positions = rng.integers(0, 9, (batch, length)) if not has_offset else np.array([3])
+            given = {"interleaved": interleaved}
+            given |= {"rotary_embedding_dim": 4, "num_heads": count} if partial else {}
+            operands = [normal(rng, *shape), positions.astype(np.int64), np.cos(angles), np.sin(angles)]
+            yield [*operands], given
