@@ -1,0 +1,74 @@
+"""Models that onnxruntime's quantizer writes, with operators of com.microsoft, in native code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import xonnc
+from xonnc.runtime.reference import open_session
+
+SHAPE = (1, 3, 8, 8)
+
+
+def model() -> onnx.ModelProto:
+    rng = np.random.default_rng(0)
+    shapes = {"w": (4, 3, 3, 3), "b": (4,), "w2": (4, 5), "b2": (5,)}
+    weights = [
+        numpy_helper.from_array((rng.normal(size=shape) * 0.2).astype(np.float32), name)
+        for name, shape in shapes.items()
+    ]
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["a"], kernel_shape=[3, 3], pads=[1] * 4),
+        helper.make_node("Sigmoid", ["a"], ["s"]),
+        helper.make_node("Mul", ["a", "s"], ["m"]),
+        helper.make_node("Add", ["m", "a"], ["r"]),
+        helper.make_node("GlobalAveragePool", ["r"], ["p"]),
+        helper.make_node("Flatten", ["p"], ["f"]),
+        helper.make_node("Gemm", ["f", "w2", "b2"], ["y"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, SHAPE)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 5])
+    graph = helper.make_graph(nodes, "g", [x], [y], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+class Images:
+    """Drawn calibration data, as the quantizer reads it."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(1)
+        self._rest: Iterator[Mapping[str, Any]] = iter(
+            [{"x": rng.normal(size=SHAPE).astype(np.float32)} for _ in range(8)]
+        )
+
+    def get_next(self) -> Mapping[str, Any] | None:
+        """The next feeds, `None` after the last."""
+        return next(self._rest, None)
+
+
+def test_static_quantization_with_integer_operators(tmp_path: Path):
+    quantization: Any = import_module("onnxruntime.quantization")
+    source, path = tmp_path / "model.onnx", tmp_path / "quantized.onnx"
+    source.write_bytes(model().SerializeToString())
+    reader: Any = type("Reader", (Images, quantization.CalibrationDataReader), {})()
+    quantization.quantize_static(
+        str(source), str(path), reader, quant_format=quantization.QuantFormat.QOperator
+    )
+    quantized = onnx.load_model_from_string(path.read_bytes())
+    names = {node.op_type for node in quantized.graph.node if node.domain == "com.microsoft"}
+    assert names >= {"QGemm", "QLinearAdd", "QLinearGlobalAveragePool", "QLinearMul", "QLinearSigmoid"}
+    x: Any = np.random.default_rng(2).normal(size=SHAPE).astype(np.float32)
+    session, _ = open_session(path.read_bytes(), "model")
+    (expected,) = session.run(None, {"x": x})
+    compiled = xonnc.compile(quantized)
+    (found,) = compiled.run(None, {"x": x})
+    # At most one step of the result's scale.
+    np.testing.assert_allclose(np.asarray(found, np.float32), np.asarray(expected), atol=0.005)
+    assert not compiled.host_calls()
