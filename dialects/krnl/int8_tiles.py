@@ -52,14 +52,14 @@ class ByteConvOp(IRDLOperation):
     (`-9223372036854775808`), given in `dynamic_sizes`.
 
     ```mlir
-    "krnl.byte_conv"(%y, %x, %w, %starts) ({
+    "krnl.int8_conv"(%y, %x, %w, %starts) ({
     ^bb0(%sum: i32):
       krnl.stored %sum : i32
     }) {kernel = array<i64: 1, 1>, …} : …
     ```
     """
 
-    name = "krnl.byte_conv"
+    name = "krnl.int8_conv"
 
     y = operand_def(MemRefType)
     x = operand_def(MemRefType)
@@ -123,29 +123,29 @@ class ByteConvOp(IRDLOperation):
         """Ranks, positive sizes, whole vectors of channels, and element types of weights."""
         for name, buffer in (("y", self.y), ("x", self.x)):
             if len(shape_of(buffer)) != 4:
-                raise VerifyException(f"krnl.byte_conv: {name} has 4 axes, found {len(shape_of(buffer))}")
+                raise VerifyException(f"krnl.int8_conv: {name} has 4 axes, found {len(shape_of(buffer))}")
         require_pairs(self, ("kernel", "strides", "dilations", "tile"))
         self._verify_dynamic_sizes()
         for name, buffer, size in (("y", self.y, self.lanes.value.data), ("x", self.x, self.terms)):
             if shape_of(buffer)[3] % size:
                 raise VerifyException(
-                    f"krnl.byte_conv: {name} has a multiple of {size} channels, found {shape_of(buffer)[3]}"
+                    f"krnl.int8_conv: {name} has a multiple of {size} channels, found {shape_of(buffer)[3]}"
                 )
         width = i16 if self.products is None else i8
         if element_of(self.w) != width or element_of(self.x) != i8:
-            raise VerifyException(f"krnl.byte_conv: x holds i8 and w {width}")
+            raise VerifyException(f"krnl.int8_conv: x holds i8 and w {width}")
         require_range(self, self.range)
         if len(self.image_starts.get_values()) != 2 * len(self.images):
-            raise VerifyException("krnl.byte_conv: image_starts holds two indices for each image")
+            raise VerifyException("krnl.int8_conv: image_starts holds two indices for each image")
         wanted: list[Attribute] = [i32, *(element_of(each) for each in (*self.channels, *self.images))]
         found = [argument.type for argument in self.rest.block.args]
         if found != wanted:
             names = ", ".join(map(str, wanted))
-            raise VerifyException(f"krnl.byte_conv: its region takes {names}")
+            raise VerifyException(f"krnl.int8_conv: its region takes {names}")
         end = self.rest.block.last_op
         if not isinstance(end, StoredOp) or end.value.type != element_of(self.y):
             raise VerifyException(
-                f"krnl.byte_conv: its region ends with what is stored, {element_of(self.y)}"
+                f"krnl.int8_conv: its region ends with what is stored, {element_of(self.y)}"
             )
 
     def _verify_dynamic_sizes(self) -> None:
@@ -153,13 +153,13 @@ class ByteConvOp(IRDLOperation):
         count = self.has_dynamic_batch + self.has_dynamic_columns
         if len(self.dynamic_sizes) != count:
             raise VerifyException(
-                f"krnl.byte_conv: {count} dynamic sizes, found {len(self.dynamic_sizes)} operands"
+                f"krnl.int8_conv: {count} dynamic sizes, found {len(self.dynamic_sizes)} operands"
             )
         if not self.has_dynamic_columns:
             require_pairs(self, ("out",))
             return
         if shape_of(self.y)[:2] != (1, 1) or shape_of(self.x)[:2] != (1, 1):
-            raise VerifyException("krnl.byte_conv: dynamic columns need one image of one row")
+            raise VerifyException("krnl.int8_conv: dynamic columns need one image of one row")
 
 
 @irdl_op_definition

@@ -330,8 +330,8 @@ class CallOp(IRDLOperation):
     A call of a kernel on buffers, written ones first.
 
     Dynamic sizes (indices) follow the buffers. A kernel that takes a range of iterations (two more indices)
-    runs all of them: a constant number, or the value of the parameter at the index in `turnsOf`. They may run
-    in any order and in parallel.
+    runs all of them: a constant number, or the value of the parameter at the index in `iterationsOf`. They
+    may run in any order and in parallel.
 
     `inPlace` holds pairs of parameters, a written and a read buffer, that share memory: the kernel reads each
     element of the second before it writes that of the first.
@@ -346,8 +346,8 @@ class CallOp(IRDLOperation):
     parameters = var_operand_def()
     func_name = prop_def(StringAttr, prop_name="funcName")
     num_of_output = prop_def(IntegerAttr, prop_name="numOfOutput", default_value=IntegerAttr(1, SI64))
-    iterations = opt_prop_def(IntegerAttr, prop_name="turns")
-    iterations_parameter = opt_prop_def(IntegerAttr, prop_name="turnsOf")
+    iterations = opt_prop_def(IntegerAttr, prop_name="iterations")
+    iterations_parameter = opt_prop_def(IntegerAttr, prop_name="iterationsOf")
     in_place = opt_prop_def(DenseArrayBase.constr(i64), prop_name="inPlace")
     returned = var_result_def(AnySignlessIntegerType)
 
@@ -369,9 +369,9 @@ class CallOp(IRDLOperation):
             "numOfOutput": IntegerAttr(len(outputs), SI64),
         }
         if isinstance(iterations, SSAValue):
-            properties["turnsOf"] = IntegerAttr(parameters.index(iterations), i64)
+            properties["iterationsOf"] = IntegerAttr(parameters.index(iterations), i64)
         elif iterations:
-            properties["turns"] = IntegerAttr(iterations, i64)
+            properties["iterations"] = IntegerAttr(iterations, i64)
         return cls(operands=[parameters], properties=properties, result_types=[[]])
 
     @property
@@ -391,7 +391,7 @@ class CallOp(IRDLOperation):
         if self.iterations_parameter is not None:
             place = self.iterations_parameter.value.data
             if not 0 <= place < len(self.parameters) or self.parameters[place].type != INDEX:
-                raise VerifyException(f"krnl.call: turnsOf: parameter {place} is not an index")
+                raise VerifyException(f"krnl.call: iterationsOf: parameter {place} is not an index")
             if self.iterations is not None:
                 raise VerifyException(
                     "krnl.call: the number of iterations is a constant or a parameter, not both"

@@ -51,8 +51,8 @@ class GemmOp(IRDLOperation):
     offsets of several products, whose results are consecutive.
 
     `m`, `n` and `k` are dynamic if `-9223372036854775808`; they are given in `dynamic_sizes`. With
-    `open_batch` the number of products is dynamic too, and the last of those; `open_batch` says whether A,
-    and B, has a matrix for each, or one for all.
+    `dynamic_batch` the number of products is dynamic too, and the last of those; `dynamic_batch` says
+    whether A, and B, has a matrix for each, or one for all.
 
     ```mlir
     "krnl.gemm"(%c, %a, %b) {m = 4, n = 32, k = 8, tile = array<i64: 4, 32>} : …
@@ -78,7 +78,7 @@ class GemmOp(IRDLOperation):
     batch_a = opt_prop_def(DenseArrayBase.constr(i64))
     """Offsets of the matrices of A of each product, in elements; one product at 0 if absent."""
     batch_b = opt_prop_def(DenseArrayBase.constr(i64))
-    open_batch = opt_prop_def(DenseArrayBase.constr(i64))
+    dynamic_batch = opt_prop_def(DenseArrayBase.constr(i64))
     prefetch = opt_prop_def(IntegerAttr)
     """How many bytes ahead of its loads a packed B is prefetched."""
 
@@ -98,7 +98,7 @@ class GemmOp(IRDLOperation):
         """
         rows, columns = self.tile.get_values()
         m, n, _ = self.sizes
-        if self.open_batch is not None:
+        if self.dynamic_batch is not None:
             return "products", 0
         if DYNAMIC_INDEX in (m, n):
             return ("rows", 1) if n == DYNAMIC_INDEX else ("panels", -(-n // columns))
@@ -117,13 +117,13 @@ class GemmOp(IRDLOperation):
         """Positive sizes, a tile of two sizes, a known activation, as many matrices of A as of B."""
         if min(1 if size == DYNAMIC_INDEX else size for size in self.sizes) < 1:
             raise VerifyException(f"krnl.gemm: m, n and k are above 0, found {self.sizes}")
-        count = self.sizes.count(DYNAMIC_INDEX) + (self.open_batch is not None)
+        count = self.sizes.count(DYNAMIC_INDEX) + (self.dynamic_batch is not None)
         if len(self.dynamic_sizes) != count:
             raise VerifyException(
                 f"krnl.gemm: {count} dynamic sizes, found {len(self.dynamic_sizes)} operands"
             )
-        if self.open_batch is not None and len(self.open_batch.get_values()) != 2:
-            raise VerifyException("krnl.gemm: open_batch holds two numbers")
+        if self.dynamic_batch is not None and len(self.dynamic_batch.get_values()) != 2:
+            raise VerifyException("krnl.gemm: dynamic_batch holds two numbers")
         tile = self.tile.get_values()
         if len(tile) != 2 or min(tile) < 1:
             raise VerifyException(f"krnl.gemm: tile holds two sizes above 0, found {list(tile)}")

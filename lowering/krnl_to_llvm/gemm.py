@@ -111,14 +111,14 @@ def _batch_strides(
     builder: LLVMBuilder, op: GemmOp, m: int | SSAValue, n: int | SSAValue, k: int | SSAValue
 ) -> Sequence[int | SSAValue]:
     """Return the distances between consecutive matrices of A and of B in a batch; 0 for a shared matrix."""
-    if op.open_batch is None:
+    if op.dynamic_batch is None:
         return _batch_offsets(op.batch_a)[1], _batch_offsets(op.batch_b)[1]
     width = int(op.tile.get_values()[1])
     columns = n
     if op.packed is not None:
         _, panels = _step_range(builder, n, width)
         columns = -(-n // width) * width if isinstance(n, int) else builder.imul(panels, width)
-    has_a, has_b = (int(each) for each in op.open_batch.get_values())
+    has_a, has_b = (int(each) for each in op.dynamic_batch.get_values())
     return builder.mul_sizes(builder.mul_sizes(m, k), has_a), builder.mul_sizes(
         builder.mul_sizes(k, columns), has_b
     )

@@ -50,7 +50,7 @@ def emit_int8_conv(
     dynamic_sizes: Sequence[SSAValue],
     epilogue: Epilogue,
 ) -> None:
-    """Emit a `krnl.byte_conv` for the parallel range `iterations` (begin, end)."""
+    """Emit a `krnl.int8_conv` for the parallel range `iterations` (begin, end)."""
     count = 4 + len(op.channels)
     conv = _Conv(builder, op, pointers[:4], pointers[4:count], pointers[count:], epilogue)
 

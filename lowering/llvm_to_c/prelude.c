@@ -14,7 +14,7 @@
 #define XONNC_KERNEL static
 #endif
 
-/* A loop whose body fills the registers; several turns of it at a time would not fit. */
+/* A loop whose body fills the registers; several iterations at a time would not fit. */
 #if defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
 #define XONNC_ROLLED _Pragma("GCC unroll 1")
 #else
@@ -127,7 +127,7 @@ XONNC_MAYBE_UNUSED static inline double xonnc_double_of_bits(uint64_t bits)
     return x;
 }
 
-/* The larger or smaller; no number where one of them is none; -0 below +0. */
+/* Maximum and minimum; NaN where an operand is NaN; -0 below +0. */
 XONNC_MAYBE_UNUSED static inline float xonnc_fmaxf(float a, float b)
 {
     return a != a ? a : b != b ? b : a > b ? a : b > a ? b : signbit(a) ? b : a;
@@ -165,7 +165,7 @@ XONNC_MAYBE_UNUSED static inline uint64_t xonnc_to_u64(double x, int bits)
     return (uint64_t)x;
 }
 
-/* Halves are 16 bits. */
+/* FP16 values are 16 bits. */
 XONNC_MAYBE_UNUSED static inline float xonnc_from_half(uint16_t half)
 {
     const uint32_t size = half & 0x7fffu;

@@ -1,4 +1,4 @@
-"""int8 convolutions and matrix products with their epilogue, as one kernel (`krnl.byte_conv`)."""
+"""int8 convolutions and matrix products with their epilogue, as one kernel (`krnl.int8_conv`)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
     rows, columns = out
     window = product.window
     windows = window.kernel, window.strides, window.dilations
-    key = conv_key("byte_conv i8", (depth, target.extents.channels), windows, out)
+    key = conv_key("int8_conv i8", (depth, target.extents.channels), windows, out)
     tile = builder.tiles.conv(
         key, columns if is_static(columns) else ASSUMED_ROW_PIXELS, target.extents.channels // lanes
     )

@@ -132,7 +132,7 @@ def dynamic_matmul(
     a, b, *bias = buffers
     tile = gemm_tile(builder, builder.element(result), sizes)
     b = _pack(b, (count if has[1] else 1, k, n), tile[1], builder)
-    held = {"packed": UnitAttr(), "open_batch": DenseArrayBase.from_list(i64, [int(each) for each in has])}
+    held = {"packed": UnitAttr(), "dynamic_batch": DenseArrayBase.from_list(i64, [int(each) for each in has])}
     emit_gemm(result, [a, b, *bias], sizes, tile, {**(properties or {}), **held}, builder, count)
 
 
@@ -194,7 +194,7 @@ def call_gemm(
     """
     Emit a kernel of one `krnl.gemm`; `buffers` are A, B (packed unless `properties` are given) and a bias.
 
-    `count` is the number of products of an `open_batch`.
+    `count` is the number of products of an `dynamic_batch`.
     """
     types = [buffer.type for buffer in (output, *buffers)]
     kernel = KernelBuilder([each for each in types if is_buffer(each)])
@@ -202,10 +202,10 @@ def call_gemm(
     if "packed" in held:
         held = {**held, **prefetched(builder, element_of(output), sizes, tile)}
     dynamic_sizes = [kernel.size(size) for size in sizes if not is_static(size)]
-    if "open_batch" in held:
+    if "dynamic_batch" in held:
         dynamic_sizes.append(kernel.size(count))
     product = add_gemm(kernel, kernel.buffers, sizes, tile, held, dynamic_sizes, kernel.add_range_arguments())
-    builder.call("gemm", kernel, [output], buffers, count if "open_batch" in held else product.iterations)
+    builder.call("gemm", kernel, [output], buffers, count if "dynamic_batch" in held else product.iterations)
 
 
 def add_gemm(

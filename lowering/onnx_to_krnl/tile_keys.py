@@ -51,7 +51,7 @@ def key_of(op: GemmOp | ConvOp | ByteConvOp) -> str:
     windows = [[int(size) for size in each.get_values()] for each in (op.kernel, op.strides, op.dilations)]
     out = [int(size) for size in op.out.get_values()]
     if isinstance(op, ByteConvOp):
-        return conv_key("byte_conv i8", (shape_of(op.x)[3], shape_of(op.y)[3]), windows, out)
+        return conv_key("int8_conv i8", (shape_of(op.x)[3], shape_of(op.y)[3]), windows, out)
     _, blocks, _, _, lanes = shape_of(op.y)
     return conv_key(conv_kind(op.depthwise is not None), (op.depth.value.data, blocks * lanes), windows, out)
 

@@ -35,7 +35,7 @@ BANNED = {
     r"(?:MOST|LEAST|FEW)_\w+": "MAX_…, MIN_…",
     r"Along|Side": "AffineExpr, AffineMap",
     r"Declined": "MatchFailure",
-    r"(?<!\")turns(?!\")": "iterations",  # In quotes it is an attribute of krnl.call.
+    r"turns": "iterations",
     r"packings": "prepacked weights, weight prepacking",
     r"shared? out|shares out": "parallelized over, divided among",
     r"nobody|[Ww]atcher": "no-op callback, StageCallback",

@@ -9,7 +9,7 @@
 // KEPT-LABEL:   @doubled
 // KEPT:           "onnx.Loop"
 func.func @doubled() -> tensor<f32> {
-  %turns = onnx.Constant dense<3> : tensor<i64>
+  %iterations = onnx.Constant dense<3> : tensor<i64>
   %on = onnx.Constant dense<true> : tensor<i1>
   %one = onnx.Constant dense<1.0> : tensor<f32>
   %0 = "onnx.Loop"(%turns, %on, %one) ({

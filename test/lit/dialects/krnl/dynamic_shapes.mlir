@@ -6,8 +6,8 @@ func.func @sizes(%b: memref<?xf32>, %n: index, %s: index) {
   %m = "krnl.shaped"(%b, %n, %s) : (memref<?xf32>, index, index) -> memref<?x?x64xf32>
   // CHECK-NEXT: "krnl.require"(%{{.*}}, %{{.*}}) <{what = "axis 0 of input 'x'"}> : (index, index) -> ()
   "krnl.require"(%n, %s) {what = "axis 0 of input 'x'"} : (index, index) -> ()
-  // CHECK-NEXT: "krnl.call"(%{{.*}}, %{{.*}}, %{{.*}}) <{funcName = "fn", numOfOutput = 1 : si64, turnsOf = 2 : i64}> : (memref<?xf32>, index, index) -> ()
-  "krnl.call"(%b, %n, %s) {funcName = "fn", numOfOutput = 1 : si64, turnsOf = 2 : i64} : (memref<?xf32>, index, index) -> ()
+  // CHECK-NEXT: "krnl.call"(%{{.*}}, %{{.*}}, %{{.*}}) <{funcName = "fn", iterationsOf = 2 : i64, numOfOutput = 1 : si64}> : (memref<?xf32>, index, index) -> ()
+  "krnl.call"(%b, %n, %s) {funcName = "fn", numOfOutput = 1 : si64, iterationsOf = 2 : i64} : (memref<?xf32>, index, index) -> ()
   return
 }
 

@@ -18,8 +18,8 @@ func.func @f(%b: memref<?xf32>, %n: index) {
 // -----
 
 func.func @f(%b: memref<?xf32>, %n: index) {
-  // expected-error @+1 {{krnl.call: turnsOf: parameter 0 is not an index}}
-  "krnl.call"(%b, %n) {funcName = "fn", numOfOutput = 1 : si64, turnsOf = 0 : i64} : (memref<?xf32>, index) -> ()
+  // expected-error @+1 {{krnl.call: iterationsOf: parameter 0 is not an index}}
+  "krnl.call"(%b, %n) {funcName = "fn", numOfOutput = 1 : si64, iterationsOf = 0 : i64} : (memref<?xf32>, index) -> ()
   return
 }
 
@@ -27,7 +27,7 @@ func.func @f(%b: memref<?xf32>, %n: index) {
 
 func.func @f(%b: memref<?xf32>, %n: index) {
   // expected-error @+1 {{krnl.call: the number of iterations is a constant or a parameter, not both}}
-  "krnl.call"(%b, %n) {funcName = "fn", numOfOutput = 1 : si64, turns = 4 : i64, turnsOf = 1 : i64} : (memref<?xf32>, index) -> ()
+  "krnl.call"(%b, %n) {funcName = "fn", numOfOutput = 1 : si64, iterations = 4 : i64, iterationsOf = 1 : i64} : (memref<?xf32>, index) -> ()
   return
 }
 
@@ -42,8 +42,8 @@ func.func @f(%c: memref<?x4xf32>, %b: memref<4x4xf32>) {
 // -----
 
 func.func @f(%c: memref<4x4xf32>, %n: index) {
-  // expected-error @+1 {{krnl.gemm: open_batch holds two numbers}}
-  "krnl.gemm"(%c, %c, %c, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, m = 4 : i64, n = 4 : i64, k = 4 : i64, open_batch = array<i64: 1>, tile = array<i64: 4, 4>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, index) -> ()
+  // expected-error @+1 {{krnl.gemm: dynamic_batch holds two numbers}}
+  "krnl.gemm"(%c, %c, %c, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, m = 4 : i64, n = 4 : i64, k = 4 : i64, dynamic_batch = array<i64: 1>, tile = array<i64: 4, 4>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, index) -> ()
   return
 }
 

@@ -12,12 +12,12 @@ func.func @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<8x16xf3
 // Sums of bytes, scaled by channel and added to an image.
 // CHECK-LABEL: @bytes
 func.func @bytes(%y: memref<1x6x6x16xi8>, %x: memref<1x8x8x4xi8>, %w: memref<576xi8>, %s: memref<16xi32>, %r: memref<1x7x7x16xi8>) {
-  // CHECK-NEXT: "krnl.byte_conv"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{
+  // CHECK-NEXT: "krnl.int8_conv"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{
   // CHECK-SAME: image_starts = array<i64: 1, 1>
   // CHECK-SAME: products = "llvm.x86.avx512.vpdpbusd.512"
   // CHECK-NEXT: ^{{.*}}(%{{.*}}: i32, %[[K:.*]]: i32, %[[B:.*]]: i8):
   // CHECK-NEXT:   krnl.stored %[[B]] : i8
-  "krnl.byte_conv"(%y, %x, %w, %s, %s, %r) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64: 1, 1>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "llvm.x86.avx512.vpdpbusd.512"}> ({
+  "krnl.int8_conv"(%y, %x, %w, %s, %s, %r) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64: 1, 1>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "llvm.x86.avx512.vpdpbusd.512"}> ({
   ^bb0(%sum: i32, %k: i32, %b: i8):
     krnl.stored %b : i8
   }) : (memref<1x6x6x16xi8>, memref<1x8x8x4xi8>, memref<576xi8>, memref<16xi32>, memref<16xi32>, memref<1x7x7x16xi8>) -> ()

@@ -81,8 +81,8 @@ func.func @f(%m: memref<4x4xf32>, %i: index) {
 // -----
 
 func.func @f(%y: memref<6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
-  // expected-error @+1 {{krnl.byte_conv: y has 4 axes, found 3}}
-  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+  // expected-error @+1 {{krnl.int8_conv: y has 4 axes, found 3}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
   }) : (memref<6x6x16xi32>, memref<1x6x6x4xi8>, memref<64xi8>, memref<16xi32>) -> ()
@@ -92,8 +92,8 @@ func.func @f(%y: memref<6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>, 
 // -----
 
 func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
-  // expected-error @+1 {{krnl.byte_conv: out holds two sizes above 0, found [6, 0]}}
-  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 0>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+  // expected-error @+1 {{krnl.int8_conv: out holds two sizes above 0, found [6, 0]}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 0>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
   }) : (memref<1x6x6x16xi32>, memref<1x6x6x4xi8>, memref<64xi8>, memref<16xi32>) -> ()
@@ -103,8 +103,8 @@ func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>
 // -----
 
 func.func @f(%y: memref<1x6x6x8xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
-  // expected-error @+1 {{krnl.byte_conv: y has a multiple of 16 channels, found 8}}
-  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+  // expected-error @+1 {{krnl.int8_conv: y has a multiple of 16 channels, found 8}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
   }) : (memref<1x6x6x8xi32>, memref<1x6x6x4xi8>, memref<64xi8>, memref<16xi32>) -> ()
@@ -114,8 +114,8 @@ func.func @f(%y: memref<1x6x6x8xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>,
 // -----
 
 func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x6xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
-  // expected-error @+1 {{krnl.byte_conv: x has a multiple of 4 channels, found 6}}
-  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+  // expected-error @+1 {{krnl.int8_conv: x has a multiple of 4 channels, found 6}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
   }) : (memref<1x6x6x16xi32>, memref<1x6x6x6xi8>, memref<64xi8>, memref<16xi32>) -> ()
@@ -125,8 +125,8 @@ func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x6xi8>, %w: memref<64xi8>
 // -----
 
 func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
-  // expected-error @+1 {{krnl.byte_conv: x holds i8 and w i16}}
-  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64}> ({
+  // expected-error @+1 {{krnl.int8_conv: x holds i8 and w i16}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
   }) : (memref<1x6x6x16xi32>, memref<1x6x6x4xi8>, memref<64xi8>, memref<16xi32>) -> ()
@@ -136,8 +136,8 @@ func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>
 // -----
 
 func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
-  // expected-error @+1 {{krnl.byte_conv: image_starts holds two indices for each image}}
-  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64: 1, 1>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+  // expected-error @+1 {{krnl.int8_conv: image_starts holds two indices for each image}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64: 1, 1>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
   }) : (memref<1x6x6x16xi32>, memref<1x6x6x4xi8>, memref<64xi8>, memref<16xi32>) -> ()
@@ -147,8 +147,8 @@ func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>
 // -----
 
 func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
-  // expected-error @+1 {{krnl.byte_conv: its region takes i32}}
-  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+  // expected-error @+1 {{krnl.int8_conv: its region takes i32}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i64):
     krnl.stored %sum : i64
   }) : (memref<1x6x6x16xi32>, memref<1x6x6x4xi8>, memref<64xi8>, memref<16xi32>) -> ()
@@ -158,8 +158,8 @@ func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>
 // -----
 
 func.func @f(%y: memref<1x6x6x16xi8>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
-  // expected-error @+1 {{krnl.byte_conv: its region ends with what is stored, i8}}
-  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+  // expected-error @+1 {{krnl.int8_conv: its region ends with what is stored, i8}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
   }) : (memref<1x6x6x16xi8>, memref<1x6x6x4xi8>, memref<64xi8>, memref<16xi32>) -> ()
@@ -169,8 +169,8 @@ func.func @f(%y: memref<1x6x6x16xi8>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>,
 // -----
 
 func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>, %i: index) {
-  // expected-error @+1 {{krnl.byte_conv: a range is two indices, found 1}}
-  "krnl.byte_conv"(%y, %x, %w, %s, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+  // expected-error @+1 {{krnl.int8_conv: a range is two indices, found 1}}
+  "krnl.int8_conv"(%y, %x, %w, %s, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
   }) : (memref<1x6x6x16xi32>, memref<1x6x6x4xi8>, memref<64xi8>, memref<16xi32>, index) -> ()
@@ -180,8 +180,8 @@ func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>
 // -----
 
 func.func private @k(%y: memref<?x6x6x16xi8>, %x: memref<?x6x6x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
-  // expected-error @+1 {{krnl.byte_conv: 1 dynamic sizes, found 0 operands}}
-  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+  // expected-error @+1 {{krnl.int8_conv: 1 dynamic sizes, found 0 operands}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     %b = arith.trunci %sum : i32 to i8
     krnl.stored %b : i8
@@ -192,8 +192,8 @@ func.func private @k(%y: memref<?x6x6x16xi8>, %x: memref<?x6x6x4xi8>, %w: memref
 // -----
 
 func.func private @k(%y: memref<1x6x?x16xi8>, %x: memref<1x6x?x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>, %n: index) {
-  // expected-error @+1 {{krnl.byte_conv: dynamic columns need one image of one row}}
-  "krnl.byte_conv"(%y, %x, %w, %s, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, -9223372036854775808>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+  // expected-error @+1 {{krnl.int8_conv: dynamic columns need one image of one row}}
+  "krnl.int8_conv"(%y, %x, %w, %s, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, -9223372036854775808>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     %b = arith.trunci %sum : i32 to i8
     krnl.stored %b : i8

@@ -118,7 +118,7 @@ func.func private @conv(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, 
 // CHECK:         llvm.sitofp %{{.*}} : vector<16xi32> to vector<16xf32>
 // CHECK:         llvm.store %{{.*}} : vector<16xf32>
 func.func private @bytes(%y: memref<1x6x6x16xf32>, %x: memref<1x8x8x4xi8>, %w: memref<576xi8>, %s: memref<16xi32>, %i: index, %n: index) {
-  "krnl.byte_conv"(%y, %x, %w, %s, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 2, 0>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "llvm.x86.avx512.vpdpbusd.512"}> ({
+  "krnl.int8_conv"(%y, %x, %w, %s, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 2, 0>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "llvm.x86.avx512.vpdpbusd.512"}> ({
   ^bb0(%sum: i32):
     %f = arith.sitofp %sum : i32 to f32
     krnl.stored %f : f32
@@ -134,7 +134,7 @@ func.func private @bytes(%y: memref<1x6x6x16xf32>, %x: memref<1x8x8x4xi8>, %w: m
 // CHECK:         llvm.mul %{{.*}} : vector<16xi32>
 // CHECK:         llvm.store %{{.*}} : vector<8xi32>
 func.func private @pairs(%y: memref<1x6x6x8xi32>, %x: memref<1x6x6x2xi8>, %w: memref<16xi16>, %s: memref<8xi32>) {
-  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 8 : i64}> ({
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 8 : i64}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
   }) : (memref<1x6x6x8xi32>, memref<1x6x6x2xi8>, memref<16xi16>, memref<8xi32>) -> ()
@@ -299,8 +299,8 @@ func.func private @several(%y: memref<2xf32>, %x: memref<2xf32>, %n: index) -> (
 // CHECK:       llvm.func @two(!llvm.ptr, i64, i64) -> !llvm.struct<(i64, i1)>
 // CHECK-NOT:   @turned
 func.func private @calls(%y: memref<2xf32>, %n: index) -> i1 {
-  %0:2 = "krnl.call"(%y) {funcName = "two", numOfOutput = 1 : si64, turns = 3 : i64} : (memref<2xf32>) -> (i64, i1)
-  "krnl.call"(%y, %n) {funcName = "turned", numOfOutput = 1 : si64, turnsOf = 1 : i64} : (memref<2xf32>, index) -> ()
+  %0:2 = "krnl.call"(%y) {funcName = "two", numOfOutput = 1 : si64, iterations = 3 : i64} : (memref<2xf32>) -> (i64, i1)
+  "krnl.call"(%y, %n) {funcName = "turned", numOfOutput = 1 : si64, iterationsOf = 1 : i64} : (memref<2xf32>, index) -> ()
   return %0#1 : i1
 }
 func.func private @turned(%y: memref<2xf32>, %n: index, %begin: index, %end: index) {

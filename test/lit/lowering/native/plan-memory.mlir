@@ -65,7 +65,7 @@ func.func private @sum(%y: memref<64xf32>, %a: memref<64xf32>, %b: memref<64xf32
 // CHECK:         funcName = "transposed", numOfOutput
 // CHECK:         funcName = "transposed", numOfOutput
 // CHECK:         funcName = "again", numOfOutput
-// CHECK:         funcName = "two_nests", numOfOutput
+// CHECK:         funcName = "two_nests"
 // CHECK:         funcName = "twice_in_a_row", inPlace = array<i64: 0, 1>
 // CHECK:         funcName = "elsewhere", numOfOutput
 // CHECK:         funcName = "stored_first", numOfOutput
@@ -78,9 +78,9 @@ func.func @kernels(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %c = memref.alloc() : memref<8x8xf32>
   "krnl.call"(%c, %b) {funcName = "again", numOfOutput = 1 : si64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
   %d = memref.alloc() : memref<8x8xf32>
-  "krnl.call"(%d, %c) {funcName = "two_nests", numOfOutput = 1 : si64, turns = 8 : i64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  "krnl.call"(%d, %c) {funcName = "two_nests", numOfOutput = 1 : si64, iterations = 8 : i64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
   %e = memref.alloc() : memref<8x8xf32>
-  "krnl.call"(%e, %d) {funcName = "twice_in_a_row", numOfOutput = 1 : si64, turns = 8 : i64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  "krnl.call"(%e, %d) {funcName = "twice_in_a_row", numOfOutput = 1 : si64, iterations = 8 : i64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
   %f = memref.alloc() : memref<8x8xf32>
   "krnl.call"(%f, %e) {funcName = "elsewhere", numOfOutput = 1 : si64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
   %g = memref.alloc() : memref<8x8xf32>

@@ -11,7 +11,7 @@
 // CHECK-NEXT:    "krnl.require"(%[[Z]], %[[N]]) <{what = "axis 0 of input 'z'"}> : (index, index) -> ()
 // CHECK:         %[[COUNT:.*]] = arith.muli %{{.*}}, %[[N]] : index
 // CHECK:         %[[Y:.*]] = memref.alloc(%[[N]]) : memref<?x8xf32>
-// CHECK-NEXT:    "krnl.call"(%[[Y]], %{{.*}}, %{{.*}}, %[[COUNT]]) <{funcName = "relu_fused_0", numOfOutput = 1 : si64, turnsOf = 3 : i64}>
+// CHECK-NEXT:    "krnl.call"(%[[Y]], %{{.*}}, %{{.*}}, %[[COUNT]]) <{funcName = "relu_fused_0", iterationsOf = 3 : i64, numOfOutput = 1 : si64}>
 // CHECK:         func.func private @relu_fused_0(%[[OUT:.*]]: memref<?xf32>, %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>, %[[SIZE:.*]]: index, %[[FIRST:.*]]: index, %[[LAST:.*]]: index)
 // CHECK:         krnl.iterate({{.*}}) with ({{.*}} = %[[FIRST]] to %[[LAST]])
 // What fills no vector is done one by one.
@@ -30,7 +30,7 @@ func.func @sum(%x: tensor<?x8xf32> {onnx.name = "x", onnx.dim_params = "0:N"}, %
 // Products of matrices in any number: B is packed in panels of as many columns as a tile has.
 // CHECK-LABEL: @products
 // CHECK:         memref.alloc(%{{.*}}, %{{.*}}) : memref<?x?x4x48xf32>
-// CHECK:         "krnl.gemm"({{.*}}) <{k = 4 : i64, m = -9223372036854775808 : i64, n = -9223372036854775808 : i64, open_batch = array<i64: 1, 1>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 2, 3>, packed, tile = array<i64: 8, 48>}>
+// CHECK:         "krnl.gemm"({{.*}}) <{dynamic_batch = array<i64: 1, 1>, k = 4 : i64, m = -9223372036854775808 : i64, n = -9223372036854775808 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 2, 3>, packed, tile = array<i64: 8, 48>}>
 // LLVM-LABEL:  llvm.func internal @gemm_2
 // LLVM:          llvm.call_intrinsic "llvm.smin.i64"
 // LLVM:          llvm.intr.fma
@@ -45,7 +45,7 @@ func.func @products(%a: tensor<?x?x4xf32> {onnx.name = "a", onnx.dim_params = "0
 // CHECK-LABEL: @images
 // CHECK:         %[[N:.*]] = tensor.dim
 // CHECK:         %[[TURNS:.*]] = arith.muli %{{.*}}, %[[N]] : index
-// CHECK:         "krnl.call"({{.*}}, %[[N]], %[[TURNS]]) <{funcName = "conv_1", numOfOutput = 1 : si64, turnsOf = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}, %[[N]], %[[TURNS]]) <{funcName = "conv_1", iterationsOf = 4 : i64, numOfOutput = 1 : si64}>
 // CHECK:         "krnl.conv"
 // CHECK-SAME:    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 1>
 // LLVM-LABEL:  llvm.func internal @conv_1

@@ -2,9 +2,9 @@
 
 // A channel by itself: its window is written out, pixels of a row in registers.
 // CHECK-LABEL: func.func @depthwise
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "halo_0"{{.*}} turns = 2 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_1"{{.*}} turns = 2 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "depthwise_2"{{.*}} turns = 16 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "halo_0", iterations = 2 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_1", iterations = 2 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "depthwise_2", iterations = 16 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "unblock_3"
 // CHECK:         krnl.conv
 // CHECK-SAME:    kernel = array<i64: 3, 3>
@@ -20,9 +20,9 @@ func.func @depthwise(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> {
 
 // Strides are of the source; the halo is asked for at the top and left alone.
 // CHECK-LABEL: func.func @strided
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "halo_0"{{.*}} turns = 2 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_1"{{.*}} turns = 2 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_2"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "halo_0", iterations = 2 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_1", iterations = 2 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_2", iterations = 4 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "unblock_3"
 // CHECK:         krnl.conv
 // CHECK-SAME:    kernel = array<i64: 3, 3>
@@ -39,8 +39,8 @@ func.func @strided(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x4x4xf32> {
 
 // Places of the window lie apart.
 // CHECK-LABEL: func.func @dilated
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_0"{{.*}} turns = 2 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_1"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_0", iterations = 2 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_1", iterations = 4 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "unblock_2"
 // CHECK:         krnl.conv
 // CHECK-SAME:    dilations = array<i64: 2, 2>
@@ -57,11 +57,11 @@ func.func @dilated(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x4x4xf32> {
 
 // A transposed convolution of stride 2 is one for each row and column of a square.
 // CHECK-LABEL: func.func @transposed
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_0"{{.*}} turns = 2 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_1"{{.*}} turns = 4 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_2"{{.*}} turns = 4 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_3"{{.*}} turns = 4 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_4"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_0", iterations = 2 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_1", iterations = 4 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_2", iterations = 4 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_3", iterations = 4 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_4", iterations = 4 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "unblock_5"
 // CHECK:         krnl.conv
 // CHECK-SAME:    out_strides = array<i64: 2, 2>
@@ -86,7 +86,7 @@ func.func @transposed(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x8x8xf32> {
 
 // Groups of channels that are no single ones are products in rows.
 // CHECK-LABEL: func.func @groups
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 2 : i64{{.*}}}>
 // CHECK:         krnl.gemm
 // CHECK-SAME:    batch_a = array<i64: 0, 256>
 // CHECK-SAME:    batch_b = array<i64: 0, 256>
@@ -105,9 +105,9 @@ func.func @groups(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32> {
 
 // A convolution along one axis: the numbers of each window side by side, then a product.
 // CHECK-LABEL: func.func @one_dimension
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "columns_0"{{.*}} turns = 32 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "pack_1"{{.*}} turns = 96 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "columns_0", iterations = 32 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "pack_1", iterations = 96 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2", iterations = 4 : i64{{.*}}}>
 // CHECK:         krnl.gemm
 // CHECK-SAME:    k = 96 : i64
 // CHECK-SAME:    m = 32 : i64
@@ -124,7 +124,7 @@ func.func @one_dimension(%x: tensor<1x32x20xf32>) -> tensor<1x32x18xf32> {
 
 // Weights that only a run knows: a product of them and the pixels, in rows.
 // CHECK-LABEL: func.func @unknown_weights
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 1 : i64{{.*}}}>
 // CHECK:         krnl.gemm
 // CHECK-SAME:    k = 16 : i64
 // CHECK-SAME:    m = 16 : i64
@@ -141,8 +141,8 @@ func.func @unknown_weights(%x: tensor<1x16x4x4xf32>, %w: tensor<16x16x1x1xf32>) 
 // A pool in rows, its pads the smallest number.
 // CHECK-LABEL: func.func @max_pool
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_0"
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "pad_1"{{.*}} turns = 3 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "maxpool_2"{{.*}} turns = 3 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "pad_1", iterations = 3 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "maxpool_2", iterations = 3 : i64{{.*}}}>
 func.func @max_pool(%x: tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32> {
   %y = "onnx.MaxPoolSingleOut"(%x) <{kernel_shape = [3, 3], pads = [1, 1, 0, 0], strides = [2, 2]}> : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
   onnx.Return %y : tensor<1x3x4x4xf32>
@@ -152,7 +152,7 @@ func.func @max_pool(%x: tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32> {
 
 // The mean of all pixels of a channel.
 // CHECK-LABEL: func.func @global_pool
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "globalaveragepool_0"{{.*}} turns = 3 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "globalaveragepool_0", iterations = 3 : i64{{.*}}}>
 func.func @global_pool(%x: tensor<1x3x8x8xf32>) -> tensor<1x3x1x1xf32> {
   %y = "onnx.GlobalAveragePool"(%x) : (tensor<1x3x8x8xf32>) -> tensor<1x3x1x1xf32>
   onnx.Return %y : tensor<1x3x1x1xf32>
@@ -162,7 +162,7 @@ func.func @global_pool(%x: tensor<1x3x8x8xf32>) -> tensor<1x3x1x1xf32> {
 
 // Gemm with a transposed constant: it is packed in panels at compile time, the bias is where sums start.
 // CHECK-LABEL: func.func @gemm
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 1 : i64{{.*}}}>
 // CHECK:         krnl.gemm
 // CHECK-SAME:    k = 32 : i64
 // CHECK-SAME:    m = 8 : i64
@@ -179,7 +179,7 @@ func.func @gemm(%x: tensor<8x32xf32>) -> tensor<8x48xf32> {
 
 // Products of many matrices start at places of both.
 // CHECK-LABEL: func.func @batched
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 4 : i64{{.*}}}>
 // CHECK:         krnl.gemm
 // CHECK-SAME:    batch_a = array<i64: 0, 128, 256, 384>
 // CHECK-SAME:    batch_b = array<i64: 0, 512, 1024, 1536>
@@ -197,7 +197,7 @@ func.func @batched(%x: tensor<4x8x16xf32>, %w: tensor<4x16x32xf32>) -> tensor<4x
 // Products of integers add up in 32 bits.
 // CHECK-LABEL: func.func @integers
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_0"
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "sums_1"{{.*}} turns = 8 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "sums_1", iterations = 8 : i64{{.*}}}>
 func.func @integers(%x: tensor<8x32xui8>, %w: tensor<32x16xi8>) -> tensor<8x16xi32> {
   %n = "onnx.NoValue"() {value} : () -> none
   %y = "onnx.MatMulInteger"(%x, %w, %n, %n) : (tensor<8x32xui8>, tensor<32x16xi8>, none, none) -> tensor<8x16xi32>
@@ -208,7 +208,7 @@ func.func @integers(%x: tensor<8x32xui8>, %w: tensor<32x16xi8>) -> tensor<8x16xi
 
 // The largest, then the sum of exponentials, row by row.
 // CHECK-LABEL: func.func @softmax
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "softmax_0"{{.*}} turns = 6 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "softmax_0", iterations = 6 : i64{{.*}}}>
 func.func @softmax(%x: tensor<6x40xf32>) -> tensor<6x40xf32> {
   %y = "onnx.Softmax"(%x) <{axis = 1 : si64}> : (tensor<6x40xf32>) -> tensor<6x40xf32>
   onnx.Return %y : tensor<6x40xf32>
@@ -218,7 +218,7 @@ func.func @softmax(%x: tensor<6x40xf32>) -> tensor<6x40xf32> {
 
 // Mean and variance of a row, then the row.
 // CHECK-LABEL: func.func @layer_norm
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "layernormalization_0"{{.*}} turns = 6 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "layernormalization_0", iterations = 6 : i64{{.*}}}>
 func.func @layer_norm(%x: tensor<6x64xf32>) -> tensor<6x64xf32> {
   %w = onnx.Constant dense<2.0> : tensor<64xf32>
   %n = "onnx.NoValue"() {value} : () -> none
@@ -230,7 +230,7 @@ func.func @layer_norm(%x: tensor<6x64xf32>) -> tensor<6x64xf32> {
 
 // Sums along the last axis: vectors, then one number.
 // CHECK-LABEL: func.func @reduce_rows
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "reducesum_0"{{.*}} turns = 6 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "reducesum_0", iterations = 6 : i64{{.*}}}>
 func.func @reduce_rows(%x: tensor<6x100xf32>) -> tensor<6x1xf32> {
   %a = onnx.Constant dense<1> : tensor<1xi64>
   %y = "onnx.ReduceSum"(%x, %a) : (tensor<6x100xf32>, tensor<1xi64>) -> tensor<6x1xf32>
@@ -241,7 +241,7 @@ func.func @reduce_rows(%x: tensor<6x100xf32>) -> tensor<6x1xf32> {
 
 // The first place of the largest number.
 // CHECK-LABEL: func.func @arg_max
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "argmax_0"{{.*}} turns = 6 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "argmax_0", iterations = 6 : i64{{.*}}}>
 func.func @arg_max(%x: tensor<6x100xf32>) -> tensor<6x1xi64> {
   %y = "onnx.ArgMax"(%x) <{axis = 1 : si64}> : (tensor<6x100xf32>) -> tensor<6x1xi64>
   onnx.Return %y : tensor<6x1xi64>
@@ -251,7 +251,7 @@ func.func @arg_max(%x: tensor<6x100xf32>) -> tensor<6x1xi64> {
 
 // Squares are turned in registers.
 // CHECK-LABEL: func.func @transpose
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "transpose_0"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "transpose_0", iterations = 4 : i64{{.*}}}>
 func.func @transpose(%x: tensor<32x64xf32>) -> tensor<64x32xf32> {
   %y = "onnx.Transpose"(%x) <{perm = [1, 0]}> : (tensor<32x64xf32>) -> tensor<64x32xf32>
   onnx.Return %y : tensor<64x32xf32>
@@ -261,7 +261,7 @@ func.func @transpose(%x: tensor<32x64xf32>) -> tensor<64x32xf32> {
 
 // The last axis stays: rows are copied.
 // CHECK-LABEL: func.func @transpose_outer
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "transpose_0"{{.*}} turns = 6 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "transpose_0", iterations = 6 : i64{{.*}}}>
 func.func @transpose_outer(%x: tensor<4x6x64xf32>) -> tensor<6x4x64xf32> {
   %y = "onnx.Transpose"(%x) <{perm = [1, 0, 2]}> : (tensor<4x6x64xf32>) -> tensor<6x4x64xf32>
   onnx.Return %y : tensor<6x4x64xf32>
@@ -283,7 +283,7 @@ func.func @reshape(%x: tensor<4x6xf32>) -> tensor<24xf32> {
 
 // A copy of the places from the start on, by the step.
 // CHECK-LABEL: func.func @slice
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "slice_0"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "slice_0", iterations = 4 : i64{{.*}}}>
 func.func @slice(%x: tensor<10x8xf32>) -> tensor<4x8xf32> {
   %s = onnx.Constant dense<1> : tensor<1xi64>
   %e = onnx.Constant dense<9> : tensor<1xi64>
@@ -297,8 +297,8 @@ func.func @slice(%x: tensor<10x8xf32>) -> tensor<4x8xf32> {
 
 // Rows joined: a copy for each operand.
 // CHECK-LABEL: func.func @concat
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "concat_0"{{.*}} turns = 2 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "concat_1"{{.*}} turns = 3 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "concat_0", iterations = 2 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "concat_1", iterations = 3 : i64{{.*}}}>
 func.func @concat(%x: tensor<2x8xf32>, %z: tensor<3x8xf32>) -> tensor<5x8xf32> {
   %y = "onnx.Concat"(%x, %z) <{axis = 0 : si64}> : (tensor<2x8xf32>, tensor<3x8xf32>) -> tensor<5x8xf32>
   onnx.Return %y : tensor<5x8xf32>
@@ -308,8 +308,8 @@ func.func @concat(%x: tensor<2x8xf32>, %z: tensor<3x8xf32>) -> tensor<5x8xf32> {
 
 // A copy for each result.
 // CHECK-LABEL: func.func @split
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "split_0"{{.*}} turns = 2 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "split_1"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "split_0", iterations = 2 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "split_1", iterations = 4 : i64{{.*}}}>
 func.func @split(%x: tensor<6x8xf32>) -> tensor<2x8xf32> {
   %s = onnx.Constant dense<[2, 4]> : tensor<2xi64>
   %y, %z = "onnx.Split"(%x, %s) <{axis = 0 : si64}> : (tensor<6x8xf32>, tensor<2xi64>) -> (tensor<2x8xf32>, tensor<4x8xf32>)
@@ -321,7 +321,7 @@ func.func @split(%x: tensor<6x8xf32>) -> tensor<2x8xf32> {
 // Indices are checked before rows are copied.
 // CHECK-LABEL: func.func @gather
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "bounds_0"
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gather_1"{{.*}} turns = 3 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gather_1", iterations = 3 : i64{{.*}}}>
 func.func @gather(%x: tensor<10x8xf32>, %i: tensor<3xi64>) -> tensor<3x8xf32> {
   %y = "onnx.Gather"(%x, %i) <{axis = 0 : si64}> : (tensor<10x8xf32>, tensor<3xi64>) -> tensor<3x8xf32>
   onnx.Return %y : tensor<3x8xf32>
@@ -343,8 +343,8 @@ func.func @scatter(%x: tensor<10xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>) -> 
 
 // The largest in order, with their places.
 // CHECK-LABEL: func.func @top_k
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "best_0", numOfOutput = 2 : si64, turns = 4 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "topk_1", numOfOutput = 2 : si64, turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "best_0", iterations = 4 : i64, numOfOutput = 2 : si64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "topk_1", iterations = 4 : i64, numOfOutput = 2 : si64}>
 func.func @top_k(%x: tensor<4x20xf32>) -> tensor<4x3xf32> {
   %k = onnx.Constant dense<3> : tensor<1xi64>
   %y, %i = "onnx.TopK"(%x, %k) : (tensor<4x20xf32>, tensor<1xi64>) -> (tensor<4x3xf32>, tensor<4x3xi64>)
@@ -355,7 +355,7 @@ func.func @top_k(%x: tensor<4x20xf32>) -> tensor<4x3xf32> {
 
 // Sums of all numbers before, along an axis.
 // CHECK-LABEL: func.func @cum_sum
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "cumsum_0"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "cumsum_0", iterations = 4 : i64{{.*}}}>
 func.func @cum_sum(%x: tensor<4x20xf32>) -> tensor<4x20xf32> {
   %a = onnx.Constant dense<1> : tensor<i64>
   %y = "onnx.CumSum"(%x, %a) : (tensor<4x20xf32>, tensor<i64>) -> tensor<4x20xf32>
@@ -367,7 +367,7 @@ func.func @cum_sum(%x: tensor<4x20xf32>) -> tensor<4x20xf32> {
 // The constant first, then the data.
 // CHECK-LABEL: func.func @pad
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_0"
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "pad_1"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "pad_1", iterations = 4 : i64{{.*}}}>
 func.func @pad(%x: tensor<4x6xf32>) -> tensor<5x8xf32> {
   %p = onnx.Constant dense<[0, 1, 1, 1]> : tensor<4xi64>
   %n = "onnx.NoValue"() {value} : () -> none
@@ -379,7 +379,7 @@ func.func @pad(%x: tensor<4x6xf32>) -> tensor<5x8xf32> {
 
 // An axis of size 1 is read again and again.
 // CHECK-LABEL: func.func @expand
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "expand_0"{{.*}} turns = 5 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "expand_0", iterations = 5 : i64{{.*}}}>
 func.func @expand(%x: tensor<1x6xf32>) -> tensor<5x6xf32> {
   %s = onnx.Constant dense<[5, 6]> : tensor<2xi64>
   %y = "onnx.Expand"(%x, %s) : (tensor<1x6xf32>, tensor<2xi64>) -> tensor<5x6xf32>
@@ -420,7 +420,7 @@ func.func @half(%x: tensor<4x6xf16>) -> tensor<4x6xf16> {
 
 // Nearest pixels.
 // CHECK-LABEL: func.func @resize
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "resize_0"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "resize_0", iterations = 2 : i64{{.*}}}>
 func.func @resize(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32> {
   %n = "onnx.NoValue"() {value} : () -> none
   %s = onnx.Constant dense<[1.0, 1.0, 2.0, 2.0]> : tensor<4xf32>
@@ -432,20 +432,20 @@ func.func @resize(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32> {
 
 // The product of all inputs first, then step by step.
 // CHECK-LABEL: func.func @lstm
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_1"
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_1"
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_4"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_4", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_5"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_5", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_6"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_6", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_7"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_7", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "state_8"{{.*}} turns = 5 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "state_8", iterations = 5 : i64{{.*}}}>
 // CHECK:         krnl.gemm
 // CHECK-SAME:    k = 8 : i64
 // CHECK-SAME:    m = 5 : i64

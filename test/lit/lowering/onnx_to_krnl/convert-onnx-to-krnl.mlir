@@ -8,7 +8,7 @@
 // CHECK-LABEL: @chain
 // CHECK:         %[[Y:.*]] = memref.alloc() : memref<4x8xf32>
 // CHECK-NEXT:    "krnl.call"(%[[Y]], {{.*}}) <{funcName = "relu_fused_0"
-// CHECK-SAME:    turns = 4
+// CHECK-SAME:    iterations = 4
 // CHECK-NOT:     "onnx.
 // CHECK:         func.func private @relu_fused_0(%[[OUT:.*]]: memref<4x8xf32>, %[[X:.*]]: memref<4x8xf32>, %[[B:.*]]: memref<1x8xf32>, %[[FIRST:.*]]: index, %[[END:.*]]: index)
 // CHECK:         krnl.iterate({{.*}}) with ({{.*}} -> %[[I:.*]] = %[[FIRST]] to %[[END]], {{.*}} -> %[[J:.*]] = 0 to 8) {
@@ -58,7 +58,7 @@ func.func @row(%a: tensor<1x512xf32>, %b: tensor<512x128xf32>, %c: tensor<128x12
 // A long loop becomes two, the outer of which threads share out.
 // CHECK-LABEL: @long
 // CHECK:         "krnl.call"({{.*}}funcName = "relu
-// CHECK-SAME:    turns = 10
+// CHECK-SAME:    iterations = 10
 // CHECK:         func.func private @relu_{{[0-9]+}}(%{{.*}}: memref<10x1200xf32>
 func.func @long(%x: tensor<120x100xf32>) -> tensor<120x100xf32> {
   %0 = "onnx.Relu"(%x) : (tensor<120x100xf32>) -> tensor<120x100xf32>
@@ -70,7 +70,7 @@ func.func @long(%x: tensor<120x100xf32>) -> tensor<120x100xf32> {
 // Columns in two axes: rows are brought together, 256 columns at a time.
 // CHECK-LABEL: @columns
 // CHECK:         "krnl.call"({{.*}}funcName = "reducemax
-// CHECK-SAME:    turns = 3
+// CHECK-SAME:    iterations = 3
 // CHECK:         func.func private @reducemax_{{[0-9]+}}(%{{.*}}: memref<3x256xf32>, %{{.*}}: memref<5x3x256xf32>
 func.func @columns(%x: tensor<5x768xf32>) -> tensor<1x768xf32> {
   %axes = onnx.Constant dense<0> : tensor<1xi64>
@@ -105,12 +105,12 @@ func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
 // bytes, so that weights have 16 bits, but in C source, which has a function for them.
 // CHECK-LABEL: func.func @bytes
 // CHECK:         "krnl.call"({{.*}}funcName = "bytegemm
-// CHECK:         krnl.byte_conv
+// CHECK:         krnl.int8_conv
 // CHECK-SAME:    lanes = 16
 // AVX2:          memref<256xi16>
 // PORTABLE-LABEL: func.func @bytes
 // PORTABLE-NOT:  memref<256xi16>
-// PORTABLE:      krnl.byte_conv
+// PORTABLE:      krnl.int8_conv
 func.func @bytes(%x: tensor<2x16xui8>) -> tensor<2x16xui8> {
   %s = onnx.Constant dense<0.5> : tensor<f32>
   %z = onnx.Constant dense<7> : tensor<ui8>
