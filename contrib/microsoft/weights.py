@@ -1,4 +1,4 @@
-"""Products and look-ups of weights that are quantized in blocks to 2, 4 or 8 bits."""
+"""Products and look-ups of weights that are quantized by blocks to 2, 4 or 8 bits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def block_weights(op: Any, packed: Array, scales: Array, zeros: Array | None) ->
 
 @contrib("MatMulNBits")
 class MatMulNBits:
-    """A product with weights of 2, 4 or 8 bits in blocks along the columns, each with a scale."""
+    """A product with weights of 2, 4 or 8 bits by blocks along the columns, each with a scale."""
 
     inputs = (
         one("T1", name="a"),
@@ -183,8 +183,8 @@ class MatMulBnb4:
             weights = np.ascontiguousarray(bnb_weights(op, packed, absmax).T)
             return b.MatMul(op.a, b.constant(weights.astype(op.a.dtype)))
         bytes_ = b.Unsqueeze(b.Reshape(op.b, [-1]), [-1])
-        halves = b.BitwiseAnd(b.BitShift(bytes_, np.array([4, 0], np.uint8), direction="RIGHT"), np.uint8(15))
-        index = b.Slice(b.Reshape(b.Cast(halves, to=np.int64), [-1]), [0], [op.N * op.K], [0])
+        nibbles = b.BitwiseAnd(b.BitShift(bytes_, np.array([4, 0], np.uint8), direction="RIGHT"), np.uint8(15))
+        index = b.Slice(b.Reshape(b.Cast(nibbles, to=np.int64), [-1]), [0], [op.N * op.K], [0])
         values = b.Gather(NF4 if op.quant_type else FP4, index)
         blocks = np.arange(op.N * op.K, dtype=np.int64) // op.block_size
         scales = b.Gather(b.Cast(b.Reshape(op.absmax, [-1]), to=np.float32), blocks)
@@ -203,7 +203,7 @@ class MatMulBnb4:
 
 @contrib("GatherBlockQuantized")
 class GatherBlockQuantized:
-    """Gather of weights that are quantized in blocks along an axis, as real values."""
+    """Gather of weights that are quantized by blocks along an axis, as real values."""
 
     inputs = (
         one("T1", name="data"),
