@@ -183,7 +183,9 @@ class MatMulBnb4:
             weights = np.ascontiguousarray(bnb_weights(op, packed, absmax).T)
             return b.MatMul(op.a, b.constant(weights.astype(op.a.dtype)))
         bytes_ = b.Unsqueeze(b.Reshape(op.b, [-1]), [-1])
-        nibbles = b.BitwiseAnd(b.BitShift(bytes_, np.array([4, 0], np.uint8), direction="RIGHT"), np.uint8(15))
+        nibbles = b.BitwiseAnd(
+            b.BitShift(bytes_, np.array([4, 0], np.uint8), direction="RIGHT"), np.uint8(15)
+        )
         index = b.Slice(b.Reshape(b.Cast(nibbles, to=np.int64), [-1]), [0], [op.N * op.K], [0])
         values = b.Gather(NF4 if op.quant_type else FP4, index)
         blocks = np.arange(op.N * op.K, dtype=np.int64) // op.block_size
