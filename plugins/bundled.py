@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-
-from xdsl.ir import Dialect
+from typing import TYPE_CHECKING
 
 from xonnc.dialects.onnx import registry
 from xonnc.plugins.operators import Plugin
-from xonnc.plugins.registration import dialect_of, register
+
+if TYPE_CHECKING:
+    from xdsl.ir import Dialect
 
 BUNDLED = {"microsoft": ("com.microsoft", "xonnc.contrib.microsoft")}
 """The domain of a bundled plug-in's operators and its module, by its name."""
@@ -35,10 +36,15 @@ def load(name: str) -> Plugin:
 
 def get_microsoft() -> Dialect:
     """The dialect of onnxruntime's contributed operators."""
+    from xonnc.plugins.registration import dialect_of
+
     return dialect_of(load("microsoft"))
 
 
 def _register(name: str) -> None:
+    # Imported late: it brings the onnx package and the CPU lowering with it.
+    from xonnc.plugins.registration import register
+
     plugin = _plugin(name)
     plugin.source = "bundled with xonnc"
     register(plugin)

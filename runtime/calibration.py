@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -209,8 +209,10 @@ def calibrate(
 
 
 def _values(run: RunModel, names: Sequence[str], sample: Mapping[str, Array]) -> list[tuple[str, Array]]:
-    found = [*sample.items(), *zip(names, run(sample), strict=True)]
-    return [(name, numbers) for name, numbers in found if numbers.dtype.kind == "f"]
+    # Sequences and maps, which models may have beside tensors, have no range.
+    found: list[tuple[str, object]] = [*sample.items(), *zip(names, run(sample), strict=True)]
+    tensors = [(name, cast("Array", held)) for name, held in found if isinstance(held, np.ndarray)]
+    return [(name, tensor) for name, tensor in tensors if tensor.dtype.kind == "f"]
 
 
 def _of_scores(found: Range, lowest: float, depth: float) -> Range:

@@ -424,7 +424,7 @@ def test_a_level_that_there_is_not(tmp_path: Path) -> None:
 def test_no_linker_names_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
-        XonncError, match=r"none of cc, .* is there .*; pip install .*net\.o makes an object file"
+        XonncError, match=r"none of cc, .* is installed .*; pip install .*net\.o makes an object file"
     ):
         compile_artifact(network(), tmp_path / "net.so")
 

@@ -31,7 +31,7 @@ def test_nothing_is_less_precise_or_different():
     assert unexplained(verdicts) == []
     assert sum(verdict.dims for verdict in verdicts) > 3000
     text = page(verdicts, {"some": 3})
-    assert f"Of {len(verdicts)} models" in text
+    assert f"from {len(verdicts)} models" in text
     assert "| `some` | 3 |" in text
 
 

@@ -121,5 +121,5 @@ def test_the_integers_of_the_model(name: str, target: str, tmp_path: Path):
 
 def test_over_pixels(tmp_path: Path):
     path = saved(tmp_path, "Conv", (1, 3, 5, 5), drawn((4, 3, 2, 2), np.uint8), np.array(255, np.uint8))
-    with pytest.raises(RefusalError, match="kernels whose zero point takes them beyond 8 bits, over pixels"):
+    with pytest.raises(RefusalError, match="weights that exceed 8 bits less their zero point, over pixels"):
         compile_model(path, "nv_small", None, None, {"": ImageInput("A8B8G8R8")})

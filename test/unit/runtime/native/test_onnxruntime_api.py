@@ -169,7 +169,7 @@ def test_tensors_of_other_libraries(session: Session, wrap: Callable[[Array], ob
 
 @pytest.mark.parametrize("given", [Broken(), object(), {"a": 1}])
 def test_what_is_no_array(session: Session, given: object):
-    with pytest.raises(XonncError, match=r"input 'x': a .* is no array"):
+    with pytest.raises(XonncError, match=r"input 'x': a .* is not an array"):
         session.run(None, {"x": given, "k": K})
 
 

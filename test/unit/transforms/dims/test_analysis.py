@@ -323,7 +323,9 @@ def test_all_that_is_equal_is_known(name: str) -> None:
 def test_every_rule_is_at_work() -> None:
     ops = {op.name.removeprefix("onnx.") for name in MODELS for op in module(model(name)).walk()}
     used = {SIZES[op] for op in ops & SIZES.keys()} | {ELEMENTS[op] for op in ops & ELEMENTS.keys()}
-    idle = {rule.__name__ for rule in {*SIZES.values(), *ELEMENTS.values()} - used}
+    # Not those of plug-ins that other tests have registered.
+    every = {rule for rule in (*SIZES.values(), *ELEMENTS.values()) if ".plugins." not in rule.__module__}
+    idle = {rule.__name__ for rule in every - used}
     assert idle == {"dim"}, "test/lit/transforms/onnx-dim-analysis.mlir has onnx.Dim"
 
 
