@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.numpy_helper
 from onnx import TensorProto, helper, numpy_helper
 
 import xonnc
@@ -69,6 +70,9 @@ def test_static_quantization_with_integer_operators(tmp_path: Path):
     (expected,) = session.run(None, {"x": x})
     compiled = xonnc.compile(quantized)
     (found,) = compiled.run(None, {"x": x})
-    # At most one step of the result's scale.
-    np.testing.assert_allclose(np.asarray(found, np.float32), np.asarray(expected), atol=0.005)
+    # At most one quantization step of the output: a tie may be rounded either way.
+    (last,) = (node for node in quantized.graph.node if quantized.graph.output[0].name in node.output)
+    scales = {each.name: onnx.numpy_helper.to_array(each) for each in quantized.graph.initializer}
+    step = float(scales[last.input[1]].reshape(-1)[0])
+    np.testing.assert_allclose(np.asarray(found, np.float32), np.asarray(expected), atol=1.01 * step)
     assert not compiled.host_calls()
