@@ -9,10 +9,10 @@
 // KEPT-LABEL:   @doubled
 // KEPT:           "onnx.Loop"
 func.func @doubled() -> tensor<f32> {
-  %iterations = onnx.Constant dense<3> : tensor<i64>
+  %trip_count = onnx.Constant dense<3> : tensor<i64>
   %on = onnx.Constant dense<true> : tensor<i1>
   %one = onnx.Constant dense<1.0> : tensor<f32>
-  %0 = "onnx.Loop"(%turns, %on, %one) ({
+  %0 = "onnx.Loop"(%trip_count, %on, %one) ({
   ^bb0(%turn: tensor<i64>, %goes_on: tensor<i1>, %x: tensor<f32>):
     %two = onnx.Constant dense<2.0> : tensor<f32>
     %y = "onnx.Mul"(%x, %two) : (tensor<f32>, tensor<f32>) -> tensor<f32>

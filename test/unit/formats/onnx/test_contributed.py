@@ -11,7 +11,6 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from xonnc.contexts import new_context
-from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.dialects.onnx.types import element_type
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto
@@ -88,16 +87,17 @@ def test_undeclared_results_have_the_element_type_that_onnxruntime_gives(
         "zero": TensorProto.UINT8,
         "scale": TensorProto.FLOAT,
     }
+    attributes: dict[str, Any] = {"axis": 0} if op_type == "QLinearConcat" else {}
     inputs = [
         helper.make_tensor_value_info(name, types[name], None) for name in dict.fromkeys(filter(None, names))
     ]
     nodes = [
-        helper.make_node(op_type, names, ["y"], domain="com.microsoft"),
+        helper.make_node(op_type, names, ["y"], domain="com.microsoft", **attributes),
         helper.make_node("Identity", ["y"], ["z"]),
     ]
     result = helper.make_empty_tensor_value_info("z")
     graph = helper.make_graph(nodes, "g", inputs, [result])
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     module = import_proto(helper.make_model(graph, opset_imports=opsets, ir_version=8), new_context())
-    (custom,) = (op for op in module.walk() if isinstance(op, CustomOp))
-    assert str(element_type(custom.results[0].type)) == element
+    (contributed,) = (op for op in module.walk() if op.name == f"microsoft.{op_type}")
+    assert str(element_type(contributed.results[0].type)) == element
