@@ -42,11 +42,11 @@ from xonnc.transforms.rules.conditions import rank
 x, c = value.x, const.c
 
 MAX_POWER = 64
-"""Larger exponents are kept: the chain of Mul would cost more than Pow."""
+"""Largest exponent that is expanded: beyond it, the chain of Mul would cost more than Pow."""
 
 
 def pool_rule(pool: Template, reduction: Template) -> Rule:
-    """A global pool reduces all axes after the channels."""
+    """Return the rule that rewrites a global pool as a reduction over all spatial axes."""
 
     @rule(pool(x))
     def reduce(x: SSAValue) -> RewriteResult:
@@ -74,7 +74,11 @@ def fuse_clips(
 
 
 def half_bounded(*bounds: tuple[Constant | None, Constant | None]) -> bool:
-    """Whether of two bounds one is infinite and one is missing, which is the limit of finite numbers."""
+    """
+    Return whether in a pair of bounds one is absent and the other infinite.
+
+    An absent bound of Clip is the largest finite value, which clips infinities; an infinite bound does not.
+    """
     return any(
         None in pair and any(each is not None and bool(np.any(np.isinf(each.array))) for each in pair)
         for pair in bounds
@@ -124,7 +128,7 @@ def power_of_one_type(x: SSAValue, exponent: Constant) -> RewriteResult:
     """
     x^n with n in the type of x, unless both have one width and kind (or x is a float and n an integer)
 
-    The peer casts every n; a large one would lose that it is odd, or be another integer.
+    Only if the cast is exact. onnx-mlir casts every n, which can change its parity or its value.
     """
     element = element_type(x.type)
     if element is None:
@@ -145,7 +149,7 @@ def power_of_one_type(x: SSAValue, exponent: Constant) -> RewriteResult:
 
 @rule(SoftmaxV11(x, axis=attr.axis))
 def softmax_to_latest(x: SSAValue, axis: int) -> RewriteResult:
-    """Softmax-11 on the last axis longer than 1 equals Softmax-13"""
+    """Softmax-11 equals Softmax-13 if all axes after `axis` have size 1"""
     after = x.type.get_shape()[axis:][1:] if is_ranked(x.type) else None
     if axis != -1 and (after is None or set(after) - {1}):
         return MatchFailure("the old softmax takes several axes as one")

@@ -54,7 +54,7 @@ conv_with_bias = Conv(x, w, b).named("conv")
 
 
 def per_channel(c: Constant, root: Operation, channels: SSAValue) -> DisposableElementsAttr | MatchFailure:
-    """Return c as one value per output channel, if it has one per channel or one for all."""
+    """Return c as a vector over the output channels, if it is constant along all other axes."""
     filters, whole = static_shape(channels.type), rank(root.results[0])
     if filters is None or whole is None:
         return MatchFailure("the number of channels is not known")
@@ -118,7 +118,7 @@ def fuse_mul_conv(
 
 
 def epsilon_of(root: Operation, epsilon: float) -> OperandSpec:
-    """The epsilon as a tensor of one element of the statistics' type."""
+    """Return epsilon as a one-element tensor of the statistics' element type."""
     element = element_type(root.operands[4].type)
     assert element is not None
     return np.array([epsilon], numpy_dtype(element))
@@ -202,7 +202,7 @@ def batch_norm_vector(
 
 
 def fits_a_matrix(root: Operation, z: SSAValue, inner: Operation) -> str | None:
-    """z broadcasts to the matrix without enlarging it."""
+    """z broadcasts to the matrix product without enlarging it, as the operand C of Gemm must."""
     matrix, added = inner.results[0].type, z.type
     if not is_ranked(added) or len(added.get_shape()) > 2:
         return "z is no matrix, row or scalar"
@@ -228,19 +228,19 @@ def is_one_number(c: Constant) -> str | None:
 
 
 def holds_floats(root: Operation) -> str | None:
-    """Elements are floats: integers would wrap elsewhere."""
+    """The result is floating-point: reordered integer arithmetic would overflow or truncate elsewhere."""
     element = element_type(root.results[0].type)
     return None if element is not None and is_float(numpy_dtype(element)) else "the result holds no floats"
 
 
 def pad_rule(pad: Node) -> Rule:
-    """A convolution of data padded with zeros pads the data itself."""
+    """Return the rule that folds a zero Pad into the `pads` of the convolution that reads it."""
 
     @rule(Conv(one_use(pad), w, b), bonus=2)
     def fuse(
         root: Operation, x: SSAValue, w: SSAValue, b: SSAValue, pads: Constant | tuple[int, ...], fill: object
     ) -> RewriteResult:
-        """conv(pad(x, p), w, q) = conv(x, w, p + q) for zero padding around the window's axes"""
+        """conv(pad(x, p), w, q) = conv(x, w, p + q) for zero padding of the spatial axes"""
         amounts = pads if isinstance(pads, tuple) else tuple(int(each) for each in pads.array.reshape(-1))
         if not _is_zero(fill):
             return MatchFailure("the padding is not zero")

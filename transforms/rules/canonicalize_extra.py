@@ -19,7 +19,7 @@ x = value.x
 
 
 def one_layout(root: Operation) -> str | None:
-    """Operand and result have one layout and one kind of element."""
+    """Operand and result have the same layout and element type."""
     before, after = root.operands[0].type, root.results[0].type
     if not is_ranked(before) or not is_ranked(after):
         return "a rank is not known"
@@ -28,7 +28,7 @@ def one_layout(root: Operation) -> str | None:
 
 
 def is_identity(index_map: AffineMapAttr) -> str | None:
-    """Every element stays where it is."""
+    """The index map is the identity."""
     found = index_map.data
     return None if found == type(found).identity(found.num_dims) else "elements move"
 
@@ -53,7 +53,7 @@ def no_zeros_around(pads: tuple[int, ...] | None) -> str | None:
 
 @rule(UpsampleAndPad(x, strides=attr.strides, pads=attr.pads), where=no_zeros_between)
 def only_pads(x: SSAValue, pads: tuple[int, ...] | None) -> RewriteResult:
-    """Without zeros in between it is a padding of the innermost axes"""
+    """UpsampleAndPad with strides of 1 is a Pad of the innermost axes"""
     axes = rank(x)
     if axes is None or not pads or not any(pads) or len(pads) % 2:
         return MatchFailure("the rank is not known, or there is no padding")

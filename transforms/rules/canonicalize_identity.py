@@ -42,7 +42,7 @@ def without_mask(root: Operation, x: SSAValue) -> RewriteResult:
 
 @rule(Dropout(x, value.ratio, maybe.training))
 def dropout(root: Operation, x: SSAValue, training: Constant | None) -> RewriteResult:
-    """x, unless the model trains"""
+    """x, unless `training_mode` is true"""
     if training is not None and np.any(training.array):
         return MatchFailure("training_mode is true")
     return without_mask(root, x)
@@ -65,21 +65,21 @@ def dropout_v7(root: Operation, x: SSAValue) -> RewriteResult:
 
 
 def already_of_type(x: SSAValue, to: Attribute, saturate: int) -> str | None:
-    """The elements have the type of the cast, and no infinity saturates in float8."""
+    """The element type is unchanged, and the cast does not saturate infinities of float8E5M2."""
     if element_type(x.type) != to:
         return "the element type changes"
     return "infinities saturate" if to == f8E5M2 and saturate else None
 
 
 def same_static_type(root: Operation) -> str | None:
-    """Operand and result have one static shape."""
+    """Operand and result have the same type with a static shape."""
     if static_shape(root.results[0].type) is None:
         return "the shape is not static"
     return first_type_is_result_type(root)
 
 
 def whole_axes(starts: Constant, steps: Constant | None) -> str | None:
-    """The slice starts at 0 with step 1."""
+    """Every step is 1: if the static shape is unchanged too, the slice covers all elements in order."""
     if steps is not None and np.any(steps.array != 1):
         return "a step is not 1"
     return None
@@ -87,7 +87,7 @@ def whole_axes(starts: Constant, steps: Constant | None) -> str | None:
 
 @rule(Shape(x, start=attr.start, end=attr.end))
 def shape_to_constant(x: SSAValue, start: int, end: int | None) -> RewriteResult:
-    """The sizes from start to end"""
+    """The dimensions from start to end"""
     shape = static_shape(x.type)
     if shape is None:
         return MatchFailure("the shape is not static")
@@ -103,7 +103,7 @@ def size_to_constant(x: SSAValue) -> RewriteResult:
 
 @rule(Dim(x, axis=attr.axis))
 def dim_to_constant(x: SSAValue, axis: int) -> RewriteResult:
-    """One size"""
+    """One static dimension"""
     sizes = x.type.get_shape() if is_ranked(x.type) else ()
     if not 0 <= axis < len(sizes) or sizes[axis] < 0:
         return MatchFailure("the size is not known")

@@ -69,6 +69,7 @@ def trip_count(body: Block, initial: Sequence[SSAValue]) -> int | MatchFailure:
     element = element_type(add.results[0].type)
     if start is None or step is None or limit is None or element is None:
         return MatchFailure("start, step or limit is not constant")
+    # ⌈(limit - start) / step⌉; at least 1, because the body tests the condition after the first iteration.
     count = max(-((start - limit) // step), 1) if step > 0 else 0
     if count == 0 or start + count * step > int(ml_dtypes.iinfo(numpy_dtype(element)).max):
         return MatchFailure("the count does not go up, or not without overflow")
@@ -80,8 +81,8 @@ def counted(root: Operation, most: Constant, initial: Sequence[SSAValue]) -> Rew
     """
     A loop that counts from start by step up to a limit has the trip count ⌈(limit - start) / step⌉
 
-    Only for constants; the condition is then passed through. onnx-mlir also folds dynamic values, in float32,
-    which is wrong above 2^24.
+    Only for constants; the body then passes its condition through. onnx-mlir also folds dynamic values, in
+    float32, which is wrong above 2^24.
     """
     body = root.regions[0].blocks.first
     if body is None or most.array.size != 1:
@@ -95,6 +96,7 @@ def counted(root: Operation, most: Constant, initial: Sequence[SSAValue]) -> Rew
         limit = OpBuilder(op).constant(trips)
         end = body.last_op
         assert end is not None
+        # Pass the incoming condition through: the trip count alone ends the loop now.
         end.operands[0] = body.args[1]
         made = LoopOp.create(
             operands=[limit, *op.operands[1:]],

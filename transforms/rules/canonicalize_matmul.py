@@ -40,7 +40,7 @@ MOVES = frozenset(f"onnx.{name}" for name in ("Reshape", "Transpose", "Squeeze",
 def reshape_after_product(
     root: Operation, reshape: Operation, a: SSAValue, b: SSAValue, allowzero: int
 ) -> RewriteResult:
-    """reshape(a) b = reshape(a b) if the last axis stays and no size is 0"""
+    """reshape(a) b = reshape(a b) if the last axis is unchanged and no dimension is 0"""
     sizes = a.type.get_shape() if is_ranked(a.type) else ()
     matrix, made = reshape.results[0].type, static_shape(root.results[0].type)
     if len(sizes) < 3 or not is_ranked(matrix) or len(matrix.get_shape()) != 2 or rank(b) != 2:
@@ -75,7 +75,7 @@ class Weights:
 
 
 def read_once(result: SSAValue) -> bool:
-    """Return whether a value has one use, Shape and Dim not counted."""
+    """Return whether a value has one use, Dim not counted."""
     readers = [use.operation for use in result.uses if use.operation.name != "onnx.Dim"]
     return len(readers) == 1
 
@@ -103,16 +103,17 @@ def weights_behind(side: SSAValue) -> Weights | None:
 
 
 def scaled_attention(scaling: Template) -> Rule:
-    """Fold the scale of an attention into the weights of one of its projections."""
+    """Return the rule that folds the scale of an attention into the weights of one of its projections."""
 
     @rule(scaling(one_use(MatMul(a, b)).named("product"), c), bonus=-2)
     def into_weights(
         root: Operation, product: Operation, a: SSAValue, b: SSAValue, c: Constant
     ) -> RewriteResult:
         """
-        c (move(x w + d) y) = move(x (c w) + c d) y for a finite number c that is not 0, of floats
+        c (move(x w + d) y) = move(x (c w) + c d) y for a finite float scalar c that is not 0
 
-        The product must have no other reader, which would see it scaled; the peer does not look.
+        `move` stands for reshapes and transposes. The intermediate values must have no other use, which would
+        see them scaled; onnx-mlir does not check that.
         """
         factor = c.array
         if (
@@ -126,6 +127,7 @@ def scaled_attention(scaling: Template) -> Rule:
         weights = weights_behind(a) or weights_behind(b)
         if weights is None:
             return MatchFailure("no operand comes from a linear op with constant weights by moves alone")
+        # A factor of shape [1] would turn a bias of rank 0 into one of rank 1.
         if any(rank(reader.operands[place]) == 0 for reader, place in weights.readers):
             return MatchFailure("a bias without axes would get some")
 

@@ -84,7 +84,7 @@ def transpose_through(name: str) -> Rule:
 
 
 def _shaped(x: SSAValue, inner: Operation) -> Attribute:
-    """The type of f(x): the shape of x, the elements of f."""
+    """Return the type of f(x): the shape of x with the element type of f."""
     made = inner.results[0].type
     assert is_ranked(x.type) or not is_ranked(made)
     if is_ranked(x.type) and is_ranked(made):
@@ -94,7 +94,7 @@ def _shaped(x: SSAValue, inner: Operation) -> Attribute:
 
 @rule(Transpose(x, perm=attr.perm), bonus=-1)
 def written_permutation(x: SSAValue, perm: tuple[int, ...] | None) -> RewriteResult:
-    """An absent permutation is the reversed order, negative axes count from the back"""
+    """Make the permutation explicit: absent means reversed axes, negative axes count from the back"""
     axes = rank(x)
     if axes is None or (perm is not None and min(perm, default=0) >= 0):
         return MatchFailure("the rank is not known, or the permutation is written")
@@ -102,13 +102,13 @@ def written_permutation(x: SSAValue, perm: tuple[int, ...] | None) -> RewriteRes
 
 
 def keeps_order(perm: tuple[int, ...] | None) -> str | None:
-    """The permutation is 0, 1, 2, …"""
+    """The permutation is the identity."""
     return None if perm is not None and list(perm) == list(range(len(perm))) else "axes move"
 
 
 @rule(Transpose(Concat(rest.parts, axis=attr.axis), perm=attr.perm))
 def transpose_parts(parts: Sequence[SSAValue], axis: int, perm: tuple[int, ...] | None) -> RewriteResult:
-    """transpose(concat(transposes)) = concat(transpose(transposes)), which then meet"""
+    """transpose(concat(transposes)) = concat(transpose(transposes)), so that adjacent transposes merge"""
     if perm is None or axis < 0 or min(perm, default=0) < 0:
         return MatchFailure("axis or permutation is not written yet")
     if any(not _made_by(part, "onnx.Transpose") for part in parts):
@@ -153,18 +153,18 @@ def flat_concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> Rewrit
 
 @rule(Concat(rest.parts, axis=attr.axis), bonus=1)
 def concat_of_something(parts: Sequence[SSAValue], axis: int) -> RewriteResult:
-    """concat(a, nothing) = a"""
+    """concat(a, b) = a if b has size 0 along the axis"""
     return without(parts, [not _has_none(part, axis) for part in parts], axis)
 
 
 @rule(Concat(rest.parts, axis=attr.axis), bonus=999)
 def concat_of_lists(parts: Sequence[SSAValue], axis: int) -> RewriteResult:
-    """concat(a, []) = a, whatever the rank of a"""
+    """concat(a, b) = a if b has shape [0], whatever the rank of a"""
     return without(parts, [not is_ranked(part.type) or part.type.get_shape() != (0,) for part in parts], axis)
 
 
 def without(parts: Sequence[SSAValue], kept: Sequence[bool], axis: int) -> RewriteResult:
-    """The concatenation of the parts kept, which are some, but not all."""
+    """Return the concatenation of the parts marked in `kept`; fail if all or none are marked."""
     left = [part for part, stays in zip(parts, kept, strict=True) if stays]
     if len(left) == len(parts) or not left:
         return MatchFailure("no part is empty, or every part")
@@ -178,12 +178,12 @@ def _has_none(part: SSAValue, axis: int) -> bool:
 
 @rule(Reshape(Reshape(x, value.first), const.second, allowzero=1))
 def reshape_once_allowing_zero(x: SSAValue, second: Constant) -> RewriteResult:
-    """reshape(reshape(x, s), t) = reshape(x, t) where 0 is a size"""
+    """reshape(reshape(x, s), t) = reshape(x, t) if a 0 in t is a dimension, not a copy (`allowzero` 1)"""
     return Reshape(x, second.attribute, allowzero=1)
 
 
 def same_shape(root: Operation, x: SSAValue) -> str | None:
-    """Data and result have the same sizes, at most one of them unknown."""
+    """Data and result have the same dimensions, at most one of them dynamic."""
     result = root.results[0].type
     if not is_ranked(x.type) or not is_ranked(result) or x.type.get_shape() != result.get_shape():
         return "the shape changes"
@@ -192,7 +192,7 @@ def same_shape(root: Operation, x: SSAValue) -> str | None:
 
 @rule(Reshape(x, value.shape, allowzero=1), bonus=-1)
 def without_allowzero(root: Operation, x: SSAValue, shape: SSAValue) -> RewriteResult:
-    """Where no size is 0, allowing zeros says nothing"""
+    """Clear `allowzero` where shapes are static and have no 0: it has no effect there"""
     data, made = static_shape(x.type), static_shape(root.results[0].type)
     if data is None or made is None or 0 in made:
         return MatchFailure("a size is, or may be, 0")
@@ -200,12 +200,12 @@ def without_allowzero(root: Operation, x: SSAValue, shape: SSAValue) -> RewriteR
 
 
 def axes_of(axes: Constant | tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """Axes, however they are written."""
+    """Return the axes, given as a constant operand or as an attribute."""
     return whole(axes) if isinstance(axes, Constant) else axes
 
 
 def undone(outer: Node, through_cast: bool, squeezes_first: bool) -> Rule:
-    """g(f(x)) = x, or g(cast(f(x))) = cast(x), where f and g are Squeeze and Unsqueeze of the same axes."""
+    """Return the rule g(f(x)) = x, or g(cast(f(x))) = cast(x), for Squeeze and Unsqueeze of the same axes."""
 
     @rule(outer)
     def undo(
@@ -214,7 +214,7 @@ def undone(outer: Node, through_cast: bool, squeezes_first: bool) -> Rule:
         inner: Constant | tuple[int, ...] | None,
         outer: Constant | tuple[int, ...] | None,
     ) -> RewriteResult:
-        """unsqueeze and squeeze of the same axes cancel"""
+        """Unsqueeze and Squeeze of the same axes cancel"""
         added, removed = axes_of(inner), axes_of(outer)
         if added is None or removed is None:
             return MatchFailure("axes are absent")
@@ -258,7 +258,7 @@ def before_split(name: str) -> Rule:
 
 
 def pulled(root: Operation, op: Template, readers: Sequence[Operation]) -> Sequence[SSAValue]:
-    """Return the parts of f(x), which replace the parts of x and f of them."""
+    """Create split(f(x)) before `root`, replace each f(part) by its part, and return the parts."""
     writer = OpBuilder(root)
     data, sizes = root.operands
     whole_result = writer.all(op, data, types=[data.type], **readers[0].properties)[0]
@@ -270,12 +270,12 @@ def pulled(root: Operation, op: Template, readers: Sequence[Operation]) -> Seque
 
 
 def without_empties(name: str) -> Rule:
-    """Remove empty optional operands of Resize."""
+    """Return the rule that removes empty optional operands of Resize."""
     resize = Template(ONNX, name)
 
     @rule(resize(x, value.roi, value.scales, value.sizes))
     def drop(root: Operation, x: SSAValue) -> RewriteResult:
-        """Tensors without elements are absent operands"""
+        """Replace operands without elements by absent ones"""
         told = [None if static_size(operand) == 0 else operand for operand in root.operands[1:]]
         if None not in told:
             return MatchFailure("no operand is empty")
@@ -285,7 +285,7 @@ def without_empties(name: str) -> Rule:
 
 
 def static_size(operand: SSAValue) -> int | None:
-    """The number of elements, if it is known."""
+    """Return the number of elements, or `None` if the shape is not static."""
     shape = static_shape(operand.type)
     return None if shape is None else prod(shape)
 

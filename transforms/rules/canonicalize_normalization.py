@@ -47,7 +47,7 @@ SINGLE = 1
 
 
 def channels_of(x: SSAValue) -> int | None:
-    """The size of axis 1, -1 if it is not known; `None` if x has no axes after it."""
+    """Return the number of channels, -1 if it is dynamic; `None` if x has no spatial axes."""
     sizes = x.type.get_shape() if is_ranked(x.type) else ()
     return sizes[1] if len(sizes) > 2 else None
 
@@ -62,9 +62,9 @@ def instance_norm(
     root: Operation, x: SSAValue, scale: SSAValue, bias: SSAValue, epsilon: float
 ) -> RewriteResult:
     """
-    A layer normalisation over the axes after the channels
+    InstanceNormalization is LayerNormalization over the spatial axes
 
-    Not for doubles, unlike the peer's: `stash_type` has nothing wider than single precision.
+    Not for float64, unlike onnx-mlir's rule: `stash_type` has no type wider than float32.
     """
     axes = rank(x)
     if channels_of(x) is None or axes is None or would_lose_digits(x):
@@ -86,7 +86,7 @@ def instance_norm(
 def grouped(
     x: SSAValue, by_group: Sequence[OperandSpec], groups: int, epsilon: float, stash_type: int
 ) -> RewriteResult:
-    """A layer normalisation of x with its channels by groups, and x's shape again."""
+    """Return LayerNormalization of x with its channels split into groups, reshaped to the shape of x."""
     assert is_ranked(x.type)
     sizes, element = x.type.get_shape(), x.type.element_type
     count = len(sizes)
@@ -120,10 +120,10 @@ def group_norm(
     x: SSAValue, scale: SSAValue, bias: SSAValue, epsilon: float, groups: int, stash: int
 ) -> RewriteResult:
     """
-    A layer normalisation of the groups, with scale and bias by channel
+    GroupNormalization is LayerNormalization of each group, with scale and bias per channel
 
-    These are split into groups as the channels are; the peer's shape for them has the number of groups in
-    place of the channels in a group. The op's own `stash_type` stays.
+    Scale and bias are reshaped to [groups, channels per group, 1, …]; onnx-mlir's shape for them has the
+    number of groups instead of the channels per group. The op's own `stash_type` is kept.
     """
     problem = group_problem(x, groups)
     if problem is not None:
@@ -143,9 +143,9 @@ def group_norm_v18(
     x: SSAValue, scale: SSAValue, bias: SSAValue, epsilon: float, groups: int
 ) -> RewriteResult:
     """
-    A layer normalisation of the groups, with scale and bias by group
+    GroupNormalization-18 is LayerNormalization of each group, with scale and bias per group
 
-    Not for doubles, unlike the peer's: `stash_type` has nothing wider than single precision.
+    Not for float64, unlike onnx-mlir's rule: `stash_type` has no type wider than float32.
     """
     problem = "doubles need double precision" if would_lose_digits(x) else group_problem(x, groups)
     if problem is not None:
@@ -158,12 +158,12 @@ def group_norm_v18(
 
 
 def ints(*numbers: int) -> np.ndarray:
-    """A constant list of sizes."""
+    """Return dimensions as a constant int64 vector."""
     return np.array(numbers, np.int64)
 
 
 def takes_bias(template: Template, results: int, swapped: bool) -> Rule:
-    """norm(x, scale) + b = norm(x, scale, b)"""
+    """Return the rule norm(x, scale) + b = norm(x, scale, b), or b + norm(x, scale) if `swapped`."""
     inner = one_use(template(x, scale, absent)).named("norm")
 
     @rule(Add(b, inner) if swapped else Add(inner, b), bonus=-1)
@@ -171,7 +171,7 @@ def takes_bias(template: Template, results: int, swapped: bool) -> Rule:
         """
         norm(x, scale) + b = norm(x, scale, b)
 
-        Only if the sum is no larger and the other results have no uses; `stash_type` is kept.
+        Only if b does not enlarge the sum and the other results have no uses; `stash_type` is kept.
         """
         shape = static_shape(b.type)
         made = root.results[0].type

@@ -46,7 +46,7 @@ BATCH_FIRST = (2, 0, 1, 3)
 
 
 def unmoved(moved: Attribute, perm: Sequence[int]) -> Attribute:
-    """Return the type that a Transpose by `perm` makes `moved` of."""
+    """Return the operand type of a Transpose by `perm` that has the result type `moved`."""
     if not is_ranked(moved):
         return moved
     sizes = moved.get_shape()
@@ -58,7 +58,7 @@ def batch_second(template: Template, last: Sequence[Pattern]) -> Rule:
 
     @rule(template(*DATA_OPERANDS, value.lengths, *last, layout=1))
     def transpose_around(root: Operation) -> RewriteResult:
-        """A network whose data begin with the batch is one whose data begin with the sequence, transposed"""
+        """A batch-first RNN (`layout` 1) is a sequence-first one (`layout` 0) between transposes"""
         return ImperativeRewrite(lambda op: with_batch_second(template, op))
 
     return transpose_around
@@ -68,6 +68,7 @@ def with_batch_second(template: Template, op: Operation) -> Sequence[SSAValue]:
     """Create the RNN with layout 0 between transposes, before `op`; return its results."""
     writer = OpBuilder(op)
     operands = list(op.operands)
+    # X and the initial states have a batch axis; the LSTM's last operand, the peepholes, has none.
     moving = (0, *range(*STATES.indices(len(operands) - (template.name == "LSTM"))))
     for place in moving:
         if not is_absent(operands[place]):
@@ -84,14 +85,14 @@ def with_batch_second(template: Template, op: Operation) -> Sequence[SSAValue]:
 
 
 def of_full_length(template: Template, last: Sequence[Pattern]) -> Rule:
-    """Remove sequence lengths that equal the length of the data."""
+    """Return the rule that removes sequence lengths equal to the length of the data."""
 
     @rule(template(*DATA_OPERANDS, const.lengths, *last), bonus=-1)
     def without_lengths(root: Operation, x: SSAValue, lengths: Constant) -> RewriteResult:
         """
-        A network for sequences that are all as long as the data is one without lengths
+        Drop the sequence lengths if all equal the length of the data
 
-        The peer drops the length of a batch of one without looking whether it is shorter than the data.
+        onnx-mlir drops the length of a batch of one without checking whether it is shorter than the data.
         """
         sizes = x.type.get_shape() if is_ranked(x.type) else ()
         axis = decode(root.properties.get("layout")) or 0

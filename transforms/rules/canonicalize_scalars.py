@@ -27,7 +27,7 @@ def both_scalar(k: Constant, c: Constant) -> str | None:
 
 
 def names_sizes(shape: SSAValue) -> str | None:
-    """The shape has a length, and it is not 0."""
+    """The shape operand is ranked and not empty."""
     known = is_ranked(shape.type) and shape.type.get_shape() != (0,)
     return None if known else "the shape is empty or of unknown rank"
 
@@ -70,12 +70,13 @@ def asks_for_axis(root: Operation) -> str | None:
 
 
 def aligned(op: Template) -> Rule:
-    """op(a, b) along an axis of a is op(a, b with axes of size 1 after its own)"""
+    """op(a, b) with `axis` is op(a, b with trailing axes of size 1), aligned at that axis of a"""
 
-    # Before all others: they do not look at attributes that are not the op's own.
+    # Highest priority: the other rules do not consider `axis` and `broadcast`, which are not attributes of
+    # the current operator.
     @rule(op(a, b), where=asks_for_axis, bonus=9)
     def align(root: Operation, a: SSAValue, b: SSAValue) -> RewriteResult:
-        """op(a, b) along an axis of a is op(a, b with axes of size 1 after its own)"""
+        """op(a, b) with `axis` is op(a, b with trailing axes of size 1), aligned at that axis of a"""
         axis, wide, narrow = decode(root.attributes["axis"]), rank(a), rank(b)
         if not isinstance(axis, int) or wide is None or narrow is None:
             return MatchFailure("the axis or a rank is not known")
@@ -97,7 +98,7 @@ def cast_keeps_order(a: SSAValue, b: SSAValue, to: object, root: Operation) -> s
     narrow, made = numpy_dtype(first), numpy_dtype(wide)
     if narrow == np.bool_ or not np.can_cast(narrow, made, "safe"):
         return "the cast may make two numbers equal or turn their order round"
-    # To numpy the cast from 64-bit integers to doubles is safe.
+    # NumPy calls the cast from 64-bit integers to float64 safe, although it rounds above 2^53.
     if narrow.itemsize == 8 and narrow != made and is_float(made):
         return "doubles do not hold every integer of 64 bits"
     return None
@@ -108,7 +109,7 @@ RULES = rules(
     **{
         f"PropagateScalarConstantExpandPattern{name}": of_scalars(Template(ONNX, name)) for name in ARITHMETIC
     },
-    # Sums and products have their constants behind already.
+    # Add and Mul are commutative: other rules have already moved their constants to the right.
     **{
         f"PropagateScalarConstantExpandPattern{name}Rhs": from_scalars(Template(ONNX, name))
         for name in ("Sub", "Div")
@@ -117,7 +118,7 @@ RULES = rules(
         f"PropagateReshapeThroughBinaryOpPattern{name}": before_reshape(Template(ONNX, name))
         for name in ARITHMETIC
     },
-    # cast(a) < cast(b) = a < b; the peer's condition, casts of equal width, holds for none that is exact
+    # cast(a) < cast(b) = a < b; onnx-mlir requires casts of equal width, which are never exact
     LessOpSameCastPattern=rule(
         Less(Cast(a, to=attr.to, saturate=attr.saturate), Cast(b, to=attr.to, saturate=attr.saturate)),
         Less(a, b),

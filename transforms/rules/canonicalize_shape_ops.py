@@ -43,8 +43,8 @@ x, s, shape = value.x, value.s, value.shape
 
 MAX_COMPARED = 10
 """
-A comparison of more sizes than a shape has is left alone (docs/internals/onnx-rules.md §3.4,
-RemoveWhereEqualPattern).
+Largest number of dimensions in a comparison that is rewritten (docs/internals/onnx-rules.md §3.4,
+RemoveWhereEqualPattern): longer tensors are not shapes.
 """
 
 ONE_SIZE = TensorType(i64, (1,))
@@ -56,7 +56,7 @@ def number(size: int) -> DenseIntOrFPElementsAttr:
 
 
 def sizes_in(shape: SSAValue) -> list[SSAValue] | None:
-    """Return the one-element values that a shape is concatenated of, or `None`."""
+    """Return the one-element values that are concatenated to a shape, or `None`."""
     if isinstance(shape, OpResult) and shape.op.name == "onnx.Concat":
         parts = [sizes_in(part) for part in shape.op.operands]
         return None if None in parts else [size for part in parts if part for size in part]
@@ -91,8 +91,9 @@ def dim_of_reshape(x: SSAValue, sizes: Sequence[SSAValue], axis: int) -> Rewrite
     """
     dim(reshape(x, sizes), i) is the i-th of the sizes
 
-    It must be known to say what it is: a constant that is positive, the same size of x (also if it is 0,
-    which copies), or a size that cannot be 0 because x has none there to copy.
+    The entry must not have the special meanings of -1 (inferred) and 0 (copied from x). So it must be a
+    positive constant; dimension i of x itself, whose copy is the same value; or any dimension if i is
+    beyond the rank of x, where 0 would be invalid.
     """
     if any(size.type != ONE_SIZE for size in sizes) or not 0 <= axis < len(sizes):
         return MatchFailure("the shape is not a concatenation of single dimensions")
@@ -166,7 +167,7 @@ def is_negative(n: Constant) -> str | None:
 
 
 def no_size_is_negative(sizes: Sequence[SSAValue]) -> str | None:
-    """Every size is one of a tensor, or a constant above 0."""
+    """Every size is a dimension of a tensor or a positive constant."""
     if all(is_dim(size) or (known_size(size) or 0) > 0 for size in sizes):
         return None
     return "a size may be negative"
@@ -183,7 +184,7 @@ def third_is_result(root: Operation) -> str | None:
 def sizes_chosen(
     root: Operation, sizes: Sequence[SSAValue], n: Constant, k: Constant, others: Sequence[SSAValue]
 ) -> RewriteResult:
-    """where(sizes == n, k, others) is a choice size by size, if each comparison is decided"""
+    """where(sizes == n, k, others) is a choice per dimension if each comparison is known at compile time"""
     return chosen(root, sizes, n, k, others)
 
 
@@ -191,7 +192,7 @@ def sizes_chosen(
 def sizes_chosen_from_right(
     root: Operation, sizes: Sequence[SSAValue], n: Constant, k: Constant, others: Sequence[SSAValue]
 ) -> RewriteResult:
-    """where(n == sizes, k, others) is a choice size by size, if each comparison is decided"""
+    """where(n == sizes, k, others) is a choice per dimension if each comparison is known at compile time"""
     return chosen(root, sizes, n, k, others)
 
 
@@ -199,9 +200,10 @@ def chosen(
     root: Operation, sizes: Sequence[SSAValue], n: Constant, k: Constant, others: Sequence[SSAValue]
 ) -> RewriteResult:
     """
-    Each of the others, or of k where the size equals n.
+    Return, per dimension, the entry of k where the size equals n, else the entry of `others`.
 
-    Of what is not equal the peer keeps the size compared; that is right only where both are one value.
+    Where they are not equal, onnx-mlir takes the compared size. That is right only if it is the same value as
+    the entry of `others`.
     """
     count = len(sizes)
     if static_shape(root.results[0].type) != (count,) or len(others) != count:
@@ -238,9 +240,10 @@ def shape_entries(shape: SSAValue) -> list[Size] | None:
 @rule(Reshape(Reshape(x, value.first, allowzero=0), value.second, allowzero=0), bonus=-1)
 def reshape_once(x: SSAValue, first: SSAValue, second: SSAValue) -> RewriteResult:
     """
-    reshape(reshape(x, s), t) = reshape(x, t), zeros of t taken from s
+    reshape(reshape(x, s), t) = reshape(x, t), with zeros of t replaced by the entries of s
 
-    A size that is not constant must be the one that x has in its place: then it means the same if it is 0.
+    An entry that is not constant must be the dimension of x at the same index: should it be 0 at run time,
+    Reshape copies that dimension, which gives the same value.
     """
     inner, outer = shape_entries(first), shape_entries(second)
     if inner is None or outer is None:

@@ -27,14 +27,14 @@ def is_scalar(value: SSAValue) -> bool:
 
 
 def first_type_is_result_type(root: Operation) -> str | None:
-    """The first operand can replace the result."""
+    """The first operand has the type of the result and can replace it."""
     if root.operands[0].type == root.results[0].type:
         return None
     return "the result has another type than the first operand"
 
 
 def x_gives_the_shape(root: Operation, x: SSAValue, c: Constant) -> str | None:
-    """x has the result type even if its dimensions are dynamic: c adds no axis and no dimension."""
+    """x has the result type even if its dimensions are dynamic: c adds no axis and broadcasts to x."""
     if x.type != root.results[0].type:
         return "the result has another type than x"
     axes = c.array.shape
@@ -55,7 +55,7 @@ def result_is_static(root: Operation) -> str | None:
 
 
 def result_is_integer(root: Operation) -> str | None:
-    """Results are integers: for floats 0 x is not 0 if x is infinite or NaN."""
+    """The result is integer: for floats, 0 x is NaN if x is infinite or NaN."""
     if isinstance(element_type(root.results[0].type), IntegerType):
         return None
     return "the result does not hold integers"
@@ -67,14 +67,14 @@ def all_zeros(c: Constant) -> str | None:
 
 
 def is_finite(c: Constant) -> str | None:
-    """c is finite everywhere: infinities could meet others, or zeros, in a sum."""
+    """c is finite everywhere: infinite factors inside a sum can make NaN (inf - inf, 0 · inf)."""
     if not is_float(c.array.dtype) or np.all(np.isfinite(c.array)):
         return None
     return "c is not finite everywhere"
 
 
 def is_not_zero(c: Constant) -> str | None:
-    """c has no 0: a quotient by 0 could meet other infinities, or zeros, in a sum."""
+    """c has no 0: quotients by 0 inside a sum can make NaN (inf - inf, 0 / 0)."""
     return None if np.all(c.array) else "c is zero somewhere"
 
 
