@@ -1,4 +1,4 @@
-// The same by lit's shell and a process each: `%t` needs a file.
+// The same in lit's shell with one process for each command, since `%t` needs a file.
 // RUN: onnx-mlir-opt %s -o %t
 // RUN: FileCheck %s --input-file=%t
 

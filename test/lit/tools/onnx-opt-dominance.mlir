@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// A value is made before it is used.
+// A definition must dominate its uses.
 func.func @later(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error@+1 {{'onnx.Add' op operand #1 does not dominate this use}}
   %0 = "onnx.Add"(%x, %1) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
@@ -18,7 +18,7 @@ func.func @itself(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// The same from inside of a body: of what comes behind it, and of what it makes itself.
+// The same inside of a region: a use of a later value, and of a result of the op itself.
 func.func @bodies(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "onnx.If"(%c) ({
     // expected-error@+1 {{'onnx.Relu' op operand #0 does not dominate this use}}
@@ -35,7 +35,7 @@ func.func @bodies(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// Modules and onnx.Fused are graphs: order says nothing.
+// Modules and onnx.Fused are graph regions without dominance.
 "onnx.EntryPoint"() {func = @graph} : () -> ()
 "onnx.Relu"(%a) : (tensor<2xf32>) -> tensor<2xf32>
 %a = onnx.Constant dense<1.0> : tensor<2xf32>

@@ -11,7 +11,7 @@
 // RUN: not onnx-opt %s --opt-report=Simd 2>&1 | filecheck %s --check-prefix=REPORT
 // RUN: not onnx-opt %s --EmitLib 2>&1 | filecheck %s --check-prefix=EMIT
 
-// Options of onnx-mlir about code change nothing here, or are refused with the nearest there is.
+// onnx-mlir's options of code generation have no effect here, or are rejected with the nearest equivalent.
 
 // CHECK:    module {
 // CHECK:      "onnx.Relu"(%arg0)

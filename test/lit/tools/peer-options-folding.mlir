@@ -10,7 +10,7 @@
 // RUN: onnx-opt %s --constprop-onnx='round-fp-to-int=true' | filecheck %s --check-prefixes=ALL,ROUNDED
 // RUN: onnx-opt %s -onnx-const-prop-expansion-bound 1 --constprop-onnx='expansion-bound=1000' | filecheck %s --check-prefixes=ALL,FOLDED
 
-// The options of onnx-mlir about constant propagation, beside the pass and at it.
+// onnx-mlir's options of constant propagation, as global options and as pass options.
 
 // ALL-LABEL:   @folds
 // FOLDED-DAG:  onnx.Constant dense<1> : tensor<2xi64>

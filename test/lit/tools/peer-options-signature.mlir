@@ -9,14 +9,14 @@
 // RUN: not onnx-opt %s --dimParams=0:rows 2>&1 | filecheck %s --check-prefix=NAMING
 // RUN: not onnx-opt %s --dimParams=0:2=rows 2>&1 | filecheck %s --check-prefix=AXIS
 
-// The inputs' shapes and the names of their dimensions, by place: -1 stands for all without an entry of their own,
-// and for a dynamic size; the first entry of a place counts; sizes that are left out stay.
+// Shapes of inputs and names of their dimensions, by input index: index -1 applies to all inputs without an entry,
+// dimension -1 is dynamic; the first entry of an index applies; omitted dimensions stay.
 
-// A named dimension gets its size wherever the name stands.
+// A named dimension gets its size wherever the name occurs.
 // SHAPES:      @model(%arg0: tensor<4x?xf32> {onnx.name = "x"}, %arg1: tensor<7xf32>)
 // ALL:         @model(%arg0: tensor<6x5xf32> {onnx.name = "x"}, %arg1: tensor<?xf32> {onnx.dim_params = "0:m"})
 
-// What followed from the size before is inferred again.
+// Dimensions derived from the old ones are inferred again.
 // CHANGED:     @model(%arg0: tensor<?x9xf32> {onnx.dim_params = "0:n", onnx.name = "x"}, {{.*}} -> (tensor<?x9xf32> {onnx.dim_params = "0:n"})
 // CHANGED:       (tensor<?x9xf32>) -> tensor<?x9xf32>
 

@@ -5,7 +5,7 @@
 // RUN: env MINE=--decompose-op-in-onnx=HardSwish onnx-opt %s --decompose-onnx --customEnvFlags=MINE | filecheck %s
 // RUN: env ONNX_MLIR_FLAGS=--no-such-flag not onnx-opt %s 2>&1 | filecheck %s --check-prefix=WRONG
 
-// Options from a file and from the environment; each tool takes those that are for it.
+// Options from a file and from the environment; each tool takes those that apply to it.
 
 // SAVED: "compile-options": [
 // SAVED:   "--decompose-op-in-onnx=HardSwish"

@@ -7,7 +7,7 @@
 // RUN: onnx-opt %s --cse --shape-inference --report-heap-before=cse --report-heap-after=cse,shape-inference 2>&1 | filecheck %s --check-prefix=HEAP
 // RUN: not onnx-opt %s --cse --report-heap-after=csee 2>&1 | filecheck %s --check-prefix=UNKNOWN
 
-// Options of onnx-mlir that tell something about the run.
+// onnx-mlir's diagnostic options.
 
 // VERBOSE:     onnx-opt: cse
 // VERBOSE:     module {

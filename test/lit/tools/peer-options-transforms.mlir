@@ -7,7 +7,7 @@
 // RUN: onnx-opt %s --onnx-hybrid-transform | filecheck %s --check-prefix=FOLDED
 // RUN: onnx-opt %s --onnx-hybrid-transform --decompose-op-in-onnx=HardSwish | filecheck %s --check-prefix=WRITTEN
 
-// The options of onnx-mlir about passes that do many things, beside the pass.
+// Global options of onnx-mlir for its combined transformation passes.
 
 // REPORT:       ONNXOpTransform iterated {{[0-9]+}} times, converged true
 // ONCE-DAG:     ONNXOpTransform iterated 1 times, converged false

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --decompose-onnx --decompose-op-in-onnx=HardSwish | filecheck %s
 // RUN: onnx-opt %s --decompose-onnx | filecheck %s --check-prefix=KEPT
 
-// An option that onnx-mlir has beside its passes reaches the pass it is about.
+// A global option of onnx-mlir reaches the pass that it configures.
 // CHECK-LABEL: @hard_swish
 // CHECK-NOT:     "onnx.HardSwish"
 // KEPT-LABEL:  @hard_swish

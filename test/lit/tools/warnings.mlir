@@ -9,7 +9,7 @@
 // ENOUGH-NOT:  warning:
 // ENOUGH-NOT:  "onnx.Sum"
 
-// Ten ops allow one rewrite in each of ten iterations; here are eleven sums.
+// Ten ops allow one rewrite in each of ten iterations; there are eleven sums here.
 
 // expected-warning@+1 {{onnx-hybrid-transform didn't converge with max-num-rewrites-offset=0, max-num-rewrites-multiplier=0.1}}
 func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {

@@ -4,7 +4,7 @@
 
 // BEAM: append-decoding-strategy: strategy is 'beam', there is only greedy
 
-// The most likely token at the last place of the sequence; the second result stays.
+// Greedy decoding: the most likely token at the last position of the sequence; the second result stays.
 
 // CHECK-LABEL: func.func @main_graph
 // CHECK-SAME:    (%arg0: tensor<?x?x7xf32> {onnx.name = "in"}, %arg1: tensor<2xf32>) -> (tensor<?x1xi64> {onnx.name = "generated_ids"}, tensor<2xf32> {onnx.name = "state"})

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --canonicalize-onnx --split-input-file | filecheck %s
 
-// The last layout counts.
+// Of two layout transforms, the last one applies.
 // CHECK-LABEL: @layouts
 // CHECK-SAME:    (%[[X:.*]]: tensor<1x8x4x4xf32>)
 // CHECK-NEXT:    onnx.Return %[[X]]
@@ -24,7 +24,7 @@ func.func @last_layout(%x: tensor<1x8x4x4xf32, #onnx.layout<{dataLayout = "NCHW4
 
 // -----
 
-// Two maps are one.
+// Two affine maps are composed.
 // CHECK:       #[[MAP:.*]] = affine_map<{{.*}}>
 // CHECK-LABEL: @maps
 // CHECK-SAME:    (%[[X:.*]]: tensor<4x6xf32>)
@@ -38,7 +38,7 @@ func.func @maps(%x: tensor<4x6xf32>) -> tensor<24xf32> {
 
 // -----
 
-// Two exchanges of the axes leave them where they were.
+// Two transposes of the same two axes cancel.
 // CHECK-LABEL: @no_map
 // CHECK-SAME:    (%[[X:.*]]: tensor<4x6xf32>)
 // CHECK-NEXT:    onnx.Return %[[X]]

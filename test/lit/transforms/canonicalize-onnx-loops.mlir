@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --canonicalize-onnx --split-input-file | filecheck %s
 
-// Data that begin with the batch are transposed, and so are the results that are there.
+// Batch-first data (layout = 1) are transposed, and so are the results that are present.
 // CHECK-LABEL: @lstm_layout
 // CHECK:         %[[X:.*]] = "onnx.Transpose"(%{{.*}}) <{perm = [1, 0, 2]}> : (tensor<3x5x2xf32>) -> tensor<5x3x2xf32>
 // CHECK-NEXT:    %[[H:.*]] = "onnx.Transpose"(%{{.*}}) <{perm = [1, 0, 2]}> : (tensor<3x1x4xf32>) -> tensor<1x3x4xf32>
@@ -41,7 +41,7 @@ func.func @rnn_layout(%x: tensor<?x?x2xf32>, %w: tensor<1x4x2xf32>, %r: tensor<1
 
 // -----
 
-// Every sequence is as long as the data: lengths say nothing. In the other function one is shorter.
+// Sequence lengths that all equal the data's length are dropped; in the other function one is shorter.
 // CHECK-LABEL: @full_lengths
 // CHECK-NOT:     onnx.Constant
 // CHECK:         "onnx.RNN"{{.*}} : (tensor<5x1x2xf32>, tensor<1x4x2xf32>, tensor<1x4x4xf32>, none, none, none)
@@ -64,7 +64,7 @@ func.func @short_length(%x: tensor<5x1x2xf32>, %w: tensor<1x4x2xf32>, %r: tensor
 
 // -----
 
-// From 0 by 3 up to 10: four turns.
+// Range from 0 by 3 up to 10: four iterations.
 // CHECK-LABEL: @counted_loop
 // CHECK:         %[[MOST:.*]] = onnx.Constant dense<4> : tensor<i64>
 // CHECK:         "onnx.Loop"(%[[MOST]],

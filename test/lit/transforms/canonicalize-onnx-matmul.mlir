@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --canonicalize-onnx --split-input-file | filecheck %s
 
-// The reshape goes behind the product.
+// The Reshape moves after the MatMul.
 // CHECK-LABEL: @swap_reshape_matmul
 // CHECK-SAME:    (%[[A:.*]]: tensor<2x3x4xf32>, %[[B:.*]]: tensor<4x5xf32>
 // CHECK:         %[[P:.*]] = "onnx.MatMul"(%[[A]], %[[B]]) : (tensor<2x3x4xf32>, tensor<4x5xf32>) -> tensor<2x3x5xf32>
@@ -13,7 +13,7 @@ func.func @swap_reshape_matmul(%a: tensor<2x3x4xf32>, %b: tensor<4x5xf32>, %s: t
 
 // -----
 
-// The scale of an attention goes into the weights and the bias of a projection.
+// The scale of an attention folds into the weights and the bias of a projection.
 // CHECK-LABEL: @attention_scale_into_gemm
 // CHECK:         %[[W:.*]] = "onnx.Div"(%{{.*}}, %{{.*}}) : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
 // CHECK:         %[[B:.*]] = "onnx.Div"(%{{.*}}, %{{.*}}) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
@@ -54,7 +54,7 @@ func.func @attention_scale_into_matmul(%x: tensor<7x2x3xf32>, %y: tensor<4x5xf32
 
 // -----
 
-// Both parts go through the same Relu, which goes before the split.
+// All results of a Split have a Relu: it moves before the Split.
 // CHECK-LABEL: @relu_before_split
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x4xf32>, %[[N:.*]]: tensor<2xi64>)
 // CHECK-NEXT:    %[[R:.*]] = "onnx.Relu"(%[[X]]) : (tensor<2x4xf32>) -> tensor<2x4xf32>
@@ -69,7 +69,7 @@ func.func @relu_before_split(%x: tensor<2x4xf32>, %n: tensor<2xi64>) -> (tensor<
 
 // -----
 
-// Only with one slope.
+// Only with the same slope.
 // CHECK-LABEL: @leaky_relu_before_split
 // CHECK:         "onnx.LeakyRelu"(%{{.*}}) <{alpha = 5.000000e-01 : f32}> : (tensor<2x4xf32>)
 // CHECK-NEXT:    "onnx.Split"
@@ -93,7 +93,7 @@ func.func @two_slopes(%x: tensor<2x4xf32>, %n: tensor<2xi64>) -> (tensor<2x2xf32
 
 // -----
 
-// Tensors without elements say nothing.
+// An empty tensor as an optional operand of Resize counts as absent.
 // CHECK-LABEL: @empty_resize_operands
 // CHECK-SAME:    (%[[X:.*]]: tensor<1x1x2x2xf32>, %{{.*}}: tensor<0xf32>, %[[S:.*]]: tensor<4xf32>)
 // CHECK-DAG:     %[[NONE:.*]] = "onnx.NoValue"

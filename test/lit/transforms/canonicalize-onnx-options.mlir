@@ -3,7 +3,7 @@
 // RUN: onnx-opt %s --canonicalize-onnx='disable-pattern=CastEliminationPattern,IdentityEliminationPattern' | filecheck %s --check-prefix=BOTH
 // RUN: not onnx-opt %s --canonicalize-onnx='disable-pattern=CastElimination' 2>&1 | filecheck %s --check-prefix=WRONG
 
-// Rules are left out by name.
+// Patterns are disabled by name.
 
 // CHECK-LABEL: @two
 // CHECK-NEXT:    "onnx.Relu"(%arg0)

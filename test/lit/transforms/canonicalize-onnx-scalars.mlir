@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --canonicalize-onnx --split-input-file | filecheck %s
 
-// A scalar and an expanded scalar are one expanded scalar.
+// An operation on a scalar and an expanded scalar is an expanded scalar.
 // CHECK-LABEL: @scalar_constant_expand
 // CHECK:         %[[SUM:.*]] = "onnx.Add"(%[[A:.*]], %[[B:.*]]) : (tensor<f32>, tensor<f32>) -> tensor<f32>
 // CHECK-NEXT:    "onnx.Expand"(%[[SUM]], %{{.*}}) : (tensor<f32>, tensor<2xi64>) -> tensor<?x?xf32>
@@ -29,7 +29,7 @@ func.func @scalar_constant_expand_behind(%shape: tensor<2xi64>) -> tensor<?x?xf3
 
 // -----
 
-// Two expanded scalars may have different shapes.
+// Two expanded scalars of different shapes.
 // CHECK-LABEL: @two_expands
 // CHECK:         "onnx.Expand"
 // CHECK:         "onnx.Expand"
@@ -44,7 +44,7 @@ func.func @two_expands(%s: tensor<2xi64>, %t: tensor<2xi64>) -> tensor<?x?xf32> 
 
 // -----
 
-// A scalar goes before the reshape.
+// An operation with a scalar moves before the reshape.
 // CHECK-LABEL: @reshape_behind_scalar
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x6xf32>, %[[Y:.*]]: tensor<f32>, %[[S:.*]]: tensor<2xi64>)
 // CHECK-NEXT:    %[[SUM:.*]] = "onnx.Mul"(%[[X]], %[[Y]]) : (tensor<2x6xf32>, tensor<f32>) -> tensor<2x6xf32>
@@ -57,7 +57,7 @@ func.func @reshape_behind_scalar(%x: tensor<2x6xf32>, %y: tensor<f32>, %s: tenso
 
 // -----
 
-// A scalar of shape [1] gives a result without axes one.
+// Not moved: with a scalar of shape [1], the result [1] has fewer axes than the reshaped tensor [1, 1].
 // CHECK-LABEL: @scalar_with_an_axis
 // CHECK:         "onnx.Reshape"
 // CHECK-NEXT:    "onnx.Add"
@@ -69,7 +69,7 @@ func.func @scalar_with_an_axis(%x: tensor<1x1xf32>, %y: tensor<1xf32>, %s: tenso
 
 // -----
 
-// Attributes of old that aligned operands become an unsqueeze.
+// The `axis` of old broadcasts becomes an Unsqueeze.
 // CHECK-LABEL: @broadcast_axis
 // CHECK-SAME:    (%[[A:.*]]: tensor<2x3x4x5xf32>, %[[B:.*]]: tensor<?x?xf32>)
 // CHECK-NEXT:    %[[AXES:.*]] = onnx.Constant dense<2> : tensor<1xi64>
@@ -82,7 +82,7 @@ func.func @broadcast_axis(%a: tensor<2x3x4x5xf32>, %b: tensor<?x?xf32>) -> tenso
 
 // -----
 
-// A cast that keeps every number keeps their order.
+// A lossless cast preserves order: its operands are compared instead.
 // CHECK-LABEL: @less_of_casts
 // CHECK-SAME:    (%[[A:.*]]: tensor<2xf16>, %[[B:.*]]: tensor<2xf16>)
 // CHECK-NEXT:    "onnx.Less"(%[[A]], %[[B]]) : (tensor<2xf16>, tensor<2xf16>) -> tensor<2xi1>

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --canonicalize-onnx --split-input-file | filecheck %s
 
-// No size is -1.
+// A dimension is never equal to -1.
 // CHECK-LABEL: @always_false_where
 // CHECK-SAME:    (%[[X:.*]]: tensor<?x6xf32>, %[[A:.*]]: tensor<2xi64>, %[[B:.*]]: tensor<2xi64>)
 // CHECK-NEXT:    onnx.Return %[[B]]
@@ -16,7 +16,7 @@ func.func @always_false_where(%x: tensor<?x6xf32>, %a: tensor<2xi64>, %b: tensor
 
 // -----
 
-// Each comparison is decided: the first size stays, the second one is replaced.
+// Each comparison is decided statically: the first dimension is kept, the second one is replaced.
 // CHECK-LABEL: @where_equal
 // CHECK:         %[[NINE:.*]] = onnx.Constant dense<9> : tensor<1xi64>
 // CHECK:         %[[D:.*]] = "onnx.Dim"
@@ -34,7 +34,7 @@ func.func @where_equal(%x: tensor<?x6xf32>) -> tensor<2xi64> {
 
 // -----
 
-// The same with the sizes on the right.
+// The same with the dimensions as the second operand of Equal.
 // CHECK-LABEL: @where_equal_behind
 // CHECK-NOT:     "onnx.Where"
 // CHECK:         "onnx.Concat"
@@ -123,7 +123,7 @@ func.func @slice_of_concat(%n: tensor<1xi64>, %m: tensor<1xi64>) -> tensor<1xi64
 
 // -----
 
-// A batch of unknown size, at the front all the time.
+// A dynamic batch dimension that stays the leading one.
 // CHECK-LABEL: @reshapes_of_a_batch
 // CHECK-SAME:    (%[[X:.*]]: tensor<?x12xf32>)
 // CHECK-DAG:     %[[D:.*]] = "onnx.Dim"(%[[X]]) <{axis = 0 : si64}>
@@ -156,7 +156,7 @@ func.func @concat_of_nothing(%x: tensor<2xf32>, %n: tensor<0xf32>) -> tensor<4xf
 
 // -----
 
-// One size that is not known follows from the others, two do not.
+// One dynamic dimension follows from the number of elements, two do not.
 // CHECK-LABEL: @same_shape
 // CHECK-NEXT:    %[[Y:.*]] = "onnx.Reshape"(%arg1, %arg3)
 // CHECK-NEXT:    onnx.Return %arg0, %[[Y]]

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --canonicalize-onnx --split-input-file | filecheck %s
 // RUN: onnx-opt %s --canonicalize --split-input-file | filecheck %s
 
-// A batch normalisation goes into the convolution before it.
+// A batch normalization folds into the convolution before it.
 // CHECK-LABEL: @batch_norm_into_conv
 // CHECK-NOT:     BatchNormalization
 // CHECK:         "onnx.Conv"
@@ -15,7 +15,7 @@ func.func @batch_norm_into_conv(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>
 
 // -----
 
-// The convolution has another reader: it stays, the normalisation becomes arithmetic.
+// The convolution has another use: it stays, the normalization becomes elementwise arithmetic.
 // CHECK-LABEL: @two_readers
 // CHECK:         %[[CONV:.*]] = "onnx.Conv"
 // CHECK-NOT:     BatchNormalization
@@ -29,7 +29,7 @@ func.func @two_readers(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %s: ten
 
 // -----
 
-// a b + c is one Gemm.
+// a b + c becomes Gemm.
 // CHECK-LABEL: @gemm
 // CHECK:         "onnx.Gemm"(%{{.*}}, %{{.*}}, %{{.*}}) <{alpha = 1.000000e+00 : f32, beta = 1.000000e+00 : f32, transA = 0 : si64, transB = 0 : si64}>
 func.func @gemm(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<4xf32>) -> tensor<2x4xf32> {
@@ -40,7 +40,7 @@ func.func @gemm(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<4xf32>) -> 
 
 // -----
 
-// The sum has more elements than the product: no Gemm can make them.
+// The sum is broadcast to more elements than the product, which Gemm cannot express: no match.
 // CHECK-LABEL: @no_gemm
 // CHECK:         "onnx.MatMul"
 // CHECK-NEXT:    "onnx.Add"
@@ -52,7 +52,7 @@ func.func @no_gemm(%a: tensor<1x3xf32>, %b: tensor<3x4xf32>, %c: tensor<5x4xf32>
 
 // -----
 
-// Ops that do nothing go.
+// No-op operators are erased.
 // CHECK-LABEL: @nothing
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x3xf32>)
 // CHECK-NEXT:    onnx.Return %[[X]] : tensor<2x3xf32>
@@ -70,7 +70,7 @@ func.func @nothing(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 
 // -----
 
-// Somebody reads the mask: it lets everything pass.
+// The mask of a Dropout is used: replaced by a mask of ones.
 // CHECK-LABEL: @dropout_mask
 // CHECK-SAME:    (%[[X:.*]]: tensor<2xf32>)
 // CHECK-NEXT:    %[[MASK:.*]] = onnx.Constant dense<true> : tensor<2xi1>
@@ -83,7 +83,7 @@ func.func @dropout_mask(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xi1>) {
 
 // -----
 
-// A padding that is not zero stays outside of the convolution.
+// A pad with another value than zero is not folded into the convolution.
 // CHECK-LABEL: @pad_with_ones
 // CHECK:         "onnx.Pad"
 // CHECK:         "onnx.Conv"
@@ -98,7 +98,7 @@ func.func @pad_with_ones(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> te
 
 // -----
 
-// Clips whose intervals do not meet are not one clip.
+// Clips with disjoint intervals are not merged.
 // CHECK-LABEL: @disjoint_clips
 // CHECK:         "onnx.Clip"
 // CHECK:         "onnx.Clip"
@@ -114,7 +114,7 @@ func.func @disjoint_clips(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// Arithmetic on data and statistics of two types is none.
+// Data and statistics of different element types are not turned into arithmetic.
 // CHECK-LABEL: @norm_of_mixed_types
 // CHECK:         BatchNormalization
 func.func @norm_of_mixed_types(%x: tensor<1x4x6xf64>, %s: tensor<4xf64>, %b: tensor<4xf64>, %m: tensor<4xf32>, %v: tensor<4xf32>) -> tensor<1x4x6xf64> {
@@ -124,7 +124,7 @@ func.func @norm_of_mixed_types(%x: tensor<1x4x6xf64>, %s: tensor<4xf64>, %b: ten
 
 // -----
 
-// An absent result stays absent, whoever gives it out.
+// An absent result stays absent, whether a function, branch or loop returns it.
 // CHECK-LABEL: @absent_mask
 // CHECK-SAME:    -> (tensor<2xf32>, none)
 // CHECK-NEXT:    %[[NONE:.*]] = "onnx.NoValue"()
@@ -147,7 +147,7 @@ func.func @absent_mask_of_onnx_function(%x: tensor<2xf32>) -> (tensor<2xf32>, no
 
 // -----
 
-// A function gives what func.return gives, more exact or less than was declared.
+// The result types of a function follow func.return, whether more or less static than declared.
 // CHECK-LABEL: @more_exact
 // CHECK-SAME:    -> tensor<2x3xf32>
 // CHECK-NEXT:    return %arg0 : tensor<2x3xf32>

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --collect-sequences-onnx --split-input-file | filecheck %s
 
-// What a loop appends to a sequence is stacked instead; of known turns, as many as there are.
+// A sequence that a loop appends to becomes a scan output; its length is static if the trip count is.
 // CHECK-LABEL: @stacked
 // CHECK-NOT:     "onnx.SequenceEmpty"
 // CHECK:         %[[L:.*]]:2 = "onnx.Loop"(%{{.*}}, %{{.*}}, %arg0) ({
@@ -25,7 +25,7 @@ func.func @stacked(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<4x3xf32>) {
 
 // -----
 
-// One after the other along the second axis: [4, 2, 3] as [2, 4, 3], and that as [2, 12].
+// Concatenation along the second axis: [4, 2, 3] to [2, 4, 3], reshaped to [2, 12].
 // CHECK-LABEL: @joined
 // CHECK:         %[[L:.*]] = "onnx.Loop"
 // CHECK:         %[[T:.*]] = "onnx.Transpose"(%[[L]]) <{perm = [1, 0, 2]}> : (tensor<?x2x3xf32>) -> tensor<2x?x3xf32>
@@ -44,7 +44,7 @@ func.func @joined(%m: tensor<i64>, %x: tensor<2x3xf32>) -> tensor<2x?xf32> {
 
 // -----
 
-// At another place than the end, or of shapes that are not known, or read by others: it stays.
+// No match: insertion not at the end, elements of unknown shape, or a sequence with other uses.
 // CHECK-LABEL: @stays
 // CHECK:         "onnx.ConcatFromSequence"
 // CHECK:         "onnx.ConcatFromSequence"

@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s --constprop-onnx='loop-bound=3' | filecheck %s --check-prefix=FOLDED
 // RUN: onnx-opt %s --constprop-onnx='loop-bound=2' | filecheck %s --check-prefix=KEPT
 
-// Three times 2 to 1: a loop of three turns folds where so many are allowed.
+// Three times 2 to 1: a loop of three iterations is folded if the bound allows so many.
 // FOLDED-LABEL: @doubled
 // FOLDED-NEXT:    %[[EIGHT:.*]] = onnx.Constant dense<8.000000e+00> : tensor<f32>
 // FOLDED-NEXT:    onnx.Return %[[EIGHT]]

@@ -35,7 +35,7 @@ func.func @constants_meet(%x: tensor<3xf32>) -> tensor<3xf32> {
 
 // -----
 
-// Somebody else reads x + 1: it stays.
+// x + 1 has another use: it stays.
 // CHECK-LABEL: @two_readers
 // CHECK:         "onnx.Add"
 // CHECK:         "onnx.Add"
@@ -48,7 +48,7 @@ func.func @two_readers(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
 
 // -----
 
-// Bytes wrap at every fold: 200 + 100 = 44, 44 / 2 = 22.
+// 8-bit arithmetic wraps at every fold: 200 + 100 = 44, 44 / 2 = 22.
 // CHECK-LABEL: @wraps
 // CHECK-NEXT:    onnx.Constant dense<22> : tensor<ui8>
 func.func @wraps() -> tensor<ui8> {
@@ -62,7 +62,7 @@ func.func @wraps() -> tensor<ui8> {
 
 // -----
 
-// Dividing an integer by zero stays to be seen at run time.
+// Integer division by zero is not folded; it fails at run time.
 // CHECK-LABEL: @division_by_zero
 // CHECK:         "onnx.Div"
 func.func @division_by_zero() -> tensor<2xi32> {
@@ -74,7 +74,7 @@ func.func @division_by_zero() -> tensor<2xi32> {
 
 // -----
 
-// An index out of range stays too.
+// An index out of range is not folded either.
 // CHECK-LABEL: @index_out_of_range
 // CHECK:         "onnx.Gather"
 func.func @index_out_of_range() -> tensor<i32> {
@@ -86,7 +86,7 @@ func.func @index_out_of_range() -> tensor<i32> {
 
 // -----
 
-// A constant of unknown type becomes exact.
+// The result type of a constant is refined.
 // CHECK-LABEL: @types_become_exact
 // CHECK-NEXT:    %[[C:.*]] = onnx.Constant dense<[1, 3, 2, 4]> : tensor<4xi64>
 // CHECK-NEXT:    onnx.Return %[[C]] : tensor<4xi64>
@@ -100,7 +100,7 @@ func.func @types_become_exact() -> tensor<*xi64> {
 
 // -----
 
-// The branch that runs takes the place of the If.
+// An If with a constant condition is replaced by the branch taken.
 // CHECK-LABEL: @known_condition
 // CHECK-SAME:    (%[[X:.*]]: tensor<3xf32>)
 // CHECK-NEXT:    %[[Y:.*]] = "onnx.Neg"(%[[X]])
@@ -119,7 +119,7 @@ func.func @known_condition(%x: tensor<3xf32>) -> tensor<3xf32> {
 
 // -----
 
-// Each part of a split is a constant of its own, uneven and from the back.
+// Each result of a split becomes a constant, with uneven and negative sizes.
 // CHECK-LABEL: @split
 // CHECK-DAG:     onnx.Constant dense<{{\[\[}}1], [4]]> : tensor<2x1xi64>
 // CHECK-DAG:     onnx.Constant dense<{{\[\[}}2, 3], [5, 6]]> : tensor<2x2xi64>
@@ -133,7 +133,7 @@ func.func @split() -> (tensor<2x1xi64>, tensor<2x2xi64>) {
 
 // -----
 
-// All 64 bits of a shifted integer are kept.
+// Shifts of 64-bit integers keep all 64 bits.
 // CHECK-LABEL: @wide_shift
 // CHECK-NEXT:    onnx.Constant dense<36028797018963967> : tensor<1xui64>
 // DISABLED-LABEL: @wide_shift
@@ -146,7 +146,7 @@ func.func @wide_shift() -> tensor<1xui64> {
 
 // -----
 
-// Absent results stay absent, whoever gives them out.
+// An absent result stays absent, whether a function, branch or loop returns it.
 // CHECK-LABEL: @absent_indices
 // CHECK-SAME:    -> (tensor<1x1x1x1xf32>, none)
 // CHECK-DAG:     %[[MAX:.*]] = onnx.Constant dense<4.000000e+00> : tensor<1x1x1x1xf32>
@@ -174,7 +174,7 @@ func.func @absent_counts() -> (tensor<2xf32>, none, tensor<3xi64>, none) {
 
 // -----
 
-// A function gives what func.return gives.
+// The result types of a function follow func.return.
 // CHECK-LABEL: @sum_of_no_declared_rank
 // CHECK-SAME:    -> tensor<2xf32>
 // DISABLED-LABEL: @sum_of_no_declared_rank
@@ -186,7 +186,7 @@ func.func @sum_of_no_declared_rank() -> tensor<*xf32> {
 
 // -----
 
-// The mean of bfloat16 is summed up in wider floats: 256 and 1 are 256 there.
+// The mean of bfloat16 accumulates in a wider type: 256 + 1 would be 256 in bfloat16.
 // CHECK-LABEL: @mean_of_bfloat16
 // CHECK:         onnx.Constant dense<1.000000e+00> : tensor<1xbf16>
 func.func @mean_of_bfloat16() -> tensor<1xbf16> {

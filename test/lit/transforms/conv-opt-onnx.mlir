@@ -19,7 +19,7 @@ func.func @main(%x: tensor<5x3x32x32xf32>, %w: tensor<2x3x3x3xf32>) -> tensor<5x
 
 // -----
 
-// One axis, doubles, an unknown result.
+// No match: one spatial axis, float64, a result of unknown shape.
 
 // CHECK-LABEL: @others
 // CHECK-NOT:     onnx.LayoutTransform

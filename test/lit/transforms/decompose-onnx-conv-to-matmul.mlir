@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --decompose-onnx=enable-conv-to-matmul=true --split-input-file | filecheck %s
 
-// Windows of one point: a product of two matrices.
+// A 1x1 kernel: a matrix product.
 // CHECK-LABEL: @points
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Shape"(%arg0) <{start = 0 : si64}> : (tensor<1x2x?x4xf32>) -> tensor<4xi64>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<-1> : tensor<1xi64>
@@ -49,7 +49,7 @@ func.func @points(%x: tensor<1x2x?x4xf32>, %w: tensor<5x2x1x1xf32>, %b: tensor<5
 
 // -----
 
-// Windows become columns.
+// Larger kernels: im2col, then a matrix product.
 // CHECK-LABEL: @windows
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Im2Col"(%arg0) <{auto_pad = "NOTSET", kernel_shape = [3, 2], pads = [1, 0, 2, 0], strides = [2, 1]}> : (tensor<?x2x7x5xf32>) -> tensor<?x12x?xf32>
@@ -79,7 +79,7 @@ func.func @windows(%x: tensor<?x2x7x5xf32>, %w: tensor<4x2x3x2xf32>) -> tensor<?
 
 // -----
 
-// Padding that keeps the size: the number of windows is rounded up.
+// SAME padding: the number of windows is rounded up.
 // CHECK-LABEL: @same_size
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Im2Col"(%arg0) <{auto_pad = "SAME_UPPER", kernel_shape = [3, 3]}> : (tensor<1x2x?x?xf32>) -> tensor<1x18x?xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Shape"(%[[V0]]) <{start = 0 : si64}> : (tensor<1x18x?xf32>) -> tensor<3xi64>
@@ -120,7 +120,7 @@ func.func @same_size(%x: tensor<1x2x?x?xf32>, %w: tensor<4x2x3x3xf32>, %b: tenso
 
 // -----
 
-// Channels do not all meet: it stays.
+// Grouped convolution: not decomposed.
 // CHECK-LABEL: @groups
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Conv"(%arg0, %arg1, %[[V0]]) <{auto_pad = "NOTSET", group = 2 : si64}> : (tensor<1x4x7x5xf32>, tensor<4x2x3x3xf32>, none) -> tensor<1x4x5x3xf32>

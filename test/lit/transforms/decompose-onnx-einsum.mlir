@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --decompose-onnx --split-input-file | filecheck %s
 
-// One axis is summed over: a product of matrices, then the order of the result.
+// One contracted axis: MatMul, then Transpose to the order of the result.
 // CHECK-LABEL: @batched_product
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.MatMul"(%arg0, %arg1) : (tensor<5x2x3xf32>, tensor<5x3x4xf32>) -> tensor<5x2x4xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Transpose"(%[[V0]]) <{perm = [0, 2, 1]}> : (tensor<5x2x4xf32>) -> tensor<5x4x2xf32>
@@ -12,7 +12,7 @@ func.func @batched_product(%a: tensor<5x2x3xf32>, %b: tensor<5x3x4xf32>) -> tens
 
 // -----
 
-// Two axes are summed over as one.
+// Two contracted axes are flattened to one.
 // CHECK-LABEL: @reshaped_product
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Transpose"(%arg0) <{perm = [0, 3, 1, 2]}> : (tensor<2x3x4x5xf32>) -> tensor<2x5x3x4xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Transpose"(%arg1) <{perm = [1, 0, 2]}> : (tensor<4x3x6xf32>) -> tensor<3x4x6xf32>
@@ -31,7 +31,7 @@ func.func @reshaped_product(%a: tensor<2x3x4x5xf32>, %b: tensor<4x3x6xf32>) -> t
 
 // -----
 
-// Nothing is summed over: an elementwise product.
+// No contracted axis: an elementwise product.
 // CHECK-LABEL: @outer_product
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Unsqueeze"(%arg0, %[[V0]]) : (tensor<2xf32>, tensor<1xi64>) -> tensor<2x1xf32>
@@ -44,7 +44,7 @@ func.func @outer_product(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32
 
 // -----
 
-// What is not on the diagonal is left out of the sum.
+// A repeated letter (diagonal): off-diagonal elements are masked before the sum.
 // CHECK-LABEL: @trace
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<{{\[\[}}true, false], [false, true]]> : tensor<2x2xi1>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<0.000000e+00> : tensor<f32>
@@ -61,7 +61,7 @@ func.func @trace(%a: tensor<2x2xf32>) -> tensor<f32> {
 
 // -----
 
-// What only one operand has is summed before; of size 1 it goes.
+// A contracted axis of one operand only is reduced first; of size 1 it is squeezed.
 // CHECK-LABEL: @single_row
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Squeeze"(%arg0, %[[V0]]) : (tensor<2x1xf32>, tensor<1xi64>) -> tensor<2xf32>
@@ -76,7 +76,7 @@ func.func @single_row(%a: tensor<2x1xf32>, %b: tensor<3xf32>) -> tensor<2xf32> {
 
 // -----
 
-// A permutation.
+// A transpose.
 // CHECK-LABEL: @ellipsis
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Transpose"(%arg0) <{perm = [1, 2, 0]}> : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32>
 // CHECK-NEXT:    onnx.Return %[[V0]] : tensor<3x4x2xf32>
@@ -87,7 +87,7 @@ func.func @ellipsis(%a: tensor<2x3x4xf32>) -> tensor<3x4x2xf32> {
 
 // -----
 
-// Sums of nothing.
+// Sums over empty axes.
 // CHECK-LABEL: @nothing
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<0.000000e+00> : tensor<2x4xf32>
 // CHECK-NEXT:    onnx.Return %[[V0]] : tensor<2x4xf32>
@@ -98,7 +98,7 @@ func.func @nothing(%a: tensor<2x0xf32>, %b: tensor<0x4xf32>) -> tensor<2x4xf32> 
 
 // -----
 
-// Sizes are not known: it stays.
+// Dynamic shapes: not decomposed.
 // CHECK-LABEL: @dynamic_einsum
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Einsum"(%arg0, %arg1) <{equation = "ij,jk->ik"}> : (tensor<?x3xf32>, tensor<3x4xf32>) -> tensor<?x4xf32>
 // CHECK-NEXT:    onnx.Return %[[V0]] : tensor<?x4xf32>
@@ -109,7 +109,7 @@ func.func @dynamic_einsum(%a: tensor<?x3xf32>, %b: tensor<3x4xf32>) -> tensor<?x
 
 // -----
 
-// There are no products of matrices of such elements: it stays.
+// MatMul does not take this element type: not decomposed.
 // CHECK-LABEL: @small_integers
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Einsum"(%arg0, %arg1) <{equation = "ij,jk->ik"}> : (tensor<2x3xi16>, tensor<3x4xi16>) -> tensor<2x4xi16>
 // CHECK-NEXT:    onnx.Return %[[V0]] : tensor<2x4xi16>

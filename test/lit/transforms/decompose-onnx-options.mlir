@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --decompose-onnx='target=stablehlo decompose-op-in-onnx=HardSwish' --split-input-file | filecheck %s
 
-// For StableHLO a softmax is written out.
+// The StableHLO target decomposes Softmax.
 // CHECK-LABEL: @softmax
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.ReduceMaxV13"(%arg0) <{axes = [1], keepdims = 1 : si64}> : (tensor<2x3xf32>) -> tensor<*xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Sub"(%arg0, %[[V0]]) : (tensor<2x3xf32>, tensor<*xf32>) -> tensor<*xf32>
@@ -16,7 +16,7 @@ func.func @softmax(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 
 // -----
 
-// Asked for by name.
+// Decompositions enabled by name.
 // CHECK-LABEL: @hard_swish
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<0.166666672> : tensor<1xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<5.000000e-01> : tensor<1xf32>

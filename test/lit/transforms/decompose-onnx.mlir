@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --decompose-onnx --split-input-file | filecheck %s
 
-// Norms are sums of something.
+// ReduceL1 and ReduceL2 become sums.
 // CHECK-LABEL: @norms
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Abs"(%arg0) : (tensor<2x3xf32>) -> tensor<*xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.ReduceSum"(%[[V0]], %arg1) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<*xf32>, tensor<1xi64>) -> tensor<*xf32>
@@ -19,7 +19,7 @@ func.func @norms(%x: tensor<2x3xf32>, %axes: tensor<1xi64>) -> (tensor<*xf32>, t
 
 // -----
 
-// The maximum is subtracted before and added after; it is made finite, lest infinity minus infinity be NaN.
+// Log-sum-exp: the maximum is subtracted before and added after; it is made finite, as inf - inf is NaN.
 // CHECK-LABEL: @log_sum_exp
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.ReduceMax"(%arg0, %arg1) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3xf32>, tensor<1xi64>) -> tensor<*xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<-3.40282347E+38> : tensor<f32>
@@ -39,7 +39,7 @@ func.func @log_sum_exp(%x: tensor<2x3xf32>, %axes: tensor<1xi64>) -> tensor<2xf3
 
 // -----
 
-// There are no roots of integers.
+// Integers: not decomposed, as Sqrt takes floats only.
 // CHECK-LABEL: @integers
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.ReduceL2"(%arg0, %arg1) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3xi32>, tensor<1xi64>) -> tensor<*xi32>
 // CHECK-NEXT:    onnx.Return %[[V0]] : tensor<*xi32>
@@ -50,7 +50,7 @@ func.func @integers(%x: tensor<2x3xi32>, %axes: tensor<1xi64>) -> tensor<*xi32> 
 
 // -----
 
-// Not the logarithm of the softmax, which may be too small for its type.
+// Not log(Softmax(x)), which may underflow.
 // CHECK-LABEL: @log_softmax
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.ReduceMax"(%arg0, %[[V0]]) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3xf32>, tensor<1xi64>) -> tensor<*xf32>
@@ -68,7 +68,7 @@ func.func @log_softmax(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 
 // -----
 
-// Axes become an operand, absent if there were none.
+// The attribute `axes` becomes an operand, absent if it was.
 // CHECK-LABEL: @reduction_13
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Abs"(%arg0) : (tensor<2x3xf32>) -> tensor<*xf32>
@@ -85,7 +85,7 @@ func.func @reduction_13(%x: tensor<2x3xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
 
 // -----
 
-// The same under the newest version.
+// The same for the newest opset.
 // CHECK-LABEL: @reduction_18
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.ReduceMax"(%arg0, %arg1) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3xf32>, tensor<1xi64>) -> tensor<*xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.ReduceMin"(%[[V0]], %arg1) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<*xf32>, tensor<1xi64>) -> tensor<*xf32>
@@ -98,7 +98,7 @@ func.func @reduction_18(%x: tensor<2x3xf32>, %axes: tensor<1xi64>) -> tensor<*xf
 
 // -----
 
-// The bounds become operands of the data's type.
+// The bounds become operands of the data's element type.
 // CHECK-LABEL: @clip_6
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<0.000000e+00> : tensor<f16>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<6.000000e+00> : tensor<f16>
@@ -111,7 +111,7 @@ func.func @clip_6(%x: tensor<2xf16>) -> tensor<2xf16> {
 
 // -----
 
-// The axis becomes an operand.
+// The attribute `axis` becomes an operand.
 // CHECK-LABEL: @dft
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<1> : tensor<i64>
@@ -125,7 +125,7 @@ func.func @dft(%x: tensor<2x5x1xf32>) -> tensor<*xf32> {
 
 // -----
 
-// Modes have other names since opset 20.
+// Opset 20 renamed the modes.
 // CHECK-LABEL: @grid_sample
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.GridSample"(%arg0, %arg1) <{align_corners = 0 : si64, mode = "cubic", padding_mode = "zeros"}> : (tensor<1x1x4x4xf32>, tensor<1x2x2x2xf32>) -> tensor<1x1x2x2xf32>
 // CHECK-NEXT:    onnx.Return %[[V0]] : tensor<1x1x2x2xf32>
@@ -136,7 +136,7 @@ func.func @grid_sample(%x: tensor<1x1x4x4xf32>, %grid: tensor<1x2x2x2xf32>) -> t
 
 // -----
 
-// Pads and fill become operands.
+// The pads and the value become operands.
 // CHECK-LABEL: @pads
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<[0, 1, 2, 3]> : tensor<4xi64>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<1.500000e+00> : tensor<1xf32>
@@ -153,7 +153,7 @@ func.func @pads(%x: tensor<2x3xf32>, %pads: tensor<4xi64>, %c: tensor<f32>) -> (
 
 // -----
 
-// The default of Resize is right for whole scales alone; else samples are counted from zero.
+// Resize's default transformation (half_pixel) equals Upsample for integer scales only; otherwise asymmetric.
 // CHECK-LABEL: @resizes
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<[1.000000e+00, 1.000000e+00, 2.000000e+00, 2.000000e+00]> : tensor<4xf32>
@@ -171,7 +171,7 @@ func.func @resizes(%x: tensor<1x1x4x4xf32>, %scales: tensor<4xf32>) -> (tensor<*
 
 // -----
 
-// The newest Resize has every coordinate transformation but one.
+// The newest Resize supports all coordinate transformations but one.
 // CHECK-LABEL: @resize_11
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Resize"(%arg0, %arg1, %arg2, %[[V0]]) <{antialias = 0 : si64, coordinate_transformation_mode = "half_pixel", cubic_coeff_a = -7.500000e-01 : f32, exclude_outside = 0 : si64, extrapolation_value = 0.000000e+00 : f32, keep_aspect_ratio_policy = "stretch", mode = "cubic", nearest_mode = "round_prefer_floor"}> : (tensor<1x1x4x4xf32>, tensor<8xf32>, tensor<4xf32>, none) -> tensor<*xf32>
@@ -186,7 +186,7 @@ func.func @resize_11(%x: tensor<1x1x4x4xf32>, %roi: tensor<8xf32>, %scales: tens
 
 // -----
 
-// Only the name changes.
+// Renamed only.
 // CHECK-LABEL: @scatter
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.ScatterElements"(%arg0, %arg1, %arg2) <{axis = 1 : si64, reduction = "none"}> : (tensor<3x4xf32>, tensor<1x2xi64>, tensor<1x2xf32>) -> tensor<3x4xf32>
 // CHECK-NEXT:    onnx.Return %[[V0]] : tensor<3x4xf32>
@@ -197,7 +197,7 @@ func.func @scatter(%x: tensor<3x4xf32>, %i: tensor<1x2xi64>, %u: tensor<1x2xf32>
 
 // -----
 
-// Sizes become an operand; without, the parts are counted.
+// The attribute `split` becomes an operand; if absent, the number of outputs is given.
 // CHECK-LABEL: @splits
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
 // CHECK-NEXT:    %[[V1:[0-9]+]]:2 = "onnx.Split"(%arg0, %[[V0]]) <{axis = 1 : si64, num_outputs = 2 : si64}> : (tensor<2x6xf32>, none) -> (tensor<2x3xf32>, tensor<2x3xf32>)
@@ -212,7 +212,7 @@ func.func @splits(%x: tensor<2x6xf32>) -> (tensor<2x3xf32>, tensor<2x2xf32>) {
 
 // -----
 
-// Axes become an operand, absent if there were none.
+// The attribute `axes` becomes an operand, absent if it was.
 // CHECK-LABEL: @squeezes
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Squeeze"(%arg0, %[[V0]]) : (tensor<1x3xf32>, none) -> tensor<*xf32>
@@ -230,7 +230,7 @@ func.func @squeezes(%x: tensor<1x3xf32>) -> (tensor<*xf32>, tensor<*xf32>, tenso
 
 // -----
 
-// A constant is a tensor, however it is written.
+// All value attributes of Constant become a tensor.
 // CHECK-LABEL: @constants
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<2.500000e+00> : tensor<f32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<-3> : tensor<i64>
@@ -247,7 +247,7 @@ func.func @constants() -> (tensor<f32>, tensor<i64>, tensor<2xf32>, tensor<2x!on
 
 // -----
 
-// One element, expanded.
+// One element, and Expand.
 // CHECK-LABEL: @constant_of_shape
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<0.000000e+00> : tensor<f32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Expand"(%[[V0]], %arg0) : (tensor<f32>, tensor<2xi64>) -> tensor<?x?xf32>
@@ -262,7 +262,7 @@ func.func @constant_of_shape(%s: tensor<2xi64>) -> (tensor<?x?xf32>, tensor<?x?x
 
 // -----
 
-// Subtracted, then multiplied, in 32-bit floats.
+// Subtract, then multiply, in float32.
 // CHECK-LABEL: @scalers
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Cast"(%arg1) <{saturate = 1 : si64, to = f32}> : (tensor<2x2xi32>) -> tensor<*xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
@@ -281,7 +281,7 @@ func.func @scalers(%x: tensor<2x2xf32>, %i: tensor<2x2xi32>) -> (tensor<2x2xf32>
 
 // -----
 
-// The type that is looked up is written.
+// CastLike becomes Cast to the element type of its second operand.
 // CHECK-LABEL: @cast_like
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Cast"(%arg0) <{saturate = 0 : si64, to = i32}> : (tensor<2xf32>) -> tensor<2xi32>
 // CHECK-NEXT:    onnx.Return %[[V0]] : tensor<2xi32>
@@ -292,7 +292,7 @@ func.func @cast_like(%x: tensor<2xf32>, %y: tensor<?xi32>) -> tensor<2xi32> {
 
 // -----
 
-// Term by term, cast if the sum is said to be of another type.
+// Sum as a chain of Add, with casts if the declared result type differs.
 // CHECK-LABEL: @sums
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Add"(%arg0, %arg1) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Add"(%[[V0]], %arg1) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
@@ -308,7 +308,7 @@ func.func @sums(%a: tensor<2x3xf32>, %b: tensor<3xf32>, %c: tensor<?xf32>) -> (t
 
 // -----
 
-// One insertion for each part.
+// A SequenceConstruct is one SequenceInsert for each element.
 // CHECK-LABEL: @sequences
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.SequenceEmpty"() <{dtype = 1 : si64}> : () -> !onnx.Seq<tensor<2xf32>>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
@@ -322,7 +322,7 @@ func.func @sequences(%a: tensor<2xf32>, %b: tensor<2xf32>) -> !onnx.Seq<tensor<2
 
 // -----
 
-// The last of three parts is a result of a split.
+// SequenceAt with the last of three elements: a result of Split.
 // CHECK-LABEL: @part_of_split
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<2> : tensor<i64>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<-1> : tensor<i64>
@@ -340,7 +340,7 @@ func.func @part_of_split(%x: tensor<2x6xf32>) -> tensor<2x2xf32> {
 
 // -----
 
-// The part of size 1 loses its axis.
+// An element of size 1 is squeezed.
 // CHECK-LABEL: @squeezed_part
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<1> : tensor<i64>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.SplitToSequence"(%arg0, %[[V0]]) <{axis = 1 : si64, keepdims = 0 : si64}> : (tensor<2x3xf32>, tensor<i64>) -> !onnx.Seq<tensor<2xf32>>
@@ -358,7 +358,7 @@ func.func @squeezed_part(%x: tensor<2x3xf32>) -> tensor<2xf32> {
 
 // -----
 
-// The last part would be smaller: it stays.
+// The last element would be smaller: not decomposed.
 // CHECK-LABEL: @uneven_parts
 // CHECK-NEXT:    %[[V0:[0-9]+]] = onnx.Constant dense<2> : tensor<i64>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.SplitToSequence"(%arg0, %[[V0]]) <{axis = 1 : si64, keepdims = 1 : si64}> : (tensor<2x5xf32>, tensor<i64>) -> !onnx.Seq<tensor<2x?xf32>>
@@ -373,7 +373,7 @@ func.func @uneven_parts(%x: tensor<2x5xf32>) -> tensor<2x2xf32> {
 
 // -----
 
-// Only shape and transpose of the concatenation are read.
+// Only Shape and Transpose use the concatenation.
 // CHECK-LABEL: @concat_fuse
 // CHECK-NEXT:    %[[V0:[0-9]+]]:2 = "onnx.ConcatShapeTranspose"(%arg0, %arg1) <{axis = 0 : si64, perm = [1, 0], start = 0 : si64}> : (tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2xi64>, tensor<3x4xf32>)
 // CHECK-NEXT:    onnx.Return %[[V0]]#0, %[[V0]]#1 : tensor<2xi64>, tensor<3x4xf32>
@@ -386,7 +386,7 @@ func.func @concat_fuse(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> (tensor<2xi6
 
 // -----
 
-// The concatenation itself is read too.
+// The concatenation has another use.
 // CHECK-LABEL: @concat_stays
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Concat"(%arg0, %arg1) <{axis = 0 : si64}> : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Transpose"(%[[V0]]) <{perm = [1, 0]}> : (tensor<4x3xf32>) -> tensor<3x4xf32>
@@ -401,7 +401,7 @@ func.func @concat_stays(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> (tensor<4x3
 
 // -----
 
-// The logarithm of the softmax where it is the label's; its own decomposition follows.
+// Cross-entropy as gathered log-softmax, which is decomposed in turn.
 // CHECK-LABEL: @loss
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
@@ -433,7 +433,7 @@ func.func @loss(%s: tensor<?x3xf32>, %l: tensor<?xi64>) -> (tensor<f32>, tensor<
 
 // -----
 
-// As many classes as there are; a label of -1 does not count.
+// The number of classes is dynamic (onnx.Dim); ignore_index is -1.
 // CHECK-LABEL: @weighted_loss
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Dim"(%arg0) <{axis = 1 : si64}> : (tensor<2x?x4xf32>) -> tensor<1xi64>
@@ -472,7 +472,7 @@ func.func @weighted_loss(%s: tensor<2x?x4xf32>, %l: tensor<2x4xi64>, %w: tensor<
 
 // -----
 
-// The first operand is transposed, the product scaled.
+// The first operand is transposed, the product is scaled.
 // CHECK-LABEL: @fused_matmul
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Transpose"(%arg0) <{perm = [0, 2, 1]}> : (tensor<?x3x2xf32>) -> tensor<*xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<1.250000e-01> : tensor<1xf32>
@@ -486,7 +486,7 @@ func.func @fused_matmul(%a: tensor<?x3x2xf32>, %b: tensor<?x3x4xf32>) -> tensor<
 
 // -----
 
-// Which axes are the last two is not known: it stays.
+// Unknown rank, so the last two axes are unknown: not decomposed.
 // CHECK-LABEL: @unknown_rank
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Custom"(%arg0, %arg1) <{function_name = "FusedMatMul"}> {alpha = 1.250000e-01 : f32, domain_name = "com.microsoft", transA = 1 : si64, transB = 0 : si64} : (tensor<*xf32>, tensor<3x4xf32>) -> tensor<*xf32>
 // CHECK-NEXT:    onnx.Return %[[V0]] : tensor<*xf32>
@@ -497,7 +497,7 @@ func.func @unknown_rank(%a: tensor<*xf32>, %b: tensor<3x4xf32>) -> tensor<*xf32>
 
 // -----
 
-// Zeros between and around the data, the weights turned about.
+// Transposed convolution: zeros inserted and padded, kernels flipped.
 // CHECK-LABEL: @conv_transpose
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.UpsampleAndPad"(%arg0) <{pads = [1, 1, 2, 2], strides = [2, 2]}> : (tensor<?x4x3x3xf32>) -> tensor<?x4x8x8xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<[2, 2, 3, 2, 3]> : tensor<5xi64>
@@ -519,7 +519,7 @@ func.func @conv_transpose(%x: tensor<?x4x3x3xf32>, %w: tensor<4x3x2x3xf32>, %b: 
 
 // -----
 
-// How much zero goes around is not known: it stays.
+// Unknown amount of padding: not decomposed.
 // CHECK-LABEL: @conv_transpose_of_any_size
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.ConvTranspose"(%arg0, %arg1, %[[V0]]) <{auto_pad = "NOTSET", group = 1 : si64}> : (tensor<1x4x?xf32>, tensor<4x3x2xf32>, none) -> tensor<1x3x?xf32>

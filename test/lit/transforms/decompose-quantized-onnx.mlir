@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --decompose-quantized-onnx --split-input-file | filecheck %s
 
-// The bias is in steps of the sums: the product of the scales.
+// The scale of the int32 bias is that of the accumulator: the product of both scales.
 // CHECK-LABEL: @qlinear_conv
 // CHECK-DAG:     %[[STEPS:.*]] = onnx.Constant dense<1.250000e-01> : tensor<f32>
 // CHECK:         %[[B:.*]] = "onnx.DequantizeLinear"(%arg1, %[[STEPS]], %{{.*}}) <{axis = 0 : si64
@@ -34,7 +34,7 @@ func.func @qlinear_matmul(%a: tensor<1x4xi8>, %b: tensor<4x3xi8>) -> tensor<1x3x
 
 // -----
 
-// A scale for each row of the first factor: the DLA has no such thing.
+// A scale for each row of the first operand, which the DLA does not support: no match.
 // CHECK-LABEL: @rows
 // CHECK:         "onnx.QLinearMatMul"
 func.func @rows(%a: tensor<2x4xi8>, %b: tensor<4x3xi8>, %z: tensor<2xi8>) -> tensor<2x3xi8> {
@@ -47,7 +47,7 @@ func.func @rows(%a: tensor<2x4xi8>, %b: tensor<4x3xi8>, %z: tensor<2xi8>) -> ten
 
 // -----
 
-// Sums that are made floats at once are those of the real numbers in steps of one; the integer sums go.
+// An integer convolution cast to float is a float one with scale 1; the integer one is erased.
 // CHECK-LABEL: @sums
 // CHECK-NOT:     Integer
 // CHECK:         %[[ONE:.*]] = onnx.Constant dense<1.000000e+00> : tensor<f32>
@@ -76,7 +76,7 @@ func.func @products(%x: tensor<1x4xui8>, %w: tensor<4x3xi8>) -> tensor<1x3xf32> 
 
 // -----
 
-// Sums that stay integers are not real numbers.
+// Integer sums that are not cast to float stay.
 // CHECK-LABEL: @integers
 // CHECK:         "onnx.MatMulInteger"
 func.func @integers(%x: tensor<1x4xui8>, %w: tensor<4x3xi8>) -> tensor<1x3xi32> {
@@ -87,7 +87,7 @@ func.func @integers(%x: tensor<1x4xui8>, %w: tensor<4x3xi8>) -> tensor<1x3xi32> 
 
 // -----
 
-// onnxruntime's own operators; the shape is inferred behind them.
+// Quantized operators of onnxruntime (com.microsoft); shape inference runs on their results.
 // CHECK-LABEL: @contributed
 // CHECK:         %[[SUM:.*]] = "onnx.Add"({{.*}} -> tensor<1x4xf32>
 // CHECK:         %[[Q:.*]] = "onnx.QuantizeLinear"(%[[SUM]], {{.*}} -> tensor<1x4xui8>
@@ -102,7 +102,7 @@ func.func @contributed(%a: tensor<1x4xui8>, %s: tensor<f32>, %z: tensor<ui8>) ->
 
 // -----
 
-// Operators of others, and pools whose channels come last, stay.
+// No match: operators of other domains, and pools with channels last.
 // CHECK-LABEL: @others
 // CHECK-COUNT-2: "onnx.Custom"
 func.func @others(%a: tensor<1x4x2x2xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> tensor<*xui8> {

@@ -9,7 +9,7 @@ func.func @sparse() -> tensor<2x3xf32> {
 
 // -----
 
-// No values at all: zeros.
+// Without values: zeros.
 // CHECK-LABEL: @nothing
 // CHECK:         onnx.Constant dense<0> : tensor<2x2xi64>
 func.func @nothing() -> tensor<2x2xi64> {

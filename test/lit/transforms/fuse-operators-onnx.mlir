@@ -14,7 +14,7 @@ func.func @negated_twice(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// A transposition of a matrix is a property of the product that reads it.
+// The transpose of a matrix becomes transA or transB of the Gemm that uses it.
 
 // CHECK-LABEL: @transposed
 // CHECK-NOT:     "onnx.Transpose"
@@ -28,7 +28,7 @@ func.func @transposed(%a: tensor<2x3xf32>, %b: tensor<4x3xf32>) -> tensor<2x4xf3
 
 // -----
 
-// Canonical forms and constants are for other passes.
+// Canonicalization and constant folding are left to other passes.
 
 // CHECK-LABEL: @left
 // CHECK:         "onnx.Add"

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --legalize-onnx --split-input-file | filecheck %s
 
-// An operand that is broadcast from an axis on has axes of size 1 after it.
+// The `axis` of an old broadcast becomes trailing axes of size 1.
 // CHECK-LABEL: @add_from_axis
 // CHECK:         %[[B:.*]] = "onnx.Reshape"(%arg1, %{{.*}}) {{.*}} -> tensor<3x1x1xf32>
 // CHECK-NEXT:    "onnx.Add"(%arg0, %[[B]])
@@ -11,7 +11,7 @@ func.func @add_from_axis(%x: tensor<2x3x4x5xf32>, %b: tensor<3xf32>) -> tensor<2
 
 // -----
 
-// Four real elements, three complex results: rows are 1, e^(-2πi k / 4), e^(-4πi k / 4), e^(-6πi k / 4).
+// DFT matrix of four real elements and three complex results: rows 1, e^(-2πi k / 4), e^(-4πi k / 4), e^(-6πi k / 4).
 // CHECK-LABEL: @dft_onesided
 // CHECK:         %[[W:.*]] = onnx.Constant dense<{{\[\[}}1.000000e+00, -0.000000e+00, 1.000000e+00, -0.000000e+00, 1.000000e+00, -0.000000e+00], [1.000000e+00, -0.000000e+00, 0.000000e+00, -1.000000e+00, -1.000000e+00, -0.000000e+00], [
 // CHECK:         %[[X:.*]] = "onnx.Reshape"(%arg0, %{{.*}}) {{.*}} -> tensor<?x4xf32>
@@ -25,7 +25,7 @@ func.func @dft_onesided(%x: tensor<?x4x1xf32>) -> tensor<?x3x2xf32> {
 
 // -----
 
-// The axis moves before that of real and imaginary parts, and back.
+// The transformed axis is transposed to before the axis of real and imaginary parts, and back.
 // CHECK-LABEL: @dft_along_first_axis
 // CHECK:         "onnx.Transpose"(%arg0) <{perm = [1, 0, 2]}>
 // CHECK:         "onnx.MatMul"
@@ -39,7 +39,7 @@ func.func @dft_along_first_axis(%x: tensor<4x3x2xf32>) -> tensor<4x3x2xf32> {
 
 // -----
 
-// 2048 = 32 · 64: two products, with factors e^(-2πi n₂ k₁ / 2048) between them.
+// Cooley-Tukey: 2048 = 32 · 64, two matrix products with twiddle factors e^(-2πi n₂ k₁ / 2048) between them.
 // CHECK-LABEL: @long_dft
 // CHECK:         "onnx.MatMul"(%{{.*}}) : (tensor<1x64x64xf32>, tensor<64x64xf32>)
 // CHECK:         "onnx.Mul"
@@ -52,7 +52,7 @@ func.func @long_dft(%x: tensor<1x2048x2xf32>) -> tensor<1x2048x2xf32> {
 
 // -----
 
-// 1031 is prime, the axis of the second is dynamic: kernels of their own.
+// Not decomposed: 1031 is prime, the second one's axis is dynamic; both have DFT kernels.
 // CHECK-LABEL: @kept
 // CHECK:         "onnx.DFT"(%arg0
 // CHECK:         "onnx.DFT"(%arg1
@@ -65,7 +65,7 @@ func.func @kept(%x: tensor<1x1031x2xf32>, %z: tensor<1x?x2xf32>) -> (tensor<1x10
 
 // -----
 
-// Windows of 4 at a distance of 2 are a convolution; a signal of rank 2, as exporters write it, is real.
+// STFT with frames of 4 and a hop of 2 is a convolution; a signal of rank 2, as exporters write it, is real.
 // CHECK-LABEL: @stft
 // CHECK:         %[[X:.*]] = "onnx.Reshape"(%arg0, %{{.*}}) {{.*}} -> tensor<?x1x?xf32>
 // CHECK:         %[[Y:.*]] = "onnx.Conv"(%[[X]], %{{.*}}, %{{.*}}) <{{{.*}}strides = [2]}> : (tensor<?x1x?xf32>, tensor<6x1x4xf32>, none) -> tensor<?x6x?xf32>
@@ -81,7 +81,7 @@ func.func @stft(%x: tensor<?x?xf32>) -> tensor<?x?x3x2xf32> {
 
 // -----
 
-// A large window is one pool an axis, the last first; pads and strides are those of their axis.
+// A large pool is separable: one pool for each axis, the last first, with the pads and strides of that axis.
 // CHECK-LABEL: @large_pool
 // CHECK:         %[[C:.*]] = "onnx.MaxPoolSingleOut"(%arg0) <{{{.*}}dilations = [1, 1], kernel_shape = [1, 7], pads = [0, 3, 0, 2], {{.*}}strides = [1, 1]}> : (tensor<1x3x20x20xf32>) -> tensor<1x3x20x19xf32>
 // CHECK:         "onnx.MaxPoolSingleOut"(%[[C]]) <{{{.*}}dilations = [1, 1], kernel_shape = [5, 1], pads = [1, 0, 2, 0], {{.*}}strides = [2, 1]}> : (tensor<1x3x20x19xf32>) -> tensor<1x3x10x19xf32>
@@ -92,7 +92,7 @@ func.func @large_pool(%x: tensor<1x3x20x20xf32>) -> tensor<1x3x10x19xf32> {
 
 // -----
 
-// A small one stays, and so does one whose indices are read.
+// A small pool is not decomposed, nor is one whose indices are used.
 // CHECK-LABEL: @other_pools
 // CHECK-COUNT-2: "onnx.MaxPool"
 // CHECK-NOT:     "onnx.MaxPool"
@@ -104,7 +104,7 @@ func.func @other_pools(%x: tensor<1x3x20x20xf32>) -> (tensor<1x3x18x18xf32>, ten
 
 // -----
 
-// Convolutions of half precision sum up in single precision.
+// Float16 convolutions accumulate in float32.
 // CHECK-LABEL: @half_convolution
 // CHECK:         %[[X:.*]] = "onnx.Cast"(%arg0) <{{{.*}}to = f32}>
 // CHECK-NEXT:    %[[W:.*]] = "onnx.Cast"(%arg1) <{{{.*}}to = f32}>
@@ -118,7 +118,7 @@ func.func @half_convolution(%x: tensor<1x4x4x4xf16>, %w: tensor<4x4x1x1xf16>) ->
 
 // -----
 
-// A batch normalization by known numbers is a product and a sum.
+// Batch normalization with constant statistics is a multiplication and an addition.
 // CHECK-LABEL: @batch_norm
 // CHECK:         %[[A:.*]] = onnx.Constant dense<1.000000e+00> : tensor<2x1xf32>
 // CHECK-NEXT:    %[[B:.*]] = onnx.Constant dense<{{\[\[}}5.000000e-01], [-1.000000e+00]]> : tensor<2x1xf32>
@@ -135,7 +135,7 @@ func.func @batch_norm(%x: tensor<2x2x3xf32>) -> tensor<2x2x3xf32> {
 
 // -----
 
-// One by numbers that only a run knows stays.
+// Batch normalization with statistics that are inputs stays.
 // CHECK-LABEL: @unknown_statistics
 // CHECK:         "onnx.BatchNormalizationInferenceMode"
 func.func @unknown_statistics(%x: tensor<2x2x3xf32>, %s: tensor<2xf32>) -> tensor<2x2x3xf32> {
@@ -145,7 +145,7 @@ func.func @unknown_statistics(%x: tensor<2x2x3xf32>, %s: tensor<2xf32>) -> tenso
 
 // -----
 
-// A Reshape by a property becomes one by an operand, if all sizes of operand and result are known.
+// Reshape-1's `shape` attribute becomes an operand if the shapes of operand and result are static.
 // CHECK-LABEL: @reshape_by_property
 // CHECK:         "onnx.Reshape"(%arg0, %{{.*}}) {{.*}} : (tensor<6xf32>, tensor<2xi64>) -> tensor<2x3xf32>
 // CHECK:         "onnx.ReshapeV1"(%arg1)

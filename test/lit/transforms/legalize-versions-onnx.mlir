@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --legalize-versions-onnx --split-input-file | filecheck %s
 
-// Step by step to the newest form that targets know.
+// Stepwise to the newest opset version that targets support.
 // CHECK-LABEL: @upsample
 // CHECK:         onnx.ResizeV13
 // CHECK-SAME:    coordinate_transformation_mode = "asymmetric"
@@ -13,7 +13,7 @@ func.func @upsample(%x: tensor<1x3x8x8xf32>) -> tensor<1x3x16x16xf32> {
 
 // -----
 
-// A softmax of a matrix is one along its last axis if there is no other one in its rows.
+// Softmax-11 flattens to a matrix; it equals Softmax-13 if all but one of the flattened axes have size 1.
 // CHECK-LABEL: @softmax
 // CHECK:         onnx.Softmax"(%arg0) <{axis = 1 : si64}>
 func.func @softmax(%x: tensor<2x3x1xf32>) -> tensor<2x3x1xf32> {
@@ -23,7 +23,7 @@ func.func @softmax(%x: tensor<2x3x1xf32>) -> tensor<2x3x1xf32> {
 
 // -----
 
-// One that has to stay is of opset 12 at most: nothing beside it becomes newer.
+// One that cannot be converted keeps the model at opset 12: the operators beside it are not upgraded either.
 // CHECK-LABEL: @stays
 // CHECK:         onnx.ResizeV11
 // CHECK:         onnx.ClipV12

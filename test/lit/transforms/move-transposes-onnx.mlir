@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --move-transposes-onnx --split-input-file | filecheck %s
 // RUN: onnx-opt %s --move-transposes-onnx='disable-pattern=MoveTransposeAfterRelu' --split-input-file | filecheck %s --check-prefix=WITHOUT
 
-// A constant is transposed back, a scalar is not; both transposes go.
+// A constant is transposed back, a scalar is not; the transposes cancel.
 
 // CHECK-LABEL: @elementwise
 // CHECK-DAG:     onnx.Constant dense<{{.*}}> : tensor<1x1x3xf32>
@@ -22,7 +22,7 @@ func.func @elementwise(%x: tensor<4x5x3xf32>) -> tensor<4x5x3xf32> {
 
 // -----
 
-// Readers that come to one value again: x sigmoid(x).
+// Uses that converge on one value: x sigmoid(x).
 
 // CHECK-LABEL: @swish
 // CHECK-NEXT:    %[[S:.*]] = "onnx.Sigmoid"(%arg0)
@@ -38,7 +38,7 @@ func.func @swish(%x: tensor<4x5xf32>) -> tensor<5x4xf32> {
 
 // -----
 
-// Readers that do not: there would be two.
+// Uses that do not converge: not moved, as there would be two transposes.
 
 // CHECK-LABEL: @two_results
 // CHECK-NEXT:    "onnx.Transpose"(%arg0)
@@ -54,7 +54,7 @@ func.func @two_results(%x: tensor<4x5xf32>) -> (tensor<5x4xf32>, tensor<5x4xf32>
 
 // -----
 
-// One operand is not transposed: it would need a transpose of its own.
+// The other operand is not transposed: not moved, as it would need a transpose of its own.
 
 // CHECK-LABEL: @other_operand
 // CHECK-NEXT:    "onnx.Transpose"(%arg0)
@@ -67,7 +67,7 @@ func.func @other_operand(%x: tensor<4x5xf32>, %z: tensor<5x4xf32>) -> tensor<5x4
 
 // -----
 
-// The scale is one for each channel of an axis that moves.
+// A scale per channel is reshaped, as its axis moves.
 
 // CHECK-LABEL: @by_channel
 // CHECK:         "onnx.Transpose"(%arg0)
@@ -82,7 +82,7 @@ func.func @by_channel(%x: tensor<4x5xi8>) -> tensor<5x4xf32> {
 
 // -----
 
-// Axes are those of what is not transposed; only axes of length 1 change places before the reshape.
+// Axes are mapped to the untransposed operand; a transpose of axes of size 1 is absorbed by the Reshape.
 
 // CHECK-LABEL: @reduced
 // CHECK:         onnx.Constant dense<[1, 2]> : tensor<2xi64>

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --onnx-cse-with-node-name --split-input-file | filecheck %s
 // RUN: onnx-opt %s --onnx-cse-with-node-name --onnx-cse-with-node-name --split-input-file | filecheck %s
 
-// The first of two equal nodes stays, with its name.
+// The first of two equal nodes stays and keeps its name.
 // CHECK-LABEL: @names
 // CHECK:         %[[A:.*]] = "onnx.Add"(%{{.*}}, %{{.*}}) {onnx_node_name = "first"}
 // CHECK-NEXT:    %[[Y:.*]] = "onnx.Mul"(%[[A]], %[[A]]) {onnx_node_name = "product"}
@@ -15,7 +15,7 @@ func.func @names(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// Constants are equal by their bits: 0.0 and -0.0 are two, a NaN is itself.
+// Constants are compared by bits: 0.0 and -0.0 differ, a NaN equals itself.
 // CHECK-LABEL: @constants
 // CHECK-COUNT-3: onnx.Constant
 // CHECK-NOT:     onnx.Constant
@@ -31,7 +31,7 @@ func.func @constants() -> (tensor<2xf32>, tensor<2xf32>, tensor<f32>, tensor<f32
 
 // -----
 
-// Other attributes, other nodes.
+// Nodes with different attributes are not equal.
 // CHECK-LABEL: @attributes
 // CHECK-COUNT-2: "onnx.LeakyRelu"
 // CHECK-NOT:     "onnx.LeakyRelu"
@@ -44,7 +44,7 @@ func.func @attributes(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tenso
 
 // -----
 
-// What may give something else each time is never merged.
+// Nondeterministic operators are never merged.
 // CHECK-LABEL: @chance
 // CHECK-COUNT-2: "onnx.RandomNormal"
 // CHECK-COUNT-2: "onnx.Custom"(%{{.*}}) <{function_name = "Noise"}> : (tensor<2xf32>)
@@ -58,7 +58,7 @@ func.func @chance(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2x
 
 // -----
 
-// A branch uses what is outside of it; the two branches do not see each other.
+// A branch reuses values around it; sibling branches do not reuse each other's.
 // CHECK-LABEL: @branches
 // CHECK:         %[[N:.*]] = "onnx.Neg"
 // CHECK:         "onnx.If"
@@ -81,7 +81,7 @@ func.func @branches(%c: tensor<i1>, %x: tensor<2xf32>) -> (tensor<2xf32>, tensor
 
 // -----
 
-// What only unread nodes read goes with them.
+// Operands that become dead are erased with their users.
 // CHECK-LABEL: @dead
 // CHECK-NEXT:    "onnx.Relu"(%arg0)
 // CHECK-NEXT:    onnx.Return
@@ -95,7 +95,7 @@ func.func @dead(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// Numbers are equal by their bits in attributes too.
+// Float attributes are compared by bits too.
 // CHECK-LABEL: @signs
 // CHECK-COUNT-2: "onnx.LeakyRelu"
 // CHECK-COUNT-2: onnx.Constant
@@ -111,7 +111,7 @@ func.func @signs(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<f32
 
 // -----
 
-// Bodies are equal whatever their nodes are called; one that draws random numbers is not merged.
+// Regions are compared without node names; one with random operators is never merged.
 // CHECK-LABEL: @bodies
 // CHECK-COUNT-3: "onnx.If"
 // CHECK-NOT:     "onnx.If"
@@ -146,7 +146,7 @@ func.func @bodies(%c: tensor<i1>, %x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2
 
 // -----
 
-// Two of each kind, told apart by an attribute.
+// Two of each kind, which differ in one attribute.
 // CHECK-LABEL: @kinds
 // CHECK-COUNT-2: "onnx.Softmax"
 // CHECK-NOT:     "onnx.Softmax"

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --onnx-dim-analysis --split-input-file | filecheck %s
 // RUN: onnx-opt %s --onnx-dim-analysis --onnx-dim-analysis --split-input-file | filecheck %s
 
-// Names say which sizes are equal; each op adds what follows. Numbers are the peer's: results of ops first.
+// Names make dimensions equal; each op adds what follows. Groups are numbered as by onnx-mlir: op results first.
 // CHECK-LABEL: func.func @names
 // CHECK-SAME:    (%[[X:.*]]: tensor<?x?x4xf32> {{.*}}, %[[Y:.*]]: tensor<?x4xf32> {{.*}})
 // CHECK-NEXT:    "onnx.DimGroup"(%[[X]]) <{axis = 0 : si64, group_id = 0 : si64}> : (tensor<?x?x4xf32>) -> ()
@@ -22,7 +22,7 @@ func.func @names(%x: tensor<?x?x4xf32> {onnx.dim_params = "0:batch,1:seq"}, %y: 
 
 // -----
 
-// Arguments without names are numbered after the results of ops, in order.
+// Unnamed dimensions of arguments are numbered after those of op results, in order.
 // CHECK-LABEL: func.func @no_names
 // CHECK-NEXT:    "onnx.DimGroup"(%{{.*}}) <{axis = 0 : si64, group_id = 0 : si64}>
 // CHECK-NEXT:    "onnx.DimGroup"(%{{.*}}) <{axis = 1 : si64, group_id = 3 : si64}>
@@ -38,7 +38,7 @@ func.func @no_names(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>) -> tensor<?x?xf32>
 
 // -----
 
-// A shape operand put together from sizes says what is made of it.
+// A shape operand concatenated from dimensions determines those of the result.
 // CHECK-LABEL: func.func @shape_operand
 // CHECK:         %[[Y:.*]] = "onnx.Reshape"
 // CHECK-NEXT:    "onnx.DimGroup"(%[[Y]]) <{axis = 0 : si64, group_id = 0 : si64}>
@@ -57,7 +57,7 @@ func.func @shape_operand(%x: tensor<?x2x?xf32>) -> (tensor<?x?x2xf32>, tensor<?x
 
 // -----
 
-// What a branch requires holds only where the branch is taken.
+// Equalities that a branch requires hold inside of that branch only.
 // CHECK-LABEL: func.func @branch
 // CHECK:         "onnx.DimGroup"(%[[X:.*]]) <{axis = 0 : si64, group_id = 0 : si64}>
 // CHECK-NEXT:    "onnx.DimGroup"(%[[Y:.*]]) <{axis = 0 : si64, group_id = 1 : si64}>
@@ -81,7 +81,7 @@ func.func @branch(%c: tensor<i1>, %x: tensor<?x2xf32>, %y: tensor<?x3xf32>) -> t
 
 // -----
 
-// A value of unknown rank has no groups and hides none.
+// A value of unknown rank has no groups and does not affect others.
 // CHECK-LABEL: func.func @unranked
 // CHECK:         "onnx.Custom"
 // CHECK-NEXT:    %[[Y:.*]] = "onnx.Relu"

@@ -10,7 +10,7 @@
 
 // NAME: no rule is called 'AddConstPro'; did you mean 'AddConstProp'?
 
-// Shapes make the convolution a product of matrices; the sum of constants folds.
+// Shape inference enables the decomposition of the convolution to MatMul; the sum of constants folds.
 
 // CHECK-LABEL: @convolution
 // CHECK-SAME:    -> tensor<2x4x8x8xf32>
@@ -64,7 +64,7 @@ func.func @gelu(%x: tensor<2x3xf32>) -> tensor<*xf32> {
 
 // -----
 
-// The type of a body's result becomes that of the op around it.
+// The result type of a body refines that of its parent op.
 
 // CHECK-LABEL: @body
 // CHECK-SAME:    -> tensor<2xf32>
@@ -83,7 +83,7 @@ func.func @body(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<*xf32> {
 
 // -----
 
-// A sequence of constants is not taken apart and put together for ever.
+// A sequence of constants is not split and reassembled in an endless loop.
 
 // CHECK-LABEL: @sequence
 // CHECK:         [[PART:%.+]] = onnx.Constant

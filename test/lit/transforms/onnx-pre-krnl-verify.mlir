@@ -10,7 +10,7 @@ func.func @ranked(%x: tensor<?x3xf32>, %s: !onnx.Seq<tensor<?xf32>>, %i: tensor<
 
 // -----
 
-// All of them are told, each once.
+// All of them are reported, each once.
 func.func @unranked(%x: tensor<*xf32>, %s: !onnx.Seq<tensor<*xf32>>, %i: tensor<2x?xi64>, %d: tensor<?x3xf32>) -> tensor<2xf32> {
   // expected-error @+1 {{sum: 'onnx.Add' not ranked}}
   %0 = "onnx.Add"(%x, %x) : (tensor<*xf32>, tensor<*xf32>) -> tensor<2xf32> loc("sum")

@@ -21,7 +21,7 @@ func.func @gelu_exact(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 
 // -----
 
-// (½ x) (1 + erf(…)), the numbers tensors of one element
+// (½ x) (1 + erf(…)), with constants of shape [1]
 
 // CHECK-LABEL: @gelu_exact_nested
 // CHECK:         "onnx.Gelu"(%arg0) <{approximate = "none"}>
@@ -64,7 +64,7 @@ func.func @gelu_tanh(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 
 // -----
 
-// Another number, and a half that makes the result larger.
+// No match: another constant, and a factor ½ that broadcasts the result to a larger shape.
 
 // CHECK-LABEL: @no_gelu
 // CHECK-NOT:     "onnx.Gelu"
@@ -89,7 +89,7 @@ func.func @no_gelu(%x: tensor<1x3xf32>) -> (tensor<1x3xf32>, tensor<2x3xf32>) {
 
 // -----
 
-// Epsilon is the constant's.
+// Layer normalization: epsilon is the value of the constant.
 
 // CHECK-LABEL: @layer_norm
 // CHECK-NEXT:    [[NONE:%.+]] = "onnx.NoValue"() <{value}> : () -> none
@@ -110,7 +110,7 @@ func.func @layer_norm(%x: tensor<2x3x4xf32>, %scale: tensor<4xf32>) -> tensor<2x
 
 // -----
 
-// Without mean; the inverse as a reciprocal, as a quotient, over the last two axes.
+// RMS normalization: the inverse root as Reciprocal over the last two axes, and as Div.
 
 // CHECK-LABEL: @rms_norms
 // CHECK:         "onnx.RMSLayerNormalization"(%arg0, %arg1, {{.*}}) <{axis = 1 : si64, epsilon = 9.99999974E-6 : f32, stash_type = 1 : si64}> : (tensor<2x3x4xf32>, tensor<4xf32>, none) -> (tensor<2x3x4xf32>, none)
@@ -138,7 +138,7 @@ func.func @rms_norms(%x: tensor<2x3x4xf32>, %scale: tensor<4xf32>) -> (tensor<2x
 
 // -----
 
-// The mean has another reader: only the form without mean. The root has: nothing.
+// The mean has another use: only RMSLayerNormalization matches. The root has another use: no match.
 
 // CHECK-LABEL: @mean_read_twice
 // CHECK:         "onnx.Sub"
@@ -174,7 +174,7 @@ func.func @root_read_twice(%x: tensor<3x4xf32>, %scale: tensor<4xf32>) -> (tenso
 
 // -----
 
-// Axes that are not the last, a scale that makes the result larger, doubles.
+// No match: axes other than the last ones, a scale that broadcasts the result to a larger shape, float64.
 
 // CHECK-LABEL: @no_layer_norm
 // CHECK-NOT:     LayerNormalization
@@ -219,7 +219,7 @@ func.func @qlinear_matmul(%a: tensor<2x3xui8>, %as: tensor<f32>, %az: tensor<ui8
 
 // -----
 
-// A scale for each column, and no zero point.
+// No match: a scale for each column, no zero point.
 
 // CHECK-LABEL: @no_qlinear_matmul
 // CHECK-NOT:     "onnx.QLinearMatMul"
@@ -240,7 +240,7 @@ func.func @no_qlinear_matmul(%a: tensor<2x3xui8>, %as: tensor<f32>, %az: tensor<
 
 // -----
 
-// Two convolutions of one image; a reader of the first one stands before the second one.
+// Two convolutions of one image; the first one has a use before the second one.
 
 // CHECK-LABEL: @parallel_convolutions
 // CHECK-NEXT:    [[SIZES:%.+]] = onnx.Constant dense<2> : tensor<2xi64>
@@ -260,7 +260,7 @@ func.func @parallel_convolutions(%x: tensor<1x3x5x5xf32>, %v: tensor<2x3x1x1xf32
 
 // -----
 
-// Concatenated as they are: the convolution takes the place of the concatenation, in its order.
+// Directly concatenated: the merged convolution replaces the Concat and keeps its order.
 
 // CHECK-LABEL: @concatenated_convolutions
 // CHECK:         [[W:%.+]] = "onnx.Concat"(%arg2, %arg1, %arg3) <{axis = 0 : si64}>
@@ -278,7 +278,7 @@ func.func @concatenated_convolutions(%x: tensor<1x3x5x5xf32>, %u: tensor<2x3x1x1
 
 // -----
 
-// One reads what the other makes, other strides, groups, another reader of the image.
+// Not merged: one depends on the other, different strides, groups, another use of the image.
 
 // CHECK-LABEL: @dependent_convolutions
 // CHECK-NOT:     "onnx.Split"

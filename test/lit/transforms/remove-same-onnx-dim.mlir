@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --remove-same-onnx-dim --split-input-file | filecheck %s
 // RUN: onnx-opt %s --remove-same-onnx-dim --remove-same-onnx-dim --split-input-file | filecheck %s
 
-// The first of the equal ones stays, whatever value it asks.
+// The first of equal dims replaces the others, even those of other values.
 // CHECK-LABEL: func.func @first
 // CHECK-SAME:    (%[[X:.*]]: tensor<?x?xf32>)
 // CHECK-NEXT:    %[[Y:.*]] = "onnx.Relu"(%[[X]])
@@ -19,7 +19,7 @@ func.func @first(%x: tensor<?x?xf32>) -> tensor<3xi64> {
 
 // -----
 
-// Sizes that nothing makes equal stay two.
+// Dims that are not known to be equal both stay.
 // CHECK-LABEL: func.func @two
 // CHECK-COUNT-2: "onnx.Dim"
 func.func @two(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<2xi64> {
@@ -31,7 +31,7 @@ func.func @two(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<2xi64> {
 
 // -----
 
-// A body sees what was asked before it; what is asked in one body is not there in the other, nor after.
+// A region sees the dims of its parents; those of one region are visible neither in its sibling nor after it.
 // CHECK-LABEL: func.func @bodies
 // CHECK-SAME:    (%{{.*}}: tensor<i1>, %[[X:.*]]: tensor<?x?xf32>)
 // CHECK-NEXT:    %[[N:.*]] = "onnx.Dim"(%[[X]]) <{axis = 0 : si64}>
@@ -60,7 +60,7 @@ func.func @bodies(%c: tensor<i1>, %x: tensor<?x?xf32>) -> (tensor<2xi64>, tensor
 
 // -----
 
-// Names say that the sizes of two arguments are equal.
+// Equal dimension names make dims of two arguments equal.
 // CHECK-LABEL: func.func @names
 // CHECK:         %[[N:.*]] = "onnx.Dim"
 // CHECK-NEXT:    onnx.Return %[[N]], %[[N]]

@@ -7,7 +7,7 @@
 // ITEM: list-id-regex: 'sum' is not a number, a colon and a regular expression, as 0:conv.* is
 // REGEX: list-id-regex: '*sum' is no regular expression: nothing to repeat at position 0
 
-// The first item that fits the whole name counts; the node stays, without readers.
+// The first list item that matches the whole name applies; the node stays without uses.
 // CHECK-LABEL: @main
 // CHECK-SAME:    (%[[X:.*]]: tensor<2xf32>, %[[Y:.*]]: tensor<2xf32>)
 // CHECK-NEXT:    "onnx.Add"(%[[X]], %[[Y]])

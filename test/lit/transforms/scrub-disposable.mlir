@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s --scrub-disposable --constprop-onnx | filecheck %s
 // RUN: xdsl-opt %s -p constprop-onnx,scrub-disposable | filecheck %s
 
-// Constants print alike before and after, and fold in a closed pool too.
+// Constants print the same before and after the pass, and fold after their pool is closed.
 
 // CHECK-LABEL: @folded
 // CHECK:         onnx.Constant dense<[4.000000e+00, 6.000000e+00]> : tensor<2xf32>
@@ -13,7 +13,7 @@ func.func @folded() -> tensor<2xf32> {
   onnx.Return %sum : tensor<2xf32>
 }
 
-// A view with a negative step becomes elements in their own order.
+// A view with a negative stride is copied to contiguous elements.
 // CHECK-LABEL: @view
 // CHECK:         onnx.Constant dense<{{\[\[}}3, 6], [2, 5], [1, 4]]> : tensor<3x2xi8>
 func.func @view() -> tensor<3x2xi8> {

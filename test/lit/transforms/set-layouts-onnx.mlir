@@ -3,7 +3,7 @@
 // RUN: not onnx-opt %s --set-layouts-onnx='layouts=x:NHQC' 2>&1 | filecheck %s --check-prefix=LETTERS
 // RUN: not onnx-opt %s --set-layouts-onnx='layouts=xx:NHWC' 2>&1 | filecheck %s --check-prefix=NAME
 
-// One transpose for each, of which none is left where all between them is elementwise.
+// One transpose on each side; none stays between elementwise operators.
 
 // CHECK-LABEL: func.func @elementwise(%arg0: tensor<1x8x8x3xf32> {onnx.name = "x"}) -> (tensor<1x8x8x3xf32> {onnx.name = "y"})
 // CHECK-NEXT:    %[[X:.*]] = "onnx.Transpose"(%arg0) <{perm = [0, 3, 1, 2]}> : (tensor<1x8x8x3xf32>) -> tensor<1x3x8x8xf32>
@@ -26,7 +26,7 @@ func.func @elementwise(%x: tensor<1x3x8x8xf32> {onnx.name = "x"}) -> (tensor<1x3
 
 // -----
 
-// The model has that layout: it begins and ends with transposes.
+// The model has that layout already: it begins and ends with transposes.
 
 // CHECK-LABEL: func.func @channels_last(%arg0: tensor<1x8x8x3xf32>
 // CHECK-NEXT:    "onnx.Transpose"(%arg0) <{perm = [0, 3, 1, 2]}>

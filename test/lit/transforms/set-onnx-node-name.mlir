@@ -5,7 +5,7 @@
 // TOLD:      Duplicated onnx_node_name: twice. It will be updated with a new string.
 // TOLD-NEXT: Duplicated onnx_node_name: conv1. It will be updated with a new string.
 
-// A name stays, a repeated one gets a number, an empty one is made from the operator.
+// A unique name stays, a duplicate gets a number, an empty one is derived from the operator.
 // CHECK-LABEL: @said
 // CHECK:         "onnx.Relu"(%{{.*}}) {onnx_node_name = "twice"}
 // CHECK:         "onnx.Neg"(%{{.*}}) {onnx_node_name = "twice_0"}
@@ -19,7 +19,7 @@ func.func @said(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 
 // -----
 
-// By the location; a node that was imported has its name there and keeps it.
+// Derived from the location, where imported nodes have their names.
 // CHECK-LABEL: @located
 // CHECK:         "onnx.Relu"(%{{.*}}) {onnx_node_name = "conv1"}
 // CHECK:         "onnx.Neg"(%{{.*}}) {onnx_node_name = "conv1_0"}
@@ -35,7 +35,7 @@ func.func @located(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 
 // -----
 
-// By the node of the first operand if that has a name of its own; constants have none, and taken names go on.
+// Derived from the named node of the first operand; constants have none, and taken names are numbered on.
 // CHECK-LABEL: @operands
 // CHECK:         "onnx.Relu"(%{{.*}}) {onnx_node_name = "r"}
 // CHECK:         "onnx.Neg"(%{{.*}}) {onnx_node_name = "r_onnx.Neg_0"}
@@ -55,7 +55,7 @@ func.func @operands(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 
 // -----
 
-// A name that would be longer than 256 letters is made from the operator alone.
+// A name that would exceed 256 characters is derived from the operator alone.
 // CHECK-LABEL: @long
 // CHECK:         "onnx.Neg"(%{{.*}}) {onnx_node_name = "onnx.Neg_0"}
 func.func @long(%x: tensor<2xf32>) -> tensor<2xf32> {

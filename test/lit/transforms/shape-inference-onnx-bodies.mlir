@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --shape-inference-onnx --split-input-file | filecheck %s
 
-// A carried value that a turn makes longer has no known size, inside of the body neither; one that stays has.
+// A loop-carried dimension that grows is dynamic, in the body too; one that stays the same is static.
 // CHECK-LABEL: func.func @grows
 // CHECK:         "onnx.Loop"
 // CHECK-NEXT:    ^bb0({{.*}}: tensor<i64>, {{.*}}: tensor<i1>, {{.*}}: tensor<?x4xf32>, {{.*}}: tensor<2x4xf32>):
@@ -20,7 +20,7 @@ func.func @grows(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> (tensor<*xf32>, te
 
 // -----
 
-// A condition may end the loop early: how many turns there are is not known.
+// A condition may end the loop early: the number of iterations is dynamic.
 // CHECK-LABEL: func.func @may_end
 // CHECK:         (tensor<i64>, tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<?x4xf32>)
 func.func @may_end(%x: tensor<4xf32>, %c: tensor<i1>) -> (tensor<*xf32>, tensor<*xf32>) {
@@ -35,7 +35,7 @@ func.func @may_end(%x: tensor<4xf32>, %c: tensor<i1>) -> (tensor<*xf32>, tensor<
 
 // -----
 
-// The body sees slices; what it gives has the length of what was scanned, and its name.
+// The body sees slices; scan outputs have the length of the scan inputs, and its name.
 // CHECK-LABEL: func.func @scanned
 // CHECK-SAME:    -> (tensor<4xf32>, tensor<?x4xf32> {onnx.dim_params = "0:n"})
 // CHECK:         "onnx.Scan"
@@ -52,7 +52,7 @@ func.func @scanned(%s: tensor<4xf32>, %x: tensor<?x4xf32> {onnx.dim_params = "0:
 
 // -----
 
-// Each element of a sequence.
+// The body of SequenceMap is inferred for the element type of the sequence.
 // CHECK-LABEL: func.func @mapped
 // CHECK-SAME:    -> !onnx.Seq<tensor<4x2xf32>>
 func.func @mapped(%x: !onnx.Seq<tensor<2x4xf32>>) -> !onnx.Seq<tensor<*xf32>> {
@@ -66,7 +66,7 @@ func.func @mapped(%x: !onnx.Seq<tensor<2x4xf32>>) -> !onnx.Seq<tensor<*xf32>> {
 
 // -----
 
-// Sizes on which both branches agree, named ones too.
+// Dimensions on which both branches agree, named ones too.
 // CHECK-LABEL: func.func @branched
 // CHECK-SAME:    -> (tensor<?x?xf32> {onnx.dim_params = "0:n"})
 func.func @branched(%c: tensor<i1>, %x: tensor<?x4xf32> {onnx.dim_params = "0:n"}) -> tensor<*xf32> {
@@ -82,7 +82,7 @@ func.func @branched(%c: tensor<i1>, %x: tensor<?x4xf32> {onnx.dim_params = "0:n"
 
 // -----
 
-// A call has the results of its function.
+// A call has the result types of its function.
 // CHECK-LABEL: func.func @called
 // CHECK:         call @doubled(%{{.*}}) : (tensor<2x3xf32>) -> tensor<4x3xf32>
 func.func @called(%x: tensor<2x3xf32>) -> tensor<*xf32> {
@@ -97,7 +97,7 @@ func.func @doubled(%x: tensor<2x3xf32>) -> tensor<*xf32> {
 
 // -----
 
-// A body may take its number and its condition as vectors of one element; then it gets vectors.
+// A body may declare iteration number and condition as tensors of shape [1]; then they keep that shape.
 // CHECK-LABEL: func.func @counts_in_vectors
 // CHECK:         "onnx.Loop"
 // CHECK-NEXT:    ^bb0({{.*}}: tensor<1xi64>, {{.*}}: tensor<1xi1>, {{.*}}: tensor<4xf32>):
@@ -113,7 +113,7 @@ func.func @counts_in_vectors(%n: tensor<1xi64>, %c: tensor<1xi1>, %x: tensor<4xf
 
 // -----
 
-// What the body does not say of its condition is as outside; of its number, a scalar.
+// An unranked condition has the type of the outer one; an unranked iteration number is a scalar.
 // CHECK-LABEL: func.func @counts_as_outside
 // CHECK:         "onnx.Loop"
 // CHECK-NEXT:    ^bb0({{.*}}: tensor<i64>, {{.*}}: tensor<1xi1>):
@@ -127,7 +127,7 @@ func.func @counts_as_outside(%n: tensor<1xi64>, %c: tensor<1xi1>) -> tensor<*xi6
 
 // -----
 
-// A branch that gives another rank than was declared: what follows counts, as for other operators.
+// A branch of another rank than the declared one: the inferred type replaces it, as for other operators.
 // CHECK-LABEL: func.func @declared
 // CHECK:         }) : (tensor<i1>) -> tensor<*xf32>
 func.func @declared(%c: tensor<i1>, %x: tensor<?x8x?xf32>) -> tensor<*xf32> {

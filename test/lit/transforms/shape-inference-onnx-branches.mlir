@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --shape-inference-onnx --split-input-file --verify-diagnostics | filecheck %s
 
-// A module that is compiled for certain shapes: a branch that has none becomes an assertion.
+// A module compiled for fixed input shapes: a branch whose shapes conflict becomes an assertion.
 // CHECK-LABEL: @one
 // CHECK:         "onnx.If"
 // CHECK:         "onnx.Neg"
@@ -26,7 +26,7 @@ module attributes {onnx.drops_invalid_branches} {
 
 // -----
 
-// In any other module it is an error.
+// In any other module the conflict is an error.
 func.func @plain(%c: tensor<i1>, %x: tensor<2x2xf32>, %t: tensor<3x2xf32>) -> tensor<*xf32> {
   %0 = "onnx.If"(%c) ({
     %1 = "onnx.Neg"(%x) : (tensor<2x2xf32>) -> tensor<*xf32>
@@ -42,7 +42,7 @@ func.func @plain(%c: tensor<i1>, %x: tensor<2x2xf32>, %t: tensor<3x2xf32>) -> te
 
 // -----
 
-// If no branch fits, the model does not.
+// If both branches conflict, it is an error too.
 module attributes {onnx.drops_invalid_branches} {
   func.func @both(%c: tensor<i1>, %x: tensor<2x2xf32>, %t: tensor<3x2xf32>) -> tensor<*xf32> {
     %2 = "onnx.Neg"(%t) : (tensor<3x2xf32>) -> tensor<*xf32>
@@ -60,7 +60,7 @@ module attributes {onnx.drops_invalid_branches} {
 
 // -----
 
-// A branch that is never taken is still one of the op: the result has no rank if the two differ in theirs.
+// A branch never taken still determines the type: the result is unranked if the ranks of both differ.
 // CHECK-LABEL: @other_rank
 // CHECK:         onnx.Yield %{{.*}} : tensor<2x3xf32>
 // CHECK:         onnx.Yield %{{.*}} : tensor<6xf32>

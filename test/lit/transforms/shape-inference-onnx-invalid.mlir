@@ -44,7 +44,7 @@ func.func @rows_and_columns(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) -> tensor<
 
 // -----
 
-// Of more than two operands, the two that clash are named.
+// Among more than two operands, the message names the two that conflict.
 func.func @one_of_three(%a: tensor<2x1xf32>, %b: tensor<1x3xf32>, %c: tensor<2x4xf32>) -> tensor<*xf32> {
   %n = "onnx.Neg"(%c) : (tensor<2x4xf32>) -> tensor<*xf32> loc(fused<["n"]>["negative"])
   // expected-error @+1 {{onnx.Max: Max: data_0[1] [1, 3] and data_0[2] 'n' [2, 4] do not broadcast}}

@@ -1,8 +1,8 @@
 // RUN: onnx-opt %s --shape-inference --split-input-file | filecheck %s
 
-// Sizes of results that follow from sizes with names have names, spelled as sums, products and roundings of them.
+// Dynamic dimensions derived from named ones get symbolic names: sums, products and floor divisions of them.
 
-// A cache grows by one: past + 1.
+// A key-value cache grows by one: past + 1.
 // CHECK-LABEL: @grown
 // CHECK-SAME:    -> (tensor<?x?x64xf32> {onnx.dim_params = "0:batch,1:past + 1"})
 func.func @grown(%cache: tensor<?x?x64xf32> {onnx.dim_params = "0:batch,1:past"}, %new: tensor<?x1x64xf32> {onnx.dim_params = "0:batch"}) -> tensor<*xf32> {
@@ -12,7 +12,7 @@ func.func @grown(%cache: tensor<?x?x64xf32> {onnx.dim_params = "0:batch,1:past"}
 
 // -----
 
-// [batch, seq, 4] as rows of 4: batch seq of them, which go back by what Shape says.
+// [batch, seq, 4] reshaped to rows of 4: batch * seq rows, which Shape restores.
 // CHECK-LABEL: @flat_and_back
 // CHECK-SAME:    -> (tensor<?x4xf32> {onnx.dim_params = "0:batch*seq"}, tensor<?x?x4xf32> {onnx.dim_params = "0:batch,1:seq"})
 func.func @flat_and_back(%x: tensor<?x?x4xf32> {onnx.dim_params = "0:batch,1:seq"}) -> (tensor<*xf32>, tensor<*xf32>) {
@@ -25,7 +25,7 @@ func.func @flat_and_back(%x: tensor<?x?x4xf32> {onnx.dim_params = "0:batch,1:seq
 
 // -----
 
-// Two strides of 2 round once: floor((floor((h + 1)/2) + 1)/2) = floor((h + 3)/4).
+// Two strides of 2 combine: floor((floor((h + 1)/2) + 1)/2) = floor((h + 3)/4).
 // CHECK-LABEL: @strides
 // CHECK-SAME:    -> (tensor<?x4x?x8xf32> {onnx.dim_params = "0:batch,2:floor((h + 3)/4)"})
 func.func @strides(%x: tensor<?x3x?x32xf32> {onnx.dim_params = "0:batch,2:h"}, %w: tensor<4x3x3x3xf32>, %v: tensor<4x4x3x3xf32>) -> tensor<*xf32> {
@@ -37,7 +37,7 @@ func.func @strides(%x: tensor<?x3x?x32xf32> {onnx.dim_params = "0:batch,2:h"}, %
 
 // -----
 
-// What goes down by 2 and up by 2 meets what did not: both stay what they are, h and 2 floor(h / 2).
+// Downsampled and upsampled by 2, then concatenated with the input: both keep their names, h and 2 floor(h / 2).
 // CHECK-LABEL: @down_and_up
 // CHECK-SAME:    -> (tensor<1x4x?x4xf32> {onnx.dim_params = "2:2*floor(h/2)"}, tensor<1x8x?x4xf32> {onnx.dim_params = "2:h"})
 func.func @down_and_up(%x: tensor<1x4x?x4xf32> {onnx.dim_params = "2:h"}, %w: tensor<4x4x2x2xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
@@ -50,7 +50,7 @@ func.func @down_and_up(%x: tensor<1x4x?x4xf32> {onnx.dim_params = "2:h"}, %w: te
 
 // -----
 
-// A name that the result had, and one that would be a size without a name.
+// A declared name of a result stays; a data-dependent dimension has no name.
 // CHECK-LABEL: @said_and_unknown
 // CHECK-SAME:    -> (tensor<?xf32> {onnx.dim_params = "0:length", onnx.name = "y"}, tensor<1x?xi64>)
 func.func @said_and_unknown(%x: tensor<?xf32> {onnx.dim_params = "0:n"}) -> (tensor<?xf32> {onnx.name = "y", onnx.dim_params = "0:length"}, tensor<*xi64>) {

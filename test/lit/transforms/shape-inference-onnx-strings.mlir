@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --shape-inference-onnx --split-input-file --verify-diagnostics | filecheck %s
 
-// As text pipelines of scikit-learn are exported: as many rows as texts all the way.
+// Text pipelines as exported from scikit-learn: the number of rows is the number of strings throughout.
 // CHECK-LABEL: @texts
 // CHECK:         "onnx.StringNormalizer"(%{{.*}}) {{.*}} -> tensor<6x!onnx.String>
 // CHECK:         "onnx.Custom"(%{{.*}}) {{.*}} -> tensor<6x?x!onnx.String>
@@ -14,7 +14,7 @@ func.func @texts(%x: tensor<6x!onnx.String>) -> tensor<*xf32> {
 
 // -----
 
-// How many stop words there are only a run tells.
+// The number of tokens left after stop words is data-dependent.
 // CHECK-LABEL: @stops
 // CHECK:         "onnx.StringNormalizer"(%{{.*}}) {{.*}} -> tensor<1x?x!onnx.String>
 func.func @stops(%x: tensor<1x6x!onnx.String>) -> tensor<*x!onnx.String> {
@@ -24,7 +24,7 @@ func.func @stops(%x: tensor<1x6x!onnx.String>) -> tensor<*x!onnx.String> {
 
 // -----
 
-// Another operator of the same name says nothing of its shape.
+// An operator of the same name in another domain: no shape.
 // CHECK-LABEL: @other
 // CHECK:         "onnx.Custom"(%{{.*}}) {{.*}} -> tensor<*x!onnx.String>
 func.func @other(%x: tensor<6x!onnx.String>) -> tensor<*x!onnx.String> {

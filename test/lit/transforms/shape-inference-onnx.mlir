@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --shape-inference --split-input-file | filecheck %s
 
-// Windows, padding and the type of the function; auto_pad becomes pads, what is absent is written.
+// Kernel shape, pads and the function's type are inferred; auto_pad becomes pads, omitted attributes get defaults.
 // CHECK-LABEL: func.func @conv
 // CHECK-SAME:    -> tensor<1x4x4x8xf32>
 // CHECK:         "onnx.Conv"
@@ -14,7 +14,7 @@ func.func @conv(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<*xf3
 
 // -----
 
-// The last window of a pool with ceil_mode must begin in the data.
+// With ceil_mode, the last window of a pool must start inside of the data.
 // CHECK-LABEL: func.func @pool
 // CHECK:         "onnx.MaxPoolSingleOut"
 // CHECK-SAME:      -> tensor<1x2x4x3xf32>
@@ -25,7 +25,7 @@ func.func @pool(%x: tensor<1x2x7x6xf32>) -> tensor<*xf32> {
 
 // -----
 
-// A size that is known beats one that is not; a size that was known stays.
+// A static dimension takes precedence over a dynamic one, and a declared static dimension stays.
 // CHECK-LABEL: func.func @merged
 // CHECK:         "onnx.Add"
 // CHECK-SAME:      -> tensor<2x3xf32>
@@ -39,7 +39,7 @@ func.func @merged(%x: tensor<?x3xf32>, %y: tensor<2x1xf32>, %z: tensor<?x?xf32>)
 
 // -----
 
-// Shapes that are computed: the batch of x, then what is left.
+// A computed shape operand: the batch of x, and -1.
 // CHECK-LABEL: func.func @computed_shape
 // CHECK:         "onnx.Reshape"
 // CHECK-SAME:      -> tensor<2x12xf32>
@@ -55,7 +55,7 @@ func.func @computed_shape(%x: tensor<2x3x4xf32>, %y: tensor<?x?x?xf32>) -> tenso
 
 // -----
 
-// The branches differ in one size.
+// The branches differ in one dimension.
 // CHECK-LABEL: func.func @branches
 // CHECK:         }) : (tensor<i1>) -> tensor<2x?xf32>
 func.func @branches(%c: tensor<i1>, %x: tensor<2x3xf32>, %y: tensor<2x4xf32>) -> tensor<*xf32> {
@@ -71,7 +71,7 @@ func.func @branches(%c: tensor<i1>, %x: tensor<2x3xf32>, %y: tensor<2x4xf32>) ->
 
 // -----
 
-// Ops without a rule of ours are inferred by the onnx package.
+// Operators without an inference rule fall back to the onnx package.
 // CHECK-LABEL: func.func @fallback
 // CHECK:         "onnx.OneHot"
 // CHECK-SAME:      -> tensor<3x5xf32>
@@ -83,7 +83,7 @@ func.func @fallback(%x: tensor<3xi64>, %v: tensor<2xf32>) -> tensor<*xf32> {
 
 // -----
 
-// Features keep their places; models give a column for each target, or a label and a score for each class.
+// Elementwise features keep their shape; models give one column per target, or a label and a score per class.
 // CHECK-LABEL: func.func @features
 // CHECK:         "onnx.Scaler"
 // CHECK-SAME:      -> tensor<5x3xf32>

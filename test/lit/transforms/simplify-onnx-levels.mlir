@@ -9,7 +9,7 @@
 // RUN: not onnx-opt %s --simplify-onnx='disable-pass=constprop' 2>&1 | filecheck %s --check-prefix=NAME
 // RUN: not onnx-opt %s --simplify-onnx='disable-pass=shape-inference-onnx' 2>&1 | filecheck %s --check-prefix=NEEDED
 
-// Shapes are inferred at every level; constants fold from O1 on, operators become one from O2 on.
+// Shape inference runs at every level, constant folding from O1 on, operator fusion from O2 on.
 
 // O0-LABEL: @model
 // O0-DAG:     %[[N:.*]] = onnx.Constant dense<4.000000e+00> : tensor<f32>

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --simplify-onnx --split-input-file | filecheck %s
 
-// A state of zeros as large as the batch, as torch writes it, is none; what made it goes.
+// An initial state of zeros of the batch's size, as PyTorch exports it, is dropped with what computed it.
 // CHECK-LABEL: func.func @zeros_of_a_size
 // CHECK-NOT:     onnx.ConstantOfShape
 // CHECK:         "onnx.GRU"(%{{.+}}, %{{.+}}, %{{.+}}, %[[NONE:[0-9]+]], %[[NONE]], %[[STATE:[0-9]+]]) {{.*}}, none, none, none)
@@ -20,7 +20,7 @@ func.func @zeros_of_a_size(%x: tensor<5x?x3xf32>, %w: tensor<1x12x3xf32>, %r: te
 
 // -----
 
-// Ones are no zeros; of two states only the one of zeros goes.
+// Ones are not dropped; of two states only the one of zeros is.
 // CHECK-LABEL: func.func @one_of_two
 // CHECK:         %[[ONES:.+]] = onnx.Constant dense<1.000000e+00> : tensor<1x2x4xf32>
 // CHECK:         "onnx.LSTM"(%{{.+}}, %{{.+}}, %{{.+}}, %[[NONE:[0-9]+]], %[[NONE]], %[[ONES]], %{{[0-9]+}}, %[[NONE]]) {{.*}} tensor<1x2x4xf32>, none, none)
@@ -34,7 +34,7 @@ func.func @one_of_two(%x: tensor<5x2x3xf32>, %w: tensor<1x16x3xf32>, %r: tensor<
 
 // -----
 
-// Zeros below zero stay: what they are multiplied with keeps their sign.
+// Negative zeros are not dropped: their products have another sign.
 // CHECK-LABEL: func.func @negative_zeros
 // CHECK:         %[[ZEROS:.+]] = onnx.Constant dense<-0.000000e+00> : tensor<1x2x4xf32>
 // CHECK:         "onnx.RNN"({{.*}}%[[ZEROS]])

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --simplify-onnx --split-input-file | filecheck %s
 // RUN: onnx-opt %s --simplify-onnx --split-input-file --mlir-print-debuginfo | filecheck %s --check-prefix=NAMES
 
-// Convolution, batch normalisation and scale are one convolution: k = 2 / sqrt(0.25 + 0) = 4 and 4 * 3 = 12;
+// Convolution, batch normalization and scale become one convolution: k = 2 / sqrt(0.25 + 0) = 4 and 4 * 3 = 12;
 // the bias is 3 (4 (0 - 1) + 0.5) = -10.5.
 // CHECK-LABEL: func.func @one_channel
 // CHECK-DAG:     %[[W:.*]] = onnx.Constant dense<1.200000e+01> : tensor<1x1x1x1xf32>
@@ -27,7 +27,7 @@ func.func @one_channel(%x: tensor<1x1x2x2xf32>) -> tensor<*xf32> {
 
 // -----
 
-// Pools stay pools.
+// Pools are not decomposed.
 // CHECK-LABEL: func.func @pools
 // CHECK:         "onnx.GlobalAveragePool"
 func.func @pools(%x: tensor<1x3x2x2xf32>) -> tensor<*xf32> {
@@ -37,7 +37,7 @@ func.func @pools(%x: tensor<1x3x2x2xf32>) -> tensor<*xf32> {
 
 // -----
 
-// The shape of what a reshape makes is known only after a constant is folded, and the next op's only then.
+// Alternation of inference and folding: a Reshape's shape is static only once its operand is folded.
 // CHECK-LABEL: func.func @rounds
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x3x4xf32>) -> tensor<24xf32>
 // CHECK-NEXT:    %[[SHAPE:.*]] = onnx.Constant dense<{{.*}}> : tensor<1xi64>
@@ -53,7 +53,7 @@ func.func @rounds(%x: tensor<2x3x4xf32>) -> tensor<*xf32> {
 
 // -----
 
-// Constants that are written as numbers fold like any other.
+// Constants in `value_float` and the like fold too.
 // CHECK-LABEL: func.func @numbers
 // CHECK-NEXT:    %[[C:.*]] = onnx.Constant dense<{{\[}}3, 5]> : tensor<2xi64>
 // CHECK-NEXT:    onnx.Return %[[C]] : tensor<2xi64>
@@ -66,7 +66,7 @@ func.func @numbers() -> tensor<*xi64> {
 
 // -----
 
-// A batch normalisation whose statistics are computed is one node, and would be nine.
+// Batch normalization with computed statistics is not decomposed: it would become nine nodes.
 // CHECK-LABEL: func.func @computed_statistics
 // CHECK:         "onnx.Conv"
 // CHECK-NEXT:    "onnx.BatchNormalizationInferenceMode"

@@ -5,7 +5,7 @@
 // RUN: onnx-opt %s --simplify-shape-related-ops-onnx='expansion-bound=1' | filecheck %s --check-prefixes=ALL,PATTERN
 // RUN: onnx-opt %s --simplify-shape-related-ops-onnx='round-fp-to-int' | filecheck %s --check-prefixes=ALL,ROUNDED
 
-// Its constant propagation has the options of constprop-onnx.
+// The options of constprop-onnx apply to its constant propagation.
 
 // ALL-LABEL: @folds
 // FOLDED-DAG:  onnx.Constant dense<1> : tensor<2xi64>

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --simplify-shape-related-ops-onnx --split-input-file | filecheck %s
 // RUN: onnx-opt %s --simplify-shape-related-ops-onnx --simplify-shape-related-ops-onnx --split-input-file | filecheck %s
 
-// A size that is known is a constant, any other an onnx.Dim.
+// A static dimension becomes a constant, a dynamic one onnx.Dim.
 // CHECK-LABEL: func.func @shape
 // CHECK-SAME:    (%[[X:.*]]: tensor<?x3x?xf32>)
 // CHECK:         %[[C:.*]] = onnx.Constant dense<3> : tensor<1xi64>
@@ -16,7 +16,7 @@ func.func @shape(%x: tensor<?x3x?xf32>) -> tensor<3xi64> {
 
 // -----
 
-// Start and end count from the back; one size needs no concatenation.
+// Negative start and end; a single dimension needs no Concat.
 // CHECK-LABEL: func.func @part_of_shape
 // CHECK-NEXT:    %[[M:.*]] = "onnx.Dim"(%{{.*}}) <{axis = 1 : si64}>
 // CHECK-NEXT:    onnx.Return %[[M]] : tensor<1xi64>
@@ -27,7 +27,7 @@ func.func @part_of_shape(%x: tensor<?x?x?xf32>) -> tensor<1xi64> {
 
 // -----
 
-// A scalar index gives a scalar; -1 is the last size.
+// A scalar index gives a scalar; -1 is the last dimension.
 // CHECK-LABEL: func.func @gather
 // CHECK-DAG:     %[[AXES:.*]] = onnx.Constant dense<0> : tensor<1xi64>
 // CHECK-DAG:     %[[N:.*]] = "onnx.Dim"(%{{.*}}) <{axis = 0 : si64}>
@@ -46,7 +46,7 @@ func.func @gather(%x: tensor<?x?xf32>) -> (tensor<2xi64>, tensor<i64>) {
 
 // -----
 
-// Slices, casts and concatenations go through to the sizes.
+// Slice, Cast and Concat of shapes are forwarded to the dimensions.
 // CHECK-LABEL: func.func @through
 // CHECK-DAG:     %[[N:.*]] = "onnx.Dim"(%{{.*}}) <{axis = 0 : si64}>
 // CHECK-DAG:     %[[M:.*]] = "onnx.Dim"(%{{.*}}) <{axis = 1 : si64}>
@@ -68,7 +68,7 @@ func.func @through(%x: tensor<?x?xf32>) -> (tensor<2xf32>, tensor<3xi64>) {
 
 // -----
 
-// What is known of a shape reaches the types; -1 takes what is left, unknown sizes stay dynamic.
+// Known dimensions of a shape operand refine the result type; -1 is inferred, unknown ones stay dynamic.
 // CHECK-LABEL: func.func @types
 // CHECK:         "onnx.Reshape"(%{{.*}}, %{{.*}}) <{allowzero = 0 : si64}> : (tensor<?x3x4xf32>, tensor<3xi64>) -> tensor<?x4x3xf32>
 // CHECK:         onnx.ConstantOfShape(%{{.*}}) {{.*}}: (tensor<2xi64>) -> tensor<?x3xf32>
@@ -88,7 +88,7 @@ func.func @types(%x: tensor<?x3x4xf32>, %y: tensor<1x1xf32>) -> (tensor<?x?x?xf3
 
 // -----
 
-// Types found in one round give constants in the next.
+// Types refined in one iteration give constants in the next.
 // CHECK-LABEL: func.func @rounds
 // CHECK-NOT:     onnx.Shape
 // CHECK-NOT:     onnx.Dim
@@ -103,7 +103,7 @@ func.func @rounds(%x: tensor<12xf32>, %y: tensor<3x4xf32>) -> tensor<2xi64> {
 
 // -----
 
-// A 0 copies a size: it is not the size. An index out of range, an empty slice: the model's own affair.
+// No match: 0 in Reshape copies a dimension, an index is out of range, a slice is empty.
 // CHECK-LABEL: func.func @left_alone
 // CHECK-DAG:     "onnx.Gather"
 // CHECK-DAG:     "onnx.Slice"

@@ -18,7 +18,7 @@ func.func @nothing() {
 
 // -----
 
-// Only functions end: a branch still yields.
+// Only functions end in func.return: a branch keeps onnx.Yield.
 // CHECK-LABEL: func.func @branches
 // CHECK:           onnx.Yield
 // CHECK:           onnx.Yield

@@ -12,7 +12,7 @@ func.func @same(%x: tensor<1x16x8x8xf16>, %w: tensor<32x16x3x3xf16>) -> tensor<1
   func.return %y : tensor<1x32x8x8xf16>
 }
 
-// Banks, and places in memory.
+// Convolution-buffer banks, and addresses and strides of surfaces.
 // CHECK-LABEL: @placed
 // CHECK:         banks = #dla.banks<data_banks = 13, weight_banks = 3, weight_reuse = true>
 // CHECK-SAME:    !dla.packed<tensor<32x16x3x3xf16>, "constants" at 128, size 9216>) -> !dla.flow

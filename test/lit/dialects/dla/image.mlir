@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s | filecheck %s
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 
-// Three columns of four channels make twelve: the kernel has height 3 and width 1.
+// Pixel-format input: 3 columns of 4 channels become 12 channels of a kernel of height 3 and width 1.
 // CHECK-LABEL: @pixels
 // CHECK-SAME:    (%arg0: !dla.image<A8B8G8R8, tensor<1x4x8x8xi8>>
 // CHECK:         "dla.conv"(%arg0, %arg1) <{

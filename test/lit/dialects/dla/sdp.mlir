@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s | filecheck %s
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 
-// All three stages: numbers, one operand for each channel, one for each element.
+// All three stages, with per-layer, per-kernel and per-point operands.
 // CHECK-LABEL: @stages
 // CHECK:         "dla.sdp"(%arg0, %arg1, %arg2) <{operandSegmentSizes = array<i32: 1, 1, 0, 1>,
 // CHECK-SAME:      out_cvt = #dla.converter<scale = 3, truncate = 7>,
@@ -17,7 +17,7 @@ func.func @stages(%x: tensor<1x8x4x4xf16>, %b: tensor<8x2xf16>, %p: tensor<1x8x4
   func.return %y : tensor<1x8x4x4xf16>
 }
 
-// A copy; and one position that meets all of them.
+// A copy; and a 1x1 cube as a PER_KERNEL operand, broadcast over all positions.
 // CHECK-LABEL: @copy_and_spread
 // CHECK:         "dla.sdp"(%arg0) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
 // CHECK:         x1_stage = #dla.stage<type = mul, mode = per_kernel>

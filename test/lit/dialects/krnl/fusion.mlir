@@ -18,7 +18,7 @@ func.func @elementwise(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// More results than one: a value inside is read outside too.
+// Several results: an intermediate value has a reader outside of the group as well.
 
 // CHECK-LABEL: func.func @two_results
 // CHECK:         %[[Y:.*]]:2 = "krnl.fused"() <{kind = "convolution"}> ({

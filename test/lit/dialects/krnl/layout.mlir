@@ -12,7 +12,7 @@ func.func @relayout(%x: tensor<1x20x4x4xf32>) -> tensor<1x20x4x4xf32> {
 
 // -----
 
-// Without a halo, none is written.
+// A halo of zeros is not printed.
 
 // CHECK-LABEL: func.func @no_halo
 // CHECK-SAME:    tensor<?x8x4x4xf32, #krnl.layout<nchw8c>>

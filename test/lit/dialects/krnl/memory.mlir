@@ -28,7 +28,7 @@ func.func @memory(%m: memref<4xf32>, %v: f32, %n: i64, %i: index, %w: f64) {
 // CHECK: "krnl.entry_point"() <{func = @memory, numInputs = 1 : i32, numOutputs = 1 : i32, signature = ""}> : () -> ()
 "krnl.entry_point"() <{func = @memory, numInputs = 1 : i32, numOutputs = 1 : i32, signature = ""}> : () -> ()
 
-// A square of 4 rows of 4 elements, turned.
+// Transpose of a square tile of 4 rows of 4 elements.
 // CHECK-LABEL: @turned
 func.func @turned(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %j: index) {
   // CHECK-NEXT: "krnl.transpose"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 0>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
@@ -36,7 +36,7 @@ func.func @turned(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %j: index
   return
 }
 
-// As many columns of three as there are.
+// A data-dependent number of columns, each of three elements.
 // CHECK-LABEL: @kept
 func.func @kept(%x: tensor<3x60xi64>, %n: memref<2xi64>) -> tensor<3x?xi64> {
   // CHECK-NEXT: "krnl.keep"(%{{.*}}, %{{.*}}) <{axis = 1 : i64}> : (tensor<3x60xi64>, memref<2xi64>) -> tensor<3x?xi64>

@@ -9,7 +9,7 @@ func.func @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<8x16xf3
   return
 }
 
-// Sums of bytes, scaled by channel and added to an image.
+// An int8 convolution with per-channel scales and a residual image that its epilogue adds.
 // CHECK-LABEL: @bytes
 func.func @bytes(%y: memref<1x6x6x16xi8>, %x: memref<1x8x8x4xi8>, %w: memref<576xi8>, %s: memref<16xi32>, %r: memref<1x7x7x16xi8>) {
   // CHECK-NEXT: "krnl.int8_conv"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{
@@ -24,7 +24,7 @@ func.func @bytes(%y: memref<1x6x6x16xi8>, %x: memref<1x8x8x4xi8>, %w: memref<576
   return
 }
 
-// Rows 0 to %n of a convolution of images with halos.
+// Rows 0 to %n of a convolution whose input and output images have halos.
 // CHECK-LABEL: @f
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>, %i: index) {
   // CHECK-NEXT: "krnl.conv"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{
@@ -36,7 +36,7 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 // -----
 
-// What is done to each result of a convolution before it is stored.
+// An epilogue region: applied to each result of a convolution before it is stored.
 // CHECK-LABEL: @epilogue
 // CHECK:         "krnl.conv"
 // CHECK:         ^{{.*}}(%[[V:.*]]: f32):

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --split-input-file | onnx-opt --split-input-file | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic --split-input-file | onnx-opt --split-input-file | filecheck %s
 
-// Numbers and vectors of them are compared, and chosen by one bit or one for each element.
+// Comparison and select on scalars and vectors; the condition is one i1 or a vector of i1.
 // CHECK:      %[[C:.*]] = llvm.fcmp "olt" %[[A:.*]], %[[B:.*]] : vector<4xf32>
 // CHECK-NEXT: llvm.select %[[C]], %[[A]], %[[B]] : vector<4xi1>, vector<4xf32>
 // CHECK:      %[[D:.*]] = llvm.fcmp "uno" %[[X:.*]], %[[X]] : f64

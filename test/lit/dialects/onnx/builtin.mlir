@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s | filecheck %s
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 
-// What holds a graph together, in the form that stands for each.
+// Structural ops of a graph that are no ONNX operators, in their custom assembly format.
 
 // CHECK-LABEL: @main_graph
 // CHECK:         %{{.+}} = "onnx.NoValue"() <{value}> : () -> none

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// What holds a graph together, put together wrongly.
+// Invalid uses of the structural ops of a graph.
 
 func.func @f(%arg0: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   // expected-error@+1 {{'onnx.Return' op has 1 operands, but enclosing function (@f) returns 2}}

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s | filecheck %s
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 
-// Constants in each of their forms.
+// Constants with each of the value attributes of ONNX.
 
 // CHECK-LABEL: @constants
 // CHECK-NEXT:    onnx.Constant dense<[5, 2]> : tensor<2xi64>

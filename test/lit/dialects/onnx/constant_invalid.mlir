@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Constants that are several.
+// Constants with more than one value attribute.
 
 func.func @two() {
   // expected-error@+1 {{'onnx.Constant' op takes one value, found value_float, value_int}}

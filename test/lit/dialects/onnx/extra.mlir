@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s | filecheck %s
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 
-// Operators that ONNX does not have, defaults filled in.
+// Ops that are not ONNX operators, with their defaults.
 
 // CHECK: #map = affine_map<(d0, d1) -> (d1, d0)>
 

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Operators that ONNX does not have, used wrongly.
+// Invalid uses of ops that are not ONNX operators.
 
 func.func @batch_norm(%x: tensor<1x2x4xf32>, %c: tensor<2xi32>) {
   // expected-error@+1 {{operand 'scale' at position 1 does not verify}}

@@ -1,6 +1,6 @@
 // RUN: onnx-translate %s --to=onnxtxt | filecheck %s
 
-// Bodies become graphs that use the values around them; values without names are called after their ops.
+// Regions become subgraphs that use outer values; values without names are named after their ops.
 
 // CHECK:      main_graph (bool c, float[2] x) => (float[2] y)
 // CHECK:      a = Abs (x)

@@ -1,7 +1,7 @@
 // RUN: onnx-translate %s --to=onnxtxt | filecheck %s
 // RUN: onnx-translate %s --to=onnx | onnx-translate | filecheck %s --check-prefix=BACK
 
-// Names come from locations and argument attributes; folded constants are initializers, marked ones nodes.
+// Names come from locations and argument attributes; folded constants become initializers, others Constant nodes.
 
 // CHECK:      opset_import: ["" : 17]
 // CHECK:      scaled (float[batch,2] x) => (float[batch,2] y)

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --dla-allocate --split-input-file | filecheck %s
 
-// Inputs and outputs have memory of their own; the second cube takes the place of nothing, the third that of the first.
+// Inputs and outputs have their own memory; of the inner cubes, the third reuses the memory of the first.
 // CHECK:       "dla.memory"() <{lower_bound = 1024 : i64, peak = 1024 : i64, role = "activations", size = 1024 : i64, sym_name = "activations"}>
 // CHECK:       "dla.memory"() <{role = "input", size = 512 : i64, sym_name = "input_0"}>
 // CHECK:       "dla.memory"() <{role = "output", size = 512 : i64, sym_name = "output_0"}>
@@ -19,7 +19,7 @@ func.func @chain(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
 
 // -----
 
-// Element by element a pass may write where it reads: 512 bytes hold all three cubes.
+// Elementwise SDP passes may run in place: 512 bytes hold all three cubes.
 // CHECK:       lower_bound = 512 : i64
 // CHECK-LABEL: @in_place
 func.func @in_place(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
@@ -32,7 +32,7 @@ func.func @in_place(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
 
 // -----
 
-// The convolution reads what its own pass adds: written over it, later windows would meet results.
+// No in-place result where the convolution reads the cube as well: later windows would read results.
 // CHECK:       lower_bound = 1024 : i64
 // CHECK-LABEL: @not_over_the_own_source
 func.func @not_over_the_own_source(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
@@ -47,7 +47,7 @@ func.func @not_over_the_own_source(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4x
 
 // -----
 
-// The sources of a concatenation lie in it, one surface after the other; a slice of rows starts a line stride further.
+// Sources are allocated inside of their concatenation, in consecutive surfaces; a slice of rows adds line strides.
 // CHECK-LABEL: @views
 // CHECK:         "dla.sdp"(%arg0) {{.*}} -> !dla.surface<tensor<1x16x4x4xf16>, "activations" at 0, line 128, surface 512>
 // CHECK:         "dla.sdp"(%arg0) {{.*}} -> !dla.surface<tensor<1x16x4x4xf16>, "activations" at 512, line 128, surface 512>
@@ -64,7 +64,7 @@ func.func @views(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x3x4xf16> {
 
 // -----
 
-// Constants begin at multiples of 128 bytes; kernels take whole entries of the convolution buffer, 128 bytes as well.
+// Constants are aligned to 128 bytes; kernels are padded to whole convolution-buffer entries, also of 128 bytes.
 // CHECK:       "dla.memory"() <{role = "constants", size = 768 : i64, sym_name = "constants"}>
 // CHECK-LABEL: @in_order
 // CHECK:         -> !dla.packed<tensor<16xf16>, "constants" at 0, size 32>

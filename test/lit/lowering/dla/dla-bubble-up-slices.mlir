@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --dla-bubble-up-slices --split-input-file | filecheck %s
 
-// The last row and column of the result are not computed: the convolution reads less, and of the padding what is left.
+// The last row and column of the result are not computed: the convolution reads less, with reduced pads.
 // CHECK-LABEL: @convolution
 // CHECK:         %[[X:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x16x9x9xf16>) -> tensor<1x16x6x9xf16>
 // CHECK-NEXT:    %[[A:.*]] = "dla.conv"(%[[X]], %arg1) <{{.*}}pads = array<i64: 1, 1, 0, 1>{{.*}} -> !dla.flow<tensor<1x16x3x5xf32>>
@@ -18,7 +18,7 @@ func.func @convolution(%x: tensor<1x16x9x9xf16>, %w: tensor<16x16x3x3xf16>, %r: 
 
 // -----
 
-// Through passes of the SDP in memory, and no further than a cube with another reader.
+// Slices move up through SDP passes in memory, but not past a cube with another use.
 // CHECK-LABEL: @passes
 // CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}} -> tensor<1x16x4x4xf16>
 // CHECK-NEXT:    %[[B:.*]] = "dla.slice"(%[[A]])
@@ -35,7 +35,7 @@ func.func @passes(%x: tensor<1x16x4x4xf16>) -> (tensor<1x16x4x4xf16>, tensor<1x1
 
 // -----
 
-// Slices that leave out the begin, channels, or all but one position stay where they are.
+// Not moved: slices with a nonzero offset, slices of channels, and slices of one position.
 // CHECK-LABEL: @stays
 // CHECK:         "dla.sdp"(%arg0) {{.*}} -> tensor<1x32x4x4xf16>
 // CHECK-NEXT:    "dla.slice"({{.*}}) <{offsets = array<i64: 0, 1, 0>}>
@@ -55,7 +55,7 @@ func.func @stays(%x: tensor<1x32x4x4xf16>) -> (tensor<1x32x3x4xf16>, tensor<1x16
 
 // -----
 
-// A convolution that would read one position of several stays: the SDP and the core read none with gaps.
+// Not moved: the convolution would read one position of several, and neither the SDP nor the core reads with gaps.
 // CHECK-LABEL: @one_position_read
 // CHECK:         "dla.conv"(%arg0, %arg1)
 // CHECK:         "dla.slice"
@@ -69,7 +69,7 @@ func.func @one_position_read(%x: tensor<1x16x2x2xf16>, %w: tensor<16x16x1x1xf16>
 
 // -----
 
-// Part of an image keeps its format.
+// A slice of a pixel-format input keeps the format.
 // CHECK-LABEL: @image
 // CHECK:         %[[X:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> : (!dla.image<R8, tensor<1x1x9x9xi8>>) -> !dla.image<R8, tensor<1x1x8x9xi8>>
 // CHECK-NEXT:    "dla.conv"(%[[X]], %arg1) {{.*}} -> !dla.flow<tensor<1x8x6x7xi32>>

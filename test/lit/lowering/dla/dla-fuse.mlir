@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --dla-fuse --split-input-file | filecheck %s
 
-// Bias, residual and ReLU are one pass behind the convolution that is computed last.
+// Bias, residual and ReLU become one SDP pass after the convolution that is computed last.
 // CHECK-LABEL: @residual
 // CHECK:         %[[A:.*]] = "dla.conv"
 // CHECK-NEXT:    %[[Y:.*]] = "dla.sdp"(%[[A]], %arg2, %arg0) {{.*}}x1_stage = #dla.stage<type = alu, mode = per_kernel>, x2_stage = #dla.stage<type = alu, mode = per_point, act = relu>
@@ -18,7 +18,7 @@ func.func @residual(%x: tensor<1x16x4x4xf16>, %w: tensor<16x16x1x1xf16>, %b: ten
 
 // -----
 
-// Another reader needs the first pass's result: it stays.
+// The first pass's result has another use: not fused.
 // CHECK-LABEL: @two_readers
 // CHECK:         %[[A:.*]] = "dla.sdp"(%arg0)
 // CHECK:         %[[B:.*]] = "dla.sdp"(%[[A]])
@@ -31,7 +31,7 @@ func.func @two_readers(%x: tensor<1x16x4x4xf16>) -> (tensor<1x16x4x4xf16>, tenso
 
 // -----
 
-// Two numbers, added and then multiplied, share a stage; the fourth stage needs a pass of its own.
+// A scalar addition and a scalar multiplication share a stage; the fourth stage needs a pass of its own.
 // CHECK-LABEL: @four_stages
 // CHECK:         "dla.sdp"(%arg0) {{.*}}x1_stage = #dla.stage<type = both, alu_operand = 1.0, mul_operand = 2.0>, x2_stage = #dla.stage<type = alu, alu_operand = 3.0>, y_stage = #dla.stage<type = alu, alu = min, alu_operand = 6.0>
 // CHECK:         "dla.sdp"({{%.+}}) {{.*}}x1_stage = #dla.stage<type = alu, alu = max, alu_operand = 4.0>}>
@@ -46,7 +46,7 @@ func.func @four_stages(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
 
 // -----
 
-// The PDP takes what it alone reads on the fly.
+// A PDP that is the only user of an SDP result reads it on the fly.
 // CHECK-LABEL: @pool
 // CHECK:         %[[F:.*]] = "dla.sdp"(%arg0) {{.*}} -> !dla.flow<tensor<1x16x4x4xf16>>
 // CHECK-NEXT:    "dla.pdp"(%[[F]])
@@ -58,7 +58,7 @@ func.func @pool(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16> {
 
 // -----
 
-// Columns in pieces come from memory.
+// A PDP pass split by columns must read memory.
 // CHECK-LABEL: @pool_in_pieces
 // CHECK:         "dla.sdp"(%arg0) {{.*}} -> tensor<1x16x4x4xf16>
 func.func @pool_in_pieces(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16> {
@@ -69,7 +69,7 @@ func.func @pool_in_pieces(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16> {
 
 // -----
 
-// Y has no ReLU. Behind a sum it is a pass of its own.
+// Stage Y has no ReLU: after an addition there, it is a pass of its own.
 // CHECK-LABEL: @relu_behind_a_sum_in_y
 // CHECK:         %[[A:.*]] = "dla.sdp"(%arg0, %arg1, %arg2) {{.*}}x1_stage = #dla.stage<act = relu>, x2_stage = #dla.stage<type = mul, mode = per_kernel>, y_stage = #dla.stage<type = alu, mode = per_kernel>
 // CHECK-NEXT:    "dla.sdp"(%[[A]]) {{.*}}x1_stage = #dla.stage<act = relu>
@@ -83,7 +83,7 @@ func.func @relu_behind_a_sum_in_y(%x: tensor<1x16x4x4xf16>, %m: tensor<16xf16>, 
 
 // -----
 
-// A ReLU alone, or behind a product by one number, is a maximum with 0.
+// A ReLU alone, or after a scalar multiplication, is a maximum with 0.
 // CHECK-LABEL: @relu_as_maximum_in_y
 // CHECK:         "dla.sdp"(%arg0, %arg1, %arg2) {{.*}}y_stage = #dla.stage<type = both, alu = max, mul_operand = 3.0>
 // CHECK-NEXT:    return
@@ -97,7 +97,7 @@ func.func @relu_as_maximum_in_y(%x: tensor<1x16x4x4xf16>, %m: tensor<16xf16>, %b
 
 // -----
 
-// Y multiplies before it adds, X after: its stage is not moved there.
+// Stage Y multiplies before it adds, the X stages after: its operation cannot move to X.
 // CHECK-LABEL: @y_is_not_moved
 // CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}}y_stage = #dla.stage<type = both, alu_operand = 1.0, mul_operand = 2.0>
 // CHECK-NEXT:    "dla.sdp"(%[[A]])

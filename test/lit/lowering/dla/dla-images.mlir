@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --convert-onnx-to-dla=target=nv_small --dla-split=target=nv_small --dla-allocate=target=nv_small --split-input-file | filecheck %s
 
-// Pixels of 0 to 1 in steps of 1/255: the converter takes 128 away, and around the image there is -128, which is 0. A row of
-// 8 pixels has 32 bytes, with the kernel's 3 columns in 3 channels.
+// Pixels 0 to 1 with scale 1/255: the converter subtracts 128, so the pad value is -128, which stands for 0. A row of
+// 8 pixels takes 32 bytes; the kernel's 3 columns become 3 channels.
 // CHECK-LABEL: func.func @bytes
 // CHECK-SAME:    %arg0: !dla.surface<!dla.image<R8, tensor<1x1x8x8xi8>>, "input_0" at 0, line 32, surface 256>
 // CHECK-SAME:    dla.image = {format = "R8", mean = [0.000000e+00], std = [2.550000e+02]}
@@ -25,7 +25,7 @@ func.func @bytes(%x: tensor<1x1x8x8xf32> {dla.image = {format = "R8", mean = [0.
 
 // -----
 
-// Rows that do not fit the buffer at once are read in pieces, each from where its first line begins: 2048 pixels of 4 bytes.
+// Rows that exceed the buffer are split into passes, each from the address of its first line: 2048 pixels of 4 bytes.
 // CHECK-LABEL: func.func @pieces
 // CHECK:         "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}>
 // CHECK-SAME:      -> !dla.surface<!dla.image<A8B8G8R8, tensor<1x4x{{[0-9]+}}x2048xi8>>, "input_0" at 0, line 8192

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --dla-resolve-views --split-input-file | filecheck %s
 
-// Passes of the SDP write into the concatenation's surface; a network input must be copied there.
+// SDP passes write into the concatenation's surfaces; a network input must be copied there.
 // CHECK-LABEL: @concat
 // CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}}relu
 // CHECK:         %[[COPY:.*]] = "dla.sdp"(%arg0) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
@@ -13,7 +13,7 @@ func.func @concat(%x: tensor<1x16x4x4xf16>) -> tensor<1x32x4x4xf16> {
 
 // -----
 
-// The same cube twice: it lies in one place, its copy in the other.
+// The same cube twice: one operand is allocated inside of the concatenation, the other is a copy.
 // CHECK-LABEL: @twice
 // CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}}relu
 // CHECK:         %[[COPY:.*]] = "dla.sdp"(%[[A]]) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
@@ -26,7 +26,7 @@ func.func @twice(%x: tensor<1x16x4x4xf16>) -> tensor<1x32x4x4xf16> {
 
 // -----
 
-// 8 channels end inside an atom of 16: convolutions with ones shift both sources, the SDP adds them.
+// 8 channels end inside of a 16-channel atom: 1x1 convolutions with ones shift both sources, the SDP adds them.
 // CHECK-LABEL: @misaligned
 // CHECK:         "dla.conv"(%arg0, {{%.+}}) {{.*}} : (tensor<1x8x4x4xf16>, tensor<24x8x1x1xf16>)
 // CHECK:         %[[FIRST:.*]] = "dla.sdp"
@@ -40,7 +40,7 @@ func.func @misaligned(%x: tensor<1x8x4x4xf16>, %y: tensor<1x16x4x4xf16>) -> tens
 
 // -----
 
-// Integers are written to whole atoms, a convolution with ones gathers them.
+// Integers are padded to whole atoms; a 1x1 convolution with ones gathers their channels.
 // CHECK-LABEL: @misaligned_integers
 // CHECK:         %[[A:.*]] = "dla.sdp"(%arg0)
 // CHECK:         %[[B:.*]] = "dla.sdp"(%arg1)
@@ -55,7 +55,7 @@ func.func @misaligned_integers(%x: tensor<1x8x4x4xi8>, %y: tensor<1x16x4x4xi8>) 
 
 // -----
 
-// Many of them take several convolutions, which write whole atoms.
+// With many channels there are several gathering convolutions, which write whole atoms each.
 // CHECK-LABEL: @gathered_in_parts
 // CHECK:         "dla.slice"({{%.+}}) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x228x1x1xi8>) -> tensor<1x156x1x1xi8>
 // CHECK:         "dla.conv"({{.*}} : (tensor<1x156x1x1xi8>, tensor<128x156x1x1xi8>)
@@ -69,7 +69,7 @@ func.func @gathered_in_parts(%x: tensor<1x100x1x1xi8>) -> tensor<1x200x1x1xi8> {
 
 // -----
 
-// A slice from channel 8 is picked by a convolution, one from channel 16 stays a view.
+// A slice from channel 8 needs a 1x1 convolution; one from channel 16, an atom boundary, stays a view.
 // CHECK-LABEL: @slices
 // CHECK:         "dla.conv"(%arg0, {{%.+}}) {{.*}} : (tensor<1x32x4x4xf16>, tensor<8x32x1x1xf16>)
 // CHECK:         "dla.slice"(%arg0) <{offsets = array<i64: 16, 0, 0>}>
@@ -81,7 +81,7 @@ func.func @slices(%x: tensor<1x32x4x4xf16>) -> (tensor<1x8x4x4xf16>, tensor<1x16
 
 // -----
 
-// An input that is a result as well.
+// An input that is an output as well is copied.
 // CHECK-LABEL: @through
 // CHECK:         %[[COPY:.*]] = "dla.sdp"(%arg0)
 // CHECK:         return %[[COPY]]
@@ -91,7 +91,7 @@ func.func @through(%x: tensor<1x8x4x4xf16>) -> tensor<1x8x4x4xf16> {
 
 // -----
 
-// A single position of an image lies with gaps, which the PDP reads and the SDP does not.
+// A 1x1 slice of a cube has gaps between its atoms, which the PDP can read and the SDP cannot.
 // CHECK-LABEL: @single_position
 // CHECK:         %[[PART:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 2, 1>}>
 // CHECK:         %[[TAKEN:.*]] = "dla.pdp"(%[[PART]])

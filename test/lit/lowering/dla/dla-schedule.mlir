@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --dla-schedule --split-input-file | filecheck %s
 
-// Two branches whose middle is wide: one is finished before the other begins. Constants come first.
+// Two branches with large intermediate cubes: one is finished before the other begins. Constants come first.
 // CHECK-LABEL: @branches
 // CHECK-NEXT:    "dla.constant"
 // CHECK-NEXT:    %[[WIDE1:.*]] = "dla.sdp"(%arg0) {{.*}}mul_operand = 2.0
@@ -21,7 +21,7 @@ func.func @branches(%x: tensor<1x16x8x8xf16>) -> tensor<1x16x1x1xf16> {
 
 // -----
 
-// What the model is given and gives lies elsewhere, and does not count: of the inner cubes, the small one goes first.
+// Network inputs and outputs have their own memory and do not count: among inner cubes, the small one goes first.
 // CHECK-LABEL: @outputs
 // CHECK:         %[[SMALL:.*]] = "dla.pdp"(%arg0) {{.*}} -> tensor<1x16x4x4xf16>
 // CHECK-NEXT:    "dla.pdp"(%[[SMALL]])

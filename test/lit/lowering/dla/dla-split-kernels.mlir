@@ -1,8 +1,8 @@
 // RUN: onnx-opt %s --dla-split-kernels --split-input-file | filecheck %s
 // RUN: onnx-opt %s --dla-split-kernels="target=nv_small" --split-input-file | filecheck %s --check-prefix=SMALL
 
-// 32 kernels of 25088 bytes run at once: more than the 512 KB of nv_full, where 19 fit beside the data, or the 128 KB of
-// nv_small, where 4 do.
+// Groups of 32 kernels of 25088 bytes exceed the 512 KB of nv_full, where 19 fit beside the data, and the 128 KB of
+// nv_small, where 4 fit.
 // CHECK-LABEL: @fully_connected
 // CHECK:         %[[W0:.*]] = "dla.constant"() {{.*}} -> tensor<13x512x7x7xi8>
 // CHECK:         %[[A0:.*]] = "dla.conv"(%arg0, %[[W0]]) {{.*}} -> !dla.flow<tensor<1x13x1x1xi32>>
@@ -29,7 +29,7 @@ func.func @fully_connected(%x: tensor<1x512x7x7xi8>, %r: tensor<1x40x1x1xi8>) ->
 
 // -----
 
-// Kernels that fit in groups stay together.
+// Kernels that fit in groups are not split.
 // CHECK-LABEL: @fits
 // CHECK-NOT:     "dla.concat"
 // SMALL-LABEL: @fits

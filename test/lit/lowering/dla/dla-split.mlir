@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --dla-split --split-input-file | filecheck %s
 
-// Everything fits: one bank each.
+// Everything fits: one bank each for data and weights.
 // CHECK-LABEL: @whole
 // CHECK:         banks = #dla.banks<data_banks = 1, weight_banks = 1>
 // CHECK-NOT:     "dla.concat"
@@ -13,8 +13,8 @@ func.func @whole(%x: tensor<1x16x8x8xf16>, %w: tensor<16x16x3x3xf16>) -> tensor<
 
 // -----
 
-// 128 rows of 32 entries each in 15 banks of 256 entries hold 120 rows: two pieces, of 64 rows each. Their inputs overlap by
-// two rows, each adds its own rows of the residual, and the weights are read once.
+// 128 rows of 32 entries each; 15 banks of 256 entries hold 120: two passes of 64 rows each. Their inputs overlap by
+// two rows (the halo), each adds its own rows of the residual, and the weights are read once.
 // CHECK-LABEL: @pieces
 // CHECK:         %[[IN0:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x32x128x64xf16>) -> tensor<1x32x65x64xf16>
 // CHECK:         %[[R0:.*]] = "dla.slice"(%arg2) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x16x128x64xf16>) -> tensor<1x16x64x64xf16>
@@ -35,7 +35,7 @@ func.func @pieces(%x: tensor<1x32x128x64xf16>, %w: tensor<16x32x3x3xf16>, %r: te
 
 // -----
 
-// All kernels do not fit beside the data: they stream, two groups of 16 at a time.
+// Not all kernels fit beside the data: they are streamed, two groups of 16 at a time.
 // CHECK-LABEL: @streams
 // CHECK:         banks = #dla.banks<data_banks = 2, weight_banks = 10>
 func.func @streams(%x: tensor<1x512x7x7xf16>, %w: tensor<512x512x3x3xf16>) -> tensor<1x512x7x7xf16> {
@@ -47,7 +47,7 @@ func.func @streams(%x: tensor<1x512x7x7xf16>, %w: tensor<512x512x3x3xf16>) -> te
 
 // -----
 
-// 7 rows of 512 entries each take 14 of the 16 banks; a stride of 8 reads the first row alone.
+// 7 rows of 512 entries each take 14 of the 16 banks; with a stride of 8, only the first row is read.
 // CHECK-LABEL: @unread_rows
 // CHECK:         %[[IN:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x32x7x1024xf16>) -> tensor<1x32x1x1024xf16>
 // CHECK:         "dla.conv"(%[[IN]], %arg1)

@@ -6,7 +6,7 @@
 // RUN: not onnx-opt %s --dla-split='target=nv_smal' 2>&1 | filecheck %s
 // RUN: not onnx-opt %s --dla-split-kernels='target=nv_smal' 2>&1 | filecheck %s
 
-// Each stage of the back end asks for the hardware it is for.
+// Each pass of the back end takes the target as an option.
 
 // CHECK: error: no target 'nv_smal'; did you mean 'nv_small'? There are nv_full, nv_large, nv_medium_1024_full
 func.func @nothing() {

@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s --convert-krnl-to-llvm="processor=portable" --split-input-file | filecheck %s --check-prefix=PORTABLE
 // RUN: onnx-opt %s --convert-krnl-to-llvm="threads=2" --split-input-file | filecheck %s --check-prefix=SHARED
 
-// 19 elements: a vector of 16 and one of 3; where vectors have 4 lanes, four of these and one of 3.
+// 19 elements: a vector of 16 and one of 3; with 4 lanes, four vectors of 4 and one of 3.
 // CHECK-LABEL: llvm.func internal @double
 // CHECK:         llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
 // CHECK:         llvm.fadd %{{.*}} : vector<16xf32>
@@ -22,7 +22,7 @@ func.func private @double(%y: memref<19xf32>, %x: memref<19xf32>) {
 
 // -----
 
-// Elements that lie far apart are read one by one.
+// Non-contiguous elements are loaded one by one.
 // CHECK-LABEL: llvm.func internal @transpose
 // CHECK:         llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> f32
 // CHECK-NOT:     vector<
@@ -37,7 +37,7 @@ func.func private @transpose(%y: memref<5x32xf32>, %x: memref<32x5xf32>) {
 
 // -----
 
-// A sum becomes a vector of sums, whose halves are added until one number is left.
+// A reduction has a vector accumulator, which is reduced by adding its upper half to its lower half repeatedly.
 // CHECK-LABEL: llvm.func internal @sum
 // CHECK:         llvm.fadd %{{.*}} : vector<16xf32>
 // CHECK:         llvm.shufflevector %{{.*}} [0, 1, 2, 3, 4, 5, 6, 7] : vector<16xf32>
@@ -58,7 +58,7 @@ func.func private @sum(%y: memref<1xf32>, %x: memref<64xf32>) {
 
 // -----
 
-// A tile of a product: its sums are carried in the loop along the inner dimension.
+// A tile of a matrix product: accumulators are carried through the loop over the inner dimension.
 // CHECK-LABEL: llvm.func internal @product
 // CHECK:         llvm.intr.fma
 func.func private @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<8x16xf32>) {
@@ -68,7 +68,7 @@ func.func private @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref
 
 // -----
 
-// B is prefetched so many bytes ahead as the product says.
+// B is prefetched as many bytes ahead as the `prefetch` attribute says.
 // CHECK-LABEL: llvm.func internal @streamed
 // CHECK:         llvm.getelementptr %{{.*}}[1024]
 // CHECK:         "llvm.prefetch.p0"
@@ -80,8 +80,8 @@ func.func private @streamed(%c: memref<1x64xf32>, %a: memref<1x512xf32>, %b: mem
 
 // -----
 
-// With a window of one pixel, the pixels of the next block of channels are prefetched line by line: three
-// pixels of 16 channels of 4 bytes, 4 pixels of a block before the next.
+// 1x1 convolution: pixels of the next channel block are prefetched by cache lines: three pixels of
+// 16 channels of 4 bytes; 4 pixels of one block before the next.
 // CHECK-LABEL: llvm.func internal @announced
 // CHECK:         llvm.getelementptr %{{.*}}[256]
 // CHECK:         "llvm.prefetch.p0"
@@ -98,7 +98,7 @@ func.func private @announced(%y: memref<1x1x1x4x16xf32>, %x: memref<1x2x1x4x16xf
 
 // -----
 
-// A convolution: 6 pixels of one block of channels are 6 sums, which are carried through the window.
+// A convolution: 6 pixels of one channel block are 6 accumulators, carried through the loops over the window.
 // CHECK-LABEL: llvm.func internal @conv
 // CHECK-SAME:    %{{[^:]*}}: i64, %{{[^:]*}}: i64
 // CHECK-COUNT-6: llvm.intr.fma
@@ -111,7 +111,7 @@ func.func private @conv(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, 
 
 // -----
 
-// Products of bytes: each step adds four for each of 6 pixels; what the region makes of a sum is stored.
+// Int8 convolution: each dot product adds four products for each of 6 pixels; the region maps a sum to what is stored.
 // CHECK-LABEL: llvm.func internal @bytes
 // CHECK-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
 // CHECK-NOT:     llvm.call_intrinsic
@@ -128,7 +128,7 @@ func.func private @bytes(%y: memref<1x6x6x16xf32>, %x: memref<1x8x8x4xi8>, %w: m
 
 // -----
 
-// Where the processor has no such function, two products of 16 bits are added at a time.
+// Without int8 dot products, two int16 products are added at a time.
 // CHECK-LABEL: llvm.func internal @pairs
 // CHECK-NOT:     llvm.call_intrinsic
 // CHECK:         llvm.mul %{{.*}} : vector<16xi32>
@@ -143,7 +143,7 @@ func.func private @pairs(%y: memref<1x6x6x8xi32>, %x: memref<1x6x6x2xi8>, %w: me
 
 // -----
 
-// Elements are chosen by vectors of bits.
+// A vectorised select takes a vector of i1.
 // CHECK-LABEL: llvm.func internal @relu
 // CHECK:         %[[C:.*]] = llvm.fcmp "olt" %{{.*}}, %{{.*}} : vector<16xf32>
 // CHECK:         llvm.select %[[C]], %{{.*}}, %{{.*}} : vector<16xi1>, vector<16xf32>
@@ -161,7 +161,7 @@ func.func private @relu(%y: memref<16xf32>, %x: memref<16xf32>) {
 
 // -----
 
-// Every second element: all are loaded, none behind the last, and the odd ones left out.
+// Stride 2: contiguous vectors are loaded, never beyond the last element, and shuffled to the even elements.
 // CHECK-LABEL: llvm.func internal @halved
 // CHECK-COUNT-2: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
 // CHECK-NEXT:    llvm.shufflevector %{{.*}} [0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31] : vector<16xf32>
@@ -179,7 +179,7 @@ func.func private @halved(%y: memref<16xf32>, %x: memref<31xf32>) {
 
 // -----
 
-// The largest of what are numbers is one comparison.
+// A maximum with nnan is one comparison.
 // CHECK-LABEL: llvm.func internal @largest
 // CHECK-NOT:     llvm.maximum
 // CHECK:         llvm.fcmp "ogt"
@@ -196,7 +196,7 @@ func.func private @largest(%y: memref<1xf32>, %x: memref<1xf32>) {
 
 // -----
 
-// A square is turned by exchanging lanes of neighbours, then of rows two apart.
+// A square tile is transposed by shuffles of adjacent rows, then of rows two apart.
 // CHECK-LABEL: llvm.func internal @turned
 // CHECK-COUNT-4: llvm.load %{{.*}} -> vector<4xf32>
 // CHECK-COUNT-2: llvm.shufflevector %{{.*}} [0, 4, 2, 6] : vector<4xf32>
@@ -209,7 +209,7 @@ func.func private @turned(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %
 
 // -----
 
-// Each element twice: half a vector is read, and its lanes are repeated.
+// Each element twice (i / 2): half a vector is loaded and its lanes are repeated.
 // CHECK-LABEL: llvm.func internal @repeated
 // CHECK:         llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
 // CHECK:         llvm.shufflevector %{{.*}} [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7] : vector<8xf32>
@@ -227,7 +227,7 @@ func.func private @repeated(%y: memref<22xf32>, %x: memref<11xf32>) {
 
 // -----
 
-// The last group is not whole, groups of 3 do not fill a vector, and two quotients are no quotient.
+// No such load: the last group is partial, groups of 3 do not divide a vector, the index is a sum of two quotients.
 // CHECK-LABEL: llvm.func internal @not_repeated
 // CHECK-NOT:     vector<
 func.func private @not_repeated(%y: memref<24xf32>, %x: memref<13xf32>) {
@@ -256,7 +256,7 @@ func.func private @not_repeated(%y: memref<24xf32>, %x: memref<13xf32>) {
 
 // -----
 
-// A result stays one.
+// A single result is returned as is.
 // CHECK-LABEL: llvm.func internal @first
 // CHECK-SAME:    -> f32
 // CHECK:         %[[V:.*]] = llvm.load
@@ -269,7 +269,7 @@ func.func private @first(%y: memref<2xf32>, %x: memref<2xf32>) -> f32 {
 
 // -----
 
-// Several results are the fields of a structure; the kernel that is called but not there is declared.
+// Several results are fields of a struct; an external kernel is declared.
 // CHECK-LABEL: llvm.func internal @several
 // CHECK-SAME:    (%[[Y:.*]]: !llvm.ptr, %[[X:.*]]: !llvm.ptr, %[[N:.*]]: i64) -> !llvm.struct<(i64, !llvm.ptr, i64)>
 // CHECK-NEXT:    %[[S:.*]] = llvm.call @status(%[[Y]], %[[X]]) : (!llvm.ptr, !llvm.ptr) -> i64
@@ -285,7 +285,7 @@ func.func private @several(%y: memref<2xf32>, %x: memref<2xf32>, %n: index) -> (
 
 // -----
 
-// Turns are behind the parameters, from 0 to their number; results come out of the structure one by one.
+// The range of iterations, 0 to their number, follows the arguments; results are extracted from the struct.
 // CHECK-LABEL: llvm.func internal @calls
 // CHECK-SAME:    (%[[Y:.*]]: !llvm.ptr, %[[N:.*]]: i64) -> i1
 // CHECK-DAG:     %[[THREE:.*]] = llvm.mlir.constant(3) : i64
@@ -309,7 +309,7 @@ func.func private @turned(%y: memref<2xf32>, %n: index, %begin: index, %end: ind
 
 // -----
 
-// A declaration stays one, constants become globals; truth values take a byte each.
+// A declaration stays one, constants become globals; booleans take one byte each.
 // CHECK-LABEL: llvm.func @status(!llvm.ptr) -> i64
 // CHECK:       llvm.func internal @constants
 // CHECK-DAG:     llvm.mlir.addressof @w : !llvm.ptr
@@ -333,7 +333,7 @@ func.func private @constants(%y: memref<2x2xf32>) -> i64 {
 
 // -----
 
-// A model of calls becomes what runs them in order; with several threads, each is a function of its own.
+// A model of kernel calls becomes a function that runs them in order; with several threads, each call is a function.
 // CHECK-LABEL:  llvm.func internal @copy
 // CHECK:        llvm.func @xonnc_run_0(
 // CHECK:          llvm.call @copy(

@@ -5,7 +5,7 @@
 // RUN: onnx-opt %s --cpu-pipeline="processor=avx2 level=0" | filecheck %s --check-prefix=O0
 // RUN: not onnx-opt %s --cpu-pipeline="disable-pass=convert-onnx-to-krnl" 2>&1 | filecheck %s --check-prefix=NEEDED
 
-// From level 2 on a kernel computes several operators, from 1 on equal ones are computed once.
+// From level 2 on operators are fused into one kernel, from level 1 on common subexpressions are eliminated.
 
 // CHECK:      llvm.func internal @add_fused_0
 // CHECK-NOT:  llvm.func internal

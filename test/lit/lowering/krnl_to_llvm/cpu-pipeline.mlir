@@ -3,14 +3,14 @@
 // RUN: onnx-opt %s --cpu-pipeline="unsafe=true" --split-input-file | filecheck %s --check-prefix=UNSAFE
 // RUN: onnx-opt %s --cpu-pipeline="processor=avx2 portable=true" --split-input-file | filecheck %s --check-prefix=PORTABLE
 
-// A model becomes kernels and what runs them: the argument is a table of the addresses of all buffers.
+// A model becomes kernels and a function that calls them, whose argument is a table of buffer addresses.
 // CHECK:       module {
 // CHECK-NEXT:    llvm.func internal @relu_0(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)
 // CHECK:         llvm.func @xonnc_run_0(%[[TABLE:[a-z0-9]+]]: !llvm.ptr)
 // CHECK:           llvm.getelementptr inbounds %[[TABLE]]
 // CHECK:           llvm.call @relu_0
 // CHECK-NOT:     func.func
-// With several threads, each kernel is a function of its own that runs a range of iterations.
+// With several threads, each kernel has a function that runs a range of iterations.
 // SHARED:        llvm.func internal @{{.*}}step_0(%{{.*}}: !llvm.ptr, %[[FIRST:[a-z0-9]+]]: i64, %[[LAST:[a-z0-9]+]]: i64)
 // SHARED:          llvm.call @relu_0({{.*}}, %[[FIRST]], %[[LAST]])
 module attributes {onnx.opset_imports = {"" = 18 : i64}} {
@@ -22,7 +22,7 @@ module attributes {onnx.opset_imports = {"" = 18 : i64}} {
 
 // -----
 
-// What the session does, here cutting a result to the size that a run finds, leaves the model as it is.
+// An operation of the session, here the slicing of a data-dependent result, leaves the model in ONNX.
 // CHECK-LABEL: func.func @model
 // CHECK:         "onnx.NonZero"
 module {
@@ -34,7 +34,7 @@ module {
 
 // -----
 
-// Whether places are in range is looked for unless it is unsafe to; a product of bytes is a function in C source.
+// Indices are checked for bounds except in unsafe mode; portable C source has a function for int8 dot products.
 // CHECK:        llvm.func internal @bounds_0
 // CHECK:        llvm.func internal @gather_1
 // UNSAFE-NOT:   @bounds

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --plan-memory --split-input-file --verify-diagnostics
 
-// A plan that is there is checked, whoever has made it: here both buffers are alive in the second call.
+// An existing plan is verified, whatever made it: here both buffers are alive in the second call.
 // expected-error @unknown {{memref.alloc: its buffer at 64 in the arena overlaps that of memref.alloc at 0, and both are alive at once}}
 func.func @overlap(%x: tensor<32xf32>) -> tensor<32xf32> attributes {krnl.arena = {size = 192 : i64}} {
   %0 = builtin.unrealized_conversion_cast %x : tensor<32xf32> to memref<32xf32>

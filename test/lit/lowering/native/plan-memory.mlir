@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --plan-memory --split-input-file | filecheck %s
 
-// A result lies where an operand did that nothing reads afterwards; the model's own results lie elsewhere.
+// A result is written in place of an operand with no later use; outputs of the model have their own memory.
 // CHECK-LABEL: func.func @chain
 // CHECK-SAME:    krnl.arena = {lower_bound = 256 : i64, peak = 256 : i64, size = 256 : i64}
 // CHECK:         %[[A:.*]] = memref.alloc() {krnl.offsets = array<i64: 0>} : memref<64xf32>
@@ -31,7 +31,7 @@ func.func private @next(%y: memref<64xf32>, %x: memref<64xf32>) {
 
 // -----
 
-// An operand that is read again stays as it is.
+// An operand with a later use is not overwritten.
 // CHECK-LABEL: func.func @read_again
 // CHECK-SAME:    size = 512 : i64
 // CHECK-NOT:     inPlace
@@ -59,8 +59,8 @@ func.func private @sum(%y: memref<64xf32>, %a: memref<64xf32>, %b: memref<64xf32
 
 // -----
 
-// Kernels that read an element after they have written over it never write in place: another element, elements
-// that a loop reads again, the first of two nests that threads run a range of each.
+// Kernels that read an element after writing it are never in place: reads at another index, elements that a loop
+// reads repeatedly, a loop nest whose elements another thread may overwrite in the next nest already.
 // CHECK-LABEL: func.func @kernels
 // CHECK:         funcName = "transposed", numOfOutput
 // CHECK:         funcName = "transposed", numOfOutput
@@ -161,7 +161,7 @@ func.func private @stored_first(%y: memref<8x8xf32>, %x: memref<8x8xf32>) {
 
 // -----
 
-// Nor are parts of a buffer, buffers of another type, or one that the call reads elsewhere too, written over.
+// Not in place either: subviews, buffers of another type, a buffer that the call reads through another operand too.
 // CHECK-LABEL: func.func @operands
 // CHECK-NOT:     inPlace
 // CHECK:         onnx.Return
@@ -215,7 +215,7 @@ func.func private @gathered(%y: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf
 
 // -----
 
-// Each branch is reduced before the next one begins; given the other way round, both wide results are alive.
+// Each branch is reduced before the next one starts; in the opposite order both wide results would be alive.
 // CHECK-LABEL: func.func @branches
 // CHECK-SAME:    krnl.arena = {lower_bound = 4224 : i64, peak = 4224 : i64, size = 4224 : i64}
 // CHECK:         %[[A:.*]] = memref.alloc() {{.*}} : memref<1024xf32>
@@ -244,7 +244,7 @@ func.func @branches(%x: tensor<1xf32>) -> tensor<1xf32> {
 
 // -----
 
-// A step of the host stays between the calls before and after it; its result is in the arena too.
+// A host step stays between the calls around it; its result is in the arena too.
 // CHECK-LABEL: func.func @host
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "wide"
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "wide"
@@ -267,7 +267,7 @@ func.func @host(%x: tensor<1xf32>) -> tensor<1xf32> {
 
 // -----
 
-// What a loop reads is alive until its end; the branches of a condition share memory.
+// Operands of a loop are alive until its end; branches of a condition share memory.
 // CHECK-LABEL: func.func @control
 // CHECK-SAME:    krnl.arena = {lower_bound = 512 : i64, peak = 832 : i64, size = 832 : i64}
 // CHECK:         memref.alloc() {krnl.offsets = array<i64: [[READ:[0-9]+]]>} : memref<64xf32>
@@ -312,7 +312,7 @@ func.func @control(%x: tensor<64xf32>) -> tensor<64xf32> {
 
 // -----
 
-// A buffer that is looked at when the calls have run stays until then, so that it is best written last.
+// A buffer inspected after all calls is alive to the end, so it is best written last.
 // CHECK-LABEL: func.func @checked
 // CHECK-SAME:    size = 128 : i64
 // CHECK:         memref.alloc() {krnl.offsets = array<i64: 0>} : memref<17xf32>

@@ -1,8 +1,8 @@
 // RUN: onnx-opt %s --convert-onnx-to-dla --split-input-file | filecheck %s
 
-// Forms of operators in FP16: what is a view, what an engine, and in what way.
+// Legalisation of operators in FP16: views, and the engine and mode of each other operator.
 
-// The images of a batch lie one behind the other, as channels: groups of one convolution, zeros between them.
+// The images of a batch are consecutive channels: a grouped convolution, as a dense kernel with zeros.
 // CHECK-LABEL: @batch(%arg0: tensor<1x6x8x8xf16>) -> tensor<1x8x6x6xf16>
 // CHECK:         "dla.conv"(%arg0, {{%.+}}) {{.*}}(tensor<1x6x8x8xf16>, tensor<8x6x3x3xf16>) -> !dla.flow<tensor<1x8x6x6xf32>>
 func.func @batch(%x: tensor<2x3x8x8xf32>) -> tensor<2x4x6x6xf32> {
@@ -14,7 +14,7 @@ func.func @batch(%x: tensor<2x3x8x8xf32>) -> tensor<2x4x6x6xf32> {
 
 // -----
 
-// Rows that follow each other are a view.
+// A slice of consecutive rows is a view.
 // CHECK-LABEL: @slice
 // CHECK-NEXT:    %[[Y:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 2, 0>}>
 // CHECK-NEXT:    return %[[Y]]
@@ -29,7 +29,7 @@ func.func @slice(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x4x8xf32> {
 
 // -----
 
-// Every other row is the greatest of windows of one, which leave out the last row.
+// Every other row: a max pool of 1x1 windows with stride 2, of a slice without the last row.
 // CHECK-LABEL: @every_other_row
 // CHECK:         %[[R:.*]] = "dla.slice"(%arg0) {{.*}} -> tensor<1x16x7x8xf16>
 // CHECK-NEXT:    "dla.pdp"(%[[R]]) <{kernel = array<i64: 1, 1>, mode = "max", {{.*}}strides = array<i64: 2, 1>}>
@@ -44,7 +44,7 @@ func.func @every_other_row(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x4x8xf32> {
 
 // -----
 
-// A sum over channels is a kernel of ones.
+// A sum over channels is a 1x1 convolution with ones.
 // CHECK-LABEL: @sum_over_channels
 // CHECK:         %[[W:.*]] = "dla.constant"() <{layout = "kernels", value = dense<1.000000e+00> : tensor<1x16x1x1xf32>}>
 // CHECK:         "dla.conv"(%arg0, %[[W]])
@@ -56,7 +56,7 @@ func.func @sum_over_channels(%x: tensor<1x16x4x4xf32>) -> tensor<1x1x4x4xf32> {
 
 // -----
 
-// The greatest of all rows is that of a window of them.
+// The maximum over rows is a max pool with a window of all rows.
 // CHECK-LABEL: @greatest_of_rows
 // CHECK-NEXT:    "dla.pdp"(%arg0) <{kernel = array<i64: 4, 1>, mode = "max"
 func.func @greatest_of_rows(%x: tensor<1x16x4x4xf32>) -> tensor<1x16x1x4xf32> {
@@ -100,8 +100,8 @@ func.func @slopes(%x: tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32> {
 
 // -----
 
-// Columns on lines between those there are: the edges stand once more outside, even columns lie a quarter before their own
-// neighbour, odd ones behind it.
+// Linear interpolation between columns: edge columns are replicated; even columns of the result lie a quarter pixel
+// before their source column, odd ones a quarter after it.
 // CHECK-LABEL: @lines
 // CHECK:         %[[L:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> {{.*}} -> tensor<1x16x4x1xf16>
 // CHECK:         %[[R:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 3>}> {{.*}} -> tensor<1x16x4x1xf16>

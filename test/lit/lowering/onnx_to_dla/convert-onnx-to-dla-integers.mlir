@@ -1,8 +1,8 @@
 // RUN: onnx-opt %s --convert-onnx-to-dla --split-input-file | filecheck %s
 
-// Forms of operators on integers of 8 bits. Inputs have steps of 0.05 and the zero 3, results steps of 0.1.
+// Legalisation of operators in int8. Inputs have scale 0.05 and zero point 3, results scale 0.1.
 
-// The factor that brings what is taken away to the unit of the sum negates it.
+// Sub: the factor that rescales the subtrahend to the unit of the sum is negative.
 // CHECK-LABEL: @difference
 // CHECK:         "dla.sdp"(%arg1, %arg0) {{.*}}out_cvt = #dla.converter<scale = 16384, truncate = 22>, x1_stage = #dla.stage<type = both, mul_operand = -16384, truncate = 7>, x2_stage = #dla.stage<type = alu, mode = per_point, shift_value = 7>
 func.func @difference(%a: tensor<1x16x4x4xf32>, %b: tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xi8> {
@@ -21,7 +21,7 @@ func.func @difference(%a: tensor<1x16x4x4xf32>, %b: tensor<1x16x4x4xf32>) -> ten
 
 // -----
 
-// Rounding commutes with picking the greater: each is brought to the grid first.
+// Max commutes with monotonic requantisation: each operand is requantised first.
 // CHECK-LABEL: @extremes
 // CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}}x1_stage = #dla.stage<type = both, alu_operand = -3, mul_operand = 16384, truncate = 15>
 // CHECK:         %[[B:.*]] = "dla.sdp"(%arg1)
@@ -42,7 +42,7 @@ func.func @extremes(%a: tensor<1x16x4x4xf32>, %b: tensor<1x16x4x4xf32>) -> tenso
 
 // -----
 
-// Numbers with 8 bits behind the point; those below 0 are multiplied, 2^16 times the slope.
+// PRelu in fixed point with 8 fractional bits; negative values are multiplied by 2^16 times the slope.
 // CHECK-LABEL: @slopes
 // CHECK:         %[[S:.*]] = "dla.constant"() <{layout = "per_kernel", value = dense<[6554, 13107, 19661, 26214]> : tensor<4xi16>}>
 // CHECK:         "dla.sdp"(%arg0, %[[S]]) {{.*}}x1_stage = #dla.stage<type = both, alu_operand = -3, mul_operand = 256>, x2_stage = #dla.stage<type = mul, mode = per_kernel, act = prelu, truncate = 16>
@@ -61,7 +61,7 @@ func.func @slopes(%a: tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xi8> {
 
 // -----
 
-// 16 channels less 16 zeros of 3, times 1/32: a sixteenth of the sum in steps twice as large.
+// ReduceMean: the sum of 16 channels minus 16 zero points of 3, times 1/32: the mean, at twice the input scale.
 // CHECK-LABEL: @mean_of_channels
 // CHECK:         %[[W:.*]] = "dla.constant"() <{layout = "kernels", value = dense<1> : tensor<1x16x1x1xi8>}>
 // CHECK:         %[[A:.*]] = "dla.conv"(%arg0, %[[W]])
@@ -81,7 +81,7 @@ func.func @mean_of_channels(%a: tensor<1x16x4x4xf32>) -> tensor<1x1x4x4xi8> {
 
 // -----
 
-// X1 takes away the zero of one factor, Y that of the other.
+// Mul: stage X1 subtracts the zero point of one factor, stage Y that of the other.
 // CHECK-LABEL: @product
 // CHECK:         "dla.sdp"(%arg1, %arg0) {{.*}}x1_stage = #dla.stage<type = alu, alu_operand = -3>, y_stage = #dla.stage<type = mul, mode = per_point, mul_offset = 3>
 func.func @product(%a: tensor<1x16x4x4xf32>, %b: tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xi8> {
@@ -100,7 +100,7 @@ func.func @product(%a: tensor<1x16x4x4xf32>, %b: tensor<1x16x4x4xf32>) -> tensor
 
 // -----
 
-// No bias in units of nothing: factors come first, then what is added.
+// A factor of 0: there, a bias before the multiplication would have no unit, so it is added afterwards.
 // CHECK-LABEL: @factor_of_zero
 // CHECK:         %[[M:.*]] = "dla.constant"() <{layout = "per_kernel", value = dense<[8192, 0, 4096, 16384]> : tensor<4xi16>}>
 // CHECK:         %[[B:.*]] = "dla.constant"() <{layout = "per_kernel", value = dense<[-384, 0, -192, -768]> : tensor<4xi16>}>
@@ -120,7 +120,7 @@ func.func @factor_of_zero(%a: tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xi8> {
 
 // -----
 
-// 255 - 55 takes more than 8 bits: the input stands there twice, from whole atoms on, and 200 is 127 + 73.
+// 255 - 55 = 200 exceeds int8: the input is concatenated with itself at an atom boundary, and 200 = 127 + 73.
 // CHECK-LABEL: @wide_weights
 // CHECK:         %[[X:.*]] = "dla.concat"(%arg0, %arg0) <{alignment = 32 : i64, axis = 1 : i64}> {{.*}} -> tensor<1x35x4x4xi8>
 // CHECK:         %[[W:.*]] = "dla.constant"() <{layout = "kernels", value = dense<{{\[+}}-55]], {{\[\[}}127]], {{\[\[}}45]], {{\[\[}}0]], {{.*}}{{\[\[}}73]], {{\[\[}}0]]]]>

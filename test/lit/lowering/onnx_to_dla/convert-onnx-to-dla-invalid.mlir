@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --convert-onnx-to-dla --verify-diagnostics --split-input-file
 
-// What the operands of an Expand cannot become is refused: bodies of loops may have said so.
+// An Expand whose declared result is impossible is rejected: it may come from the declared types of a loop body.
 func.func @main_graph(%x: tensor<1x3x4x4xf32>, %z: tensor<1x3x4xf32>) -> tensor<1x3x4xf32> {
   // expected-error @+1 {{the DLA has no such operator}}
   %s = "onnx.Shape"(%z) : (tensor<1x3x4xf32>) -> tensor<3xi64>

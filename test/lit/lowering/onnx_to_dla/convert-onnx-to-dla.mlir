@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --convert-onnx-to-dla --split-input-file | filecheck %s
 
-// A convolution leaves its sums for the SDP, which adds the bias; a ReLU is another pass until dla-fuse.
+// The SDP adds the bias to the accumulators of a convolution; a ReLU is a separate pass until dla-fuse.
 // CHECK-LABEL: @conv(%arg0: tensor<1x3x8x8xf16>) -> tensor<1x16x4x4xf16>
 // CHECK:         %[[W:.*]] = "dla.constant"() <{layout = "kernels"{{.*}} -> tensor<16x3x3x3xf16>
 // CHECK:         %[[A:.*]] = "dla.conv"(%arg0, %[[W]])
@@ -19,7 +19,7 @@ func.func @conv(%x: tensor<1x3x8x8xf32>) -> tensor<1x16x4x4xf32> {
 
 // -----
 
-// Two groups are convolutions of slices, side by side again: zeros would double the weights to read.
+// Two large groups are convolutions of slices, concatenated: a dense kernel would double the weights to read.
 // CHECK-LABEL: @groups
 // CHECK:         "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}>
 // CHECK:         "dla.slice"(%arg0) <{offsets = array<i64: 64, 0, 0>}>
@@ -33,7 +33,7 @@ func.func @groups(%x: tensor<1x128x4x4xf32>) -> tensor<1x64x2x2xf32> {
 
 // -----
 
-// Depthwise: one dense convolution with zeros between the groups.
+// Depthwise: one dense convolution with zeros outside of the groups.
 // CHECK-LABEL: @depthwise
 // CHECK:         "dla.conv"(%arg0, {{%.+}}) {{.*}} : (tensor<1x8x4x4xf16>, tensor<8x8x3x3xf16>)
 func.func @depthwise(%x: tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32> {
@@ -45,7 +45,7 @@ func.func @depthwise(%x: tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32> {
 
 // -----
 
-// A fully connected layer behind a flatten: a kernel as large as the image, nothing moves.
+// A fully connected layer after Flatten: a kernel as large as the image, and no data movement.
 // CHECK-LABEL: @fully_connected
 // CHECK:         "dla.conv"(%arg0, {{%.+}}) {{.*}} : (tensor<1x4x2x2xf16>, tensor<10x4x2x2xf16>) -> !dla.flow<tensor<1x10x1x1xf32>>
 // CHECK:         "dla.softmax"({{%.+}}) <{{.*}}> : (tensor<1x10x1x1xf16>)
@@ -60,7 +60,7 @@ func.func @fully_connected(%x: tensor<1x4x2x2xf32>) -> tensor<1x10xf32> {
 
 // -----
 
-// The PDP divides by 9 everywhere; where the window has 4 or 6 elements, the SDP multiplies by 9/4 and 9/6.
+// The PDP divides by 9 everywhere; where the window covers 4 or 6 elements, the SDP multiplies by 9/4 and 9/6.
 // CHECK-LABEL: @padded_average
 // CHECK:         %[[P:.*]] = "dla.pdp"(%arg0) {{.*}}mode = "average"
 // CHECK:         %[[F:.*]] = "dla.constant"() <{layout = "cube", value = dense<{{\[\[\[\[}}2.250000e+00, 1.500000e+00, 2.250000e+00], [1.500000e+00, 1.000000e+00, 1.500000e+00]
@@ -72,7 +72,7 @@ func.func @padded_average(%x: tensor<1x1x3x3xf32>) -> tensor<1x1x3x3xf32> {
 
 // -----
 
-// 13 = 7 x 2 - 1: two poolings over zeros at the end, then 14 x 14 / (13 x 13).
+// 13 = 7 x 2 - 1: two poolings with zero padding at the end, then times 14 x 14 / (13 x 13).
 // CHECK-LABEL: @global_average
 // CHECK:         "dla.pdp"(%arg0) <{kernel = array<i64: 7, 7>, mode = "average", pads = array<i64: 0, 0, 1, 1>{{.*}} -> tensor<1x16x2x2xf16>
 // CHECK:         "dla.pdp"({{%.+}}) <{kernel = array<i64: 2, 2>{{.*}} -> tensor<1x16x1x1xf16>
@@ -84,7 +84,7 @@ func.func @global_average(%x: tensor<1x16x13x13xf32>) -> tensor<1x16x1x1xf32> {
 
 // -----
 
-// The first fully connected layer of VGG: 16 kernels of 512x7x7 exceed the buffer, so channels go in two parts.
+// The first fully connected layer of VGG: 16 kernels of 512x7x7 exceed the buffer, so channels are split in two.
 // CHECK-LABEL: @parts
 // CHECK:         "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x512x7x7xf16>) -> tensor<1x256x7x7xf16>
 // CHECK:         %[[FIRST:.*]] = "dla.sdp"(
@@ -99,7 +99,7 @@ func.func @parts(%x: tensor<1x512x7x7xf32>) -> tensor<1x32x1x1xf32> {
 
 // -----
 
-// One position times all of them: the operand of a PER_KERNEL stage may be a computed cube.
+// A 1x1 cube times a cube: the operand of a PER_KERNEL stage may be a computed cube.
 // CHECK-LABEL: @squeeze_and_excite
 // CHECK:         "dla.sdp"(%arg0, %arg1) {{.*}}x1_stage = #dla.stage<type = mul, mode = per_kernel>
 func.func @squeeze_and_excite(%x: tensor<1x16x4x4xf32>, %s: tensor<1x16x1x1xf32>) -> tensor<1x16x4x4xf32> {

@@ -5,8 +5,8 @@
 // RUN: echo '{"x": {"scale": 1}}' > %t/little.json
 // RUN: not onnx-opt %s --quantize-onnx=table=%t/little.json 2>&1 | filecheck %s --check-prefix=LITTLE
 
-// The input is symmetric, the ReLU's numbers use all of uint8, the pool stays on their grid, and what the node called last
-// makes is found by its name. Nothing is rounded between the convolution and the ReLU.
+// The input is symmetric; Relu's output uses all of uint8, and the pool keeps its scale and zero point; the result of
+// the last node is found by name. There is no quantisation between the convolution and the Relu.
 // CHECK-LABEL: @network
 // CHECK-DAG:     dense<2.000000e-02> : tensor<f32>
 // CHECK-DAG:     dense<0> : tensor<i8>

@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s --fuse-onnx --assign-layout --assign-layout --split-input-file | filecheck %s
 // RUN: onnx-opt %s --fuse-onnx --assign-layout="processor=avx2" --split-input-file | filecheck %s --check-prefix=AVX2
 
-// What a convolution reads is brought into blocks, with its pads around them; the result leaves them.
+// The input of a convolution is converted to NCHWc, with its pads as a halo; the result is converted back.
 
 // CHECK-LABEL: func.func @convolution
 // CHECK:         %[[X:.*]] = "krnl.relayout"(%arg0) : (tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>
@@ -20,7 +20,7 @@ func.func @convolution(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> {
 
 // -----
 
-// Images of few channels are read as they lie.
+// Inputs of few channels are read in NCHW.
 
 // CHECK-LABEL: func.func @few_channels
 // CHECK:         "onnx.Conv"(%arg0, {{.*}} -> tensor<1x32x8x8xf32, #krnl.layout<nchw16c>>
@@ -33,7 +33,7 @@ func.func @few_channels(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x8x8xf32> {
 
 // -----
 
-// Few results: blocks would be more padding than channels.
+// Few output channels: NCHWc would have more padding than channels.
 
 // CHECK-LABEL: func.func @few_results
 // CHECK-NOT:     krnl.layout
@@ -48,7 +48,7 @@ func.func @few_results(%x: tensor<1x32x8x8xf32>) -> tensor<1x7x8x8xf32> {
 
 // -----
 
-// A chain of convolution, pool, elementwise group and convolution stays in blocks; the widest pads are the halo.
+// Convolution, pool, elementwise group and convolution all stay in NCHWc; the widest pads determine the halo.
 
 // CHECK-LABEL: func.func @chain
 // CHECK:         "onnx.Conv"(%arg0, {{.*}} -> tensor<1x16x8x8xf32, #krnl.layout<nchw16c>>
@@ -76,7 +76,7 @@ func.func @chain(%x: tensor<1x3x8x8xf32>) -> (tensor<1x16x1x1xf32>, tensor<1x16x
 
 // -----
 
-// What is added to a convolution is read in blocks; a number for each channel fits them.
+// A residual operand is read in NCHWc; a per-channel operand broadcasts over it.
 
 // CHECK-LABEL: func.func @residual
 // CHECK-NOT:     krnl.relayout
@@ -97,8 +97,8 @@ func.func @residual(%x: tensor<1x3x8x8xf32>) -> tensor<1x16x8x8xf32> {
 
 // -----
 
-// Images joined along their channels lie in the whole from the start, with one halo for all, if each fills its
-// blocks.
+// Operands of a Concat along channels are stored directly in its result, with one halo for all, if each fills whole
+// channel blocks.
 
 // CHECK-LABEL: func.func @concat
 // CHECK:         "onnx.Conv"({{.*}} -> tensor<1x16x8x8xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>
@@ -118,7 +118,7 @@ func.func @concat(%x: tensor<1x3x8x8xf32>) -> tensor<1x16x8x8xf32> {
 
 // -----
 
-// The same image twice is a part of the whole once, and copied there the second time.
+// The same operand twice is stored in the result once, and copied for the second time.
 
 // CHECK-LABEL: func.func @concat_twice
 // CHECK:         krnl.in_place = array<i64: 1, 0>
@@ -133,7 +133,7 @@ func.func @concat_twice(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x1x1xf32> {
 
 // -----
 
-// What reads rows gets a copy, once for all readers.
+// Users that need NCHW share one converted copy.
 
 // CHECK-LABEL: func.func @rows
 // CHECK:         %[[Y:.*]] = "onnx.Conv"
@@ -152,7 +152,7 @@ func.func @rows(%x: tensor<1x3x8x8xf32>) -> (tensor<1x16x8x8xf32>, tensor<1x1024
 
 // -----
 
-// A number of images that only a run knows.
+// A dynamic batch dimension.
 
 // CHECK-LABEL: func.func @dynamic
 // CHECK:         "onnx.Conv"({{.*}} -> tensor<?x16x8x8xf32, #krnl.layout<nchw16c>>
@@ -165,8 +165,8 @@ func.func @dynamic(%x: tensor<?x3x8x8xf32>) -> tensor<?x16x8x8xf32> {
 
 // -----
 
-// Bytes have all channels of a pixel side by side; few channels are filled up to four, results to a vector. The
-// zero point of what is read is in the halo.
+// Int8 images are NHWC; few channels are padded to four, those of results to a whole vector. The halo holds the zero
+// point of the image.
 
 // CHECK-LABEL: func.func @bytes
 // CHECK:         %[[X:.*]] = "krnl.relayout"(%arg0) : (tensor<1x3x8x8xui8>) -> tensor<1x3x8x8xui8, #krnl.layout<nhwc4, halo = [1, 1, 1, 1]>>
@@ -192,7 +192,7 @@ func.func @bytes(%x: tensor<1x3x8x8xui8>) -> tensor<1x20x4x4xui8> {
 
 // -----
 
-// A QuantizeLinear before a product writes the bytes as that reads them; of a matrix, rows are pixels.
+// A QuantizeLinear before an int8 product writes its input layout; rows of a matrix count as pixels.
 
 // CHECK-LABEL: func.func @matrix
 // CHECK:         %[[Q:.*]] = "onnx.QuantizeLinear"(%arg0, {{.*}} -> tensor<4x32xui8, #krnl.layout<nhwc16>>

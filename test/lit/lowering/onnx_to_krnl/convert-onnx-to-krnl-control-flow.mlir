@@ -22,7 +22,7 @@ func.func @branch(%c: tensor<i1>, %x: tensor<3xf32>) -> tensor<3xf32> {
 
 // -----
 
-// What is carried lies in the buffer of the result from before the loop on.
+// A loop-carried value is in the buffer of the result, which is initialised before the loop.
 // CHECK-LABEL: @loop
 // CHECK:         %[[Y:.*]] = memref.alloc() : memref<3xf32>
 // CHECK:         "krnl.call"(%[[Y]], %{{.*}}) <{funcName = "copy
@@ -48,7 +48,7 @@ func.func @loop(%m: tensor<i64>, %x: tensor<3xf32>) -> tensor<3xf32> {
 
 // -----
 
-// Each turn reads its part of what is scanned, and writes its part of the result.
+// Each iteration reads a subview of the scan input and writes a subview of the scan output.
 // CHECK-LABEL: @scan
 // CHECK:         %[[Y:.*]] = memref.alloc() : memref<4x3xf32>
 // CHECK:         scf.while
@@ -66,7 +66,7 @@ func.func @scan(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
 
 // -----
 
-// How many results there are only a run tells: the session runs it, its body in native code.
+// The number of scan outputs is data-dependent: the session runs the loop, with a native body.
 // CHECK-LABEL: @stacked
 // CHECK:         "onnx.Loop"
 // CHECK:           funcName = "neg_0"
@@ -83,7 +83,7 @@ func.func @stacked(%m: tensor<i64>, %x: tensor<3xf32>) -> tensor<?x3xf32> {
 
 // -----
 
-// A branch that may not run fails the run if it does.
+// A branch that is an assertion makes the run fail if it is taken.
 // CHECK-LABEL: @assertion
 // CHECK:         %[[CHECKED:.*]] = memref.alloc() {krnl.check = {least = 0 : i64, message = "no shapes fit", most = 0 : i64}} : memref<2xi64>
 // CHECK:         scf.if

@@ -3,8 +3,8 @@
 // RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true" --convert-krnl-to-llvm --split-input-file | filecheck %s --check-prefix=LLVM
 // RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true threads=2" --split-input-file | filecheck %s --check-prefix=THREADS
 
-// Sizes that a model leaves open are computed at the start of its function, and arguments of kernels. Those of
-// one name have to be equal.
+// Dynamic dimensions are computed at the start of the function and passed to kernels. Those of the same name must be
+// equal.
 // CHECK-LABEL: @sum
 // CHECK:         %[[Z:.*]] = tensor.dim %{{.*}}, %[[C0:.*]] : tensor<?x8xf32>
 // CHECK-NEXT:    %[[N:.*]] = tensor.dim %{{.*}}, %[[C0]] : tensor<?x8xf32>
@@ -14,7 +14,7 @@
 // CHECK-NEXT:    "krnl.call"(%[[Y]], %{{.*}}, %{{.*}}, %[[COUNT]]) <{funcName = "relu_fused_0", iterationsOf = 3 : i64, numOfOutput = 1 : si64}>
 // CHECK:         func.func private @relu_fused_0(%[[OUT:.*]]: memref<?xf32>, %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>, %[[SIZE:.*]]: index, %[[FIRST:.*]]: index, %[[LAST:.*]]: index)
 // CHECK:         krnl.iterate({{.*}}) with ({{.*}} = %[[FIRST]] to %[[LAST]])
-// What fills no vector is done one by one.
+// The remainder that fills no vector is computed by a scalar loop.
 // LLVM-LABEL:  llvm.func internal @relu_fused_0
 // LLVM:          llvm.sdiv %{{.*}}, %{{.*}} : i64
 // LLVM:          llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
@@ -27,7 +27,7 @@ func.func @sum(%x: tensor<?x8xf32> {onnx.name = "x", onnx.dim_params = "0:N"}, %
 
 // -----
 
-// Products of matrices in any number: B is packed in panels of as many columns as a tile has.
+// Batched matrix products with dynamic dimensions: B is packed in panels as wide as the tile.
 // CHECK-LABEL: @products
 // CHECK:         memref.alloc(%{{.*}}, %{{.*}}) : memref<?x?x4x48xf32>
 // CHECK:         "krnl.gemm"({{.*}}) <{dynamic_batch = array<i64: 1, 1>, k = 4 : i64, m = -9223372036854775808 : i64, n = -9223372036854775808 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 2, 3>, packed, tile = array<i64: 8, 48>}>
@@ -41,7 +41,7 @@ func.func @products(%a: tensor<?x?x4xf32> {onnx.name = "a", onnx.dim_params = "0
 
 // -----
 
-// Images in any number; their rows are turns, as many as the run has images.
+// Dynamic batch: the rows of all images are the parallel iterations, so that their number is dynamic too.
 // CHECK-LABEL: @images
 // CHECK:         %[[N:.*]] = tensor.dim
 // CHECK:         %[[TURNS:.*]] = arith.muli %{{.*}}, %[[N]] : index
@@ -59,7 +59,7 @@ func.func @images(%x: tensor<?x16x4x4xf32> {onnx.name = "x", onnx.dim_params = "
 
 // -----
 
-// A shape that is computed is left out where the sizes say all; a reshape to another number of elements fails.
+// A computed shape operand is omitted where dimensions determine the shape; a mismatch of elements fails at run time.
 // CHECK-LABEL: @reshaped
 // CHECK:         %[[N:.*]] = tensor.dim %{{.*}}, %{{.*}} : tensor<?x4xf32>
 // CHECK:         "krnl.require"(%{{.*}}, %{{.*}}) <{what = "onnx.Reshape: the number of elements"}>
@@ -75,7 +75,7 @@ func.func @reshaped(%x: tensor<?x4xf32> {onnx.name = "x", onnx.dim_params = "0:N
 
 // -----
 
-// What has no kernel for open sizes stays.
+// An operator without a kernel for dynamic shapes stays.
 // CHECK-LABEL: @stays
 // CHECK:         "onnx.LSTM"
 func.func @stays(%x: tensor<?x2x3xf32> {onnx.name = "x", onnx.dim_params = "0:S"}, %w: tensor<1x16x3xf32>, %r: tensor<1x16x4xf32>) -> tensor<?x1x2x4xf32> {
@@ -86,7 +86,7 @@ func.func @stays(%x: tensor<?x2x3xf32> {onnx.name = "x", onnx.dim_params = "0:S"
 
 // -----
 
-// Threads share out a recurrent layer by rows whose number is known, so with several its sizes are not left open.
+// Recurrent layers are parallelised over a static number of rows, so that threads > 1 excludes dynamic shapes.
 // CHECK-LABEL:   func.func @recurrent
 // CHECK-NOT:       krnl.no_kernel
 // THREADS-LABEL: func.func @recurrent

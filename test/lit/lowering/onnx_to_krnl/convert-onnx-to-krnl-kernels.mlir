@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --fuse-onnx --assign-layout --convert-onnx-to-krnl --split-input-file | filecheck %s
 
-// A channel by itself: its window is written out, pixels of a row in registers.
+// Depthwise convolution: the window is unrolled, pixels of a row are vectorised.
 // CHECK-LABEL: func.func @depthwise
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "halo_0", iterations = 2 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "block_1", iterations = 2 : i64{{.*}}}>
@@ -18,7 +18,7 @@ func.func @depthwise(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> {
 
 // -----
 
-// Strides are of the source; the halo is asked for at the top and left alone.
+// Strides apply to the source; the halo is at the top and at the left only, like the pads.
 // CHECK-LABEL: func.func @strided
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "halo_0", iterations = 2 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "block_1", iterations = 2 : i64{{.*}}}>
@@ -37,7 +37,7 @@ func.func @strided(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x4x4xf32> {
 
 // -----
 
-// Places of the window lie apart.
+// Dilated window.
 // CHECK-LABEL: func.func @dilated
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "block_0", iterations = 2 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_1", iterations = 4 : i64{{.*}}}>
@@ -55,7 +55,7 @@ func.func @dilated(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x4x4xf32> {
 
 // -----
 
-// A transposed convolution of stride 2 is one for each row and column of a square.
+// A transposed convolution of stride 2 is four sub-pixel convolutions, one for each output row and column modulo 2.
 // CHECK-LABEL: func.func @transposed
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "block_0", iterations = 2 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_1", iterations = 4 : i64{{.*}}}>
@@ -84,7 +84,7 @@ func.func @transposed(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x8x8xf32> {
 
 // -----
 
-// Groups of channels that are no single ones are products in rows.
+// Grouped convolution with several channels a group: matrix products of NCHW rows.
 // CHECK-LABEL: func.func @groups
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 2 : i64{{.*}}}>
 // CHECK:         krnl.gemm
@@ -103,7 +103,7 @@ func.func @groups(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32> {
 
 // -----
 
-// A convolution along one axis: the numbers of each window side by side, then a product.
+// 1-D convolution: im2col, then a matrix product.
 // CHECK-LABEL: func.func @one_dimension
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "columns_0", iterations = 32 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "pack_1", iterations = 96 : i64{{.*}}}>
@@ -122,7 +122,7 @@ func.func @one_dimension(%x: tensor<1x32x20xf32>) -> tensor<1x32x18xf32> {
 
 // -----
 
-// Weights that only a run knows: a product of them and the pixels, in rows.
+// Weights that are inputs: a matrix product with the pixels, in NCHW.
 // CHECK-LABEL: func.func @unknown_weights
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 1 : i64{{.*}}}>
 // CHECK:         krnl.gemm
@@ -138,7 +138,7 @@ func.func @unknown_weights(%x: tensor<1x16x4x4xf32>, %w: tensor<16x16x1x1xf32>) 
 
 // -----
 
-// A pool in rows, its pads the smallest number.
+// Max pool in NCHW, padded with the smallest value.
 // CHECK-LABEL: func.func @max_pool
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_0"
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "pad_1", iterations = 3 : i64{{.*}}}>
@@ -150,7 +150,7 @@ func.func @max_pool(%x: tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32> {
 
 // -----
 
-// The mean of all pixels of a channel.
+// Global average pool.
 // CHECK-LABEL: func.func @global_pool
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "globalaveragepool_0", iterations = 3 : i64{{.*}}}>
 func.func @global_pool(%x: tensor<1x3x8x8xf32>) -> tensor<1x3x1x1xf32> {
@@ -160,7 +160,7 @@ func.func @global_pool(%x: tensor<1x3x8x8xf32>) -> tensor<1x3x1x1xf32> {
 
 // -----
 
-// Gemm with a transposed constant: it is packed in panels at compile time, the bias is where sums start.
+// Gemm with a transposed constant: prepacked in panels at compile time; accumulators start with the bias.
 // CHECK-LABEL: func.func @gemm
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 1 : i64{{.*}}}>
 // CHECK:         krnl.gemm
@@ -177,7 +177,7 @@ func.func @gemm(%x: tensor<8x32xf32>) -> tensor<8x48xf32> {
 
 // -----
 
-// Products of many matrices start at places of both.
+// Batched matrix product: each matrix is a subview of both operands.
 // CHECK-LABEL: func.func @batched
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 4 : i64{{.*}}}>
 // CHECK:         krnl.gemm
@@ -194,7 +194,7 @@ func.func @batched(%x: tensor<4x8x16xf32>, %w: tensor<4x16x32xf32>) -> tensor<4x
 
 // -----
 
-// Products of integers add up in 32 bits.
+// Integer matrix products accumulate in int32.
 // CHECK-LABEL: func.func @integers
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_0"
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "sums_1", iterations = 8 : i64{{.*}}}>
@@ -206,7 +206,7 @@ func.func @integers(%x: tensor<8x32xui8>, %w: tensor<32x16xi8>) -> tensor<8x16xi
 
 // -----
 
-// The largest, then the sum of exponentials, row by row.
+// Softmax: the maximum, then the sum of exponentials, for each row.
 // CHECK-LABEL: func.func @softmax
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "softmax_0", iterations = 6 : i64{{.*}}}>
 func.func @softmax(%x: tensor<6x40xf32>) -> tensor<6x40xf32> {
@@ -216,7 +216,7 @@ func.func @softmax(%x: tensor<6x40xf32>) -> tensor<6x40xf32> {
 
 // -----
 
-// Mean and variance of a row, then the row.
+// Layer normalization: mean and variance of a row, then its elements.
 // CHECK-LABEL: func.func @layer_norm
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "layernormalization_0", iterations = 6 : i64{{.*}}}>
 func.func @layer_norm(%x: tensor<6x64xf32>) -> tensor<6x64xf32> {
@@ -228,7 +228,7 @@ func.func @layer_norm(%x: tensor<6x64xf32>) -> tensor<6x64xf32> {
 
 // -----
 
-// Sums along the last axis: vectors, then one number.
+// Reduction of the last axis: a vector accumulator, then a horizontal sum.
 // CHECK-LABEL: func.func @reduce_rows
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "reducesum_0", iterations = 6 : i64{{.*}}}>
 func.func @reduce_rows(%x: tensor<6x100xf32>) -> tensor<6x1xf32> {
@@ -239,7 +239,7 @@ func.func @reduce_rows(%x: tensor<6x100xf32>) -> tensor<6x1xf32> {
 
 // -----
 
-// The first place of the largest number.
+// ArgMax: the first index of the maximum.
 // CHECK-LABEL: func.func @arg_max
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "argmax_0", iterations = 6 : i64{{.*}}}>
 func.func @arg_max(%x: tensor<6x100xf32>) -> tensor<6x1xi64> {
@@ -249,7 +249,7 @@ func.func @arg_max(%x: tensor<6x100xf32>) -> tensor<6x1xi64> {
 
 // -----
 
-// Squares are turned in registers.
+// Transpose of square tiles in registers.
 // CHECK-LABEL: func.func @transpose
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "transpose_0", iterations = 4 : i64{{.*}}}>
 func.func @transpose(%x: tensor<32x64xf32>) -> tensor<64x32xf32> {
@@ -259,7 +259,7 @@ func.func @transpose(%x: tensor<32x64xf32>) -> tensor<64x32xf32> {
 
 // -----
 
-// The last axis stays: rows are copied.
+// Transpose that keeps the last axis: rows are copied.
 // CHECK-LABEL: func.func @transpose_outer
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "transpose_0", iterations = 6 : i64{{.*}}}>
 func.func @transpose_outer(%x: tensor<4x6x64xf32>) -> tensor<6x4x64xf32> {
@@ -269,7 +269,7 @@ func.func @transpose_outer(%x: tensor<4x6x64xf32>) -> tensor<6x4x64xf32> {
 
 // -----
 
-// No kernel: the same buffer in another shape.
+// No kernel: the result is a view of the same buffer.
 // CHECK-LABEL: func.func @reshape
 // CHECK-NOT:     krnl.call
 // CHECK:         builtin.unrealized_conversion_cast %{{.*}} : memref<4x6xf32> to memref<24xf32>
@@ -281,7 +281,7 @@ func.func @reshape(%x: tensor<4x6xf32>) -> tensor<24xf32> {
 
 // -----
 
-// A copy of the places from the start on, by the step.
+// Slice: a strided copy.
 // CHECK-LABEL: func.func @slice
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "slice_0", iterations = 4 : i64{{.*}}}>
 func.func @slice(%x: tensor<10x8xf32>) -> tensor<4x8xf32> {
@@ -295,7 +295,7 @@ func.func @slice(%x: tensor<10x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// Rows joined: a copy for each operand.
+// Concatenation: one copy for each operand.
 // CHECK-LABEL: func.func @concat
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "concat_0", iterations = 2 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "concat_1", iterations = 3 : i64{{.*}}}>
@@ -306,7 +306,7 @@ func.func @concat(%x: tensor<2x8xf32>, %z: tensor<3x8xf32>) -> tensor<5x8xf32> {
 
 // -----
 
-// A copy for each result.
+// Split: one copy for each result.
 // CHECK-LABEL: func.func @split
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "split_0", iterations = 2 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "split_1", iterations = 4 : i64{{.*}}}>
@@ -318,7 +318,7 @@ func.func @split(%x: tensor<6x8xf32>) -> tensor<2x8xf32> {
 
 // -----
 
-// Indices are checked before rows are copied.
+// Gather: indices are checked before rows are copied.
 // CHECK-LABEL: func.func @gather
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "bounds_0"
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gather_1", iterations = 3 : i64{{.*}}}>
@@ -329,7 +329,7 @@ func.func @gather(%x: tensor<10x8xf32>, %i: tensor<3xi64>) -> tensor<3x8xf32> {
 
 // -----
 
-// The data is copied, then the updates are written to their places.
+// Scatter: the data is copied, then the updates are stored at their indices.
 // CHECK-LABEL: func.func @scatter
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "copy_0"
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "bounds_1"
@@ -341,7 +341,7 @@ func.func @scatter(%x: tensor<10xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>) -> 
 
 // -----
 
-// The largest in order, with their places.
+// TopK: the largest elements in order, with their indices.
 // CHECK-LABEL: func.func @top_k
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "best_0", iterations = 4 : i64, numOfOutput = 2 : si64}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "topk_1", iterations = 4 : i64, numOfOutput = 2 : si64}>
@@ -353,7 +353,7 @@ func.func @top_k(%x: tensor<4x20xf32>) -> tensor<4x3xf32> {
 
 // -----
 
-// Sums of all numbers before, along an axis.
+// CumSum: prefix sums along an axis.
 // CHECK-LABEL: func.func @cum_sum
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "cumsum_0", iterations = 4 : i64{{.*}}}>
 func.func @cum_sum(%x: tensor<4x20xf32>) -> tensor<4x20xf32> {
@@ -364,7 +364,7 @@ func.func @cum_sum(%x: tensor<4x20xf32>) -> tensor<4x20xf32> {
 
 // -----
 
-// The constant first, then the data.
+// Pad: the result is filled with the constant, then the data is copied.
 // CHECK-LABEL: func.func @pad
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_0"
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "pad_1", iterations = 4 : i64{{.*}}}>
@@ -377,7 +377,7 @@ func.func @pad(%x: tensor<4x6xf32>) -> tensor<5x8xf32> {
 
 // -----
 
-// An axis of size 1 is read again and again.
+// Expand: elements along an axis of size 1 are read repeatedly.
 // CHECK-LABEL: func.func @expand
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "expand_0", iterations = 5 : i64{{.*}}}>
 func.func @expand(%x: tensor<1x6xf32>) -> tensor<5x6xf32> {
@@ -388,7 +388,7 @@ func.func @expand(%x: tensor<1x6xf32>) -> tensor<5x6xf32> {
 
 // -----
 
-// Three operands element by element, one of them broadcast.
+// Where: elementwise with three operands, one of them broadcast.
 // CHECK-LABEL: func.func @where
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "where_0"
 func.func @where(%c: tensor<4x6xi1>, %x: tensor<4x6xf32>, %z: tensor<f32>) -> tensor<4x6xf32> {
@@ -398,7 +398,7 @@ func.func @where(%c: tensor<4x6xi1>, %x: tensor<4x6xf32>, %z: tensor<f32>) -> te
 
 // -----
 
-// Between types, NaN and what is out of range included.
+// Cast between element types, including NaN and out-of-range values.
 // CHECK-LABEL: func.func @cast
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "cast_0"
 func.func @cast(%x: tensor<4x6xf32>) -> tensor<4x6xui8> {
@@ -408,7 +408,7 @@ func.func @cast(%x: tensor<4x6xf32>) -> tensor<4x6xui8> {
 
 // -----
 
-// Half precision is computed in single and rounded at the end.
+// Float16 is computed in float32 and rounded at the end.
 // CHECK-LABEL: func.func @half
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "exp_0"
 func.func @half(%x: tensor<4x6xf16>) -> tensor<4x6xf16> {
@@ -418,7 +418,7 @@ func.func @half(%x: tensor<4x6xf16>) -> tensor<4x6xf16> {
 
 // -----
 
-// Nearest pixels.
+// Resize to nearest pixels.
 // CHECK-LABEL: func.func @resize
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "resize_0", iterations = 2 : i64{{.*}}}>
 func.func @resize(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32> {
@@ -430,7 +430,7 @@ func.func @resize(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32> {
 
 // -----
 
-// The product of all inputs first, then step by step.
+// LSTM: the product of all inputs with the weights first, then the recurrence step by step.
 // CHECK-LABEL: func.func @lstm
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_1"
@@ -486,7 +486,7 @@ func.func @lstm(%x: tensor<5x1x8xf32>) -> tensor<5x1x1x16xf32> {
 
 // -----
 
-// An operator without a kernel stays, and says why.
+// An operator without a kernel stays, with the reason as an attribute.
 // CHECK-LABEL: func.func @no_kernel
 // CHECK:         krnl.no_kernel = "the session runs it"
 func.func @no_kernel(%x: tensor<4x!onnx.String>) -> tensor<4x!onnx.String> {

@@ -3,8 +3,8 @@
 // RUN: onnx-opt %s --legalize-onnx --fuse-onnx="processor=avx2 portable=true" --assign-layout="processor=avx2 portable=true" --convert-onnx-to-krnl="processor=avx2 portable=true" --split-input-file | filecheck %s --check-prefix=PORTABLE
 // RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="unsafe=true" --split-input-file | filecheck %s --check-prefix=UNSAFE
 
-// Functions of numbers become one kernel; the axis along which nothing is broadcast is a loop of its own,
-// whose turns may run in parts.
+// A fused elementwise group becomes one kernel; the axis without broadcasts is a loop of its own,
+// whose iterations may be split into ranges.
 // CHECK-LABEL: @chain
 // CHECK:         %[[Y:.*]] = memref.alloc() : memref<4x8xf32>
 // CHECK-NEXT:    "krnl.call"(%[[Y]], {{.*}}) <{funcName = "relu_fused_0"
@@ -25,7 +25,7 @@ func.func @chain(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// The Relu behind a product is done before its sums are stored; the tile depends on the processor.
+// The Relu after a matrix product is its epilogue; the tile depends on the processor.
 // CHECK-LABEL: @product
 // CHECK:         krnl.gemm
 // CHECK-SAME:    activation = "relu"
@@ -39,7 +39,7 @@ func.func @product(%a: tensor<16x8xf32>, %b: tensor<8x96xf32>) -> tensor<16x96xf
 
 // -----
 
-// A row times a matrix that is more than a first cache holds: two panels, for two threads. What is less is one.
+// Vector times matrix: weights larger than the first-level cache are split in two panels, smaller ones are not.
 // CHECK-LABEL: @row
 // CHECK:         krnl.gemm
 // CHECK-SAME:    k = 512
@@ -55,7 +55,7 @@ func.func @row(%a: tensor<1x512xf32>, %b: tensor<512x128xf32>, %c: tensor<128x12
 
 // -----
 
-// A long loop becomes two, the outer of which threads share out.
+// A long loop is split in two; threads run ranges of the outer one.
 // CHECK-LABEL: @long
 // CHECK:         "krnl.call"({{.*}}funcName = "relu
 // CHECK-SAME:    iterations = 10
@@ -67,7 +67,7 @@ func.func @long(%x: tensor<120x100xf32>) -> tensor<120x100xf32> {
 
 // -----
 
-// Columns in two axes: rows are brought together, 256 columns at a time.
+// Reduction of a leading axis: rows are accumulated, 256 columns at a time.
 // CHECK-LABEL: @columns
 // CHECK:         "krnl.call"({{.*}}funcName = "reducemax
 // CHECK-SAME:    iterations = 3
@@ -80,7 +80,7 @@ func.func @columns(%x: tensor<5x768xf32>) -> tensor<1x768xf32> {
 
 // -----
 
-// Where all operators have kernels for any sizes, dynamic ones are their arguments.
+// If all operators have kernels for dynamic shapes, dimensions are arguments of the kernels.
 // CHECK-LABEL: @dynamic
 // CHECK:         %[[N:.*]] = tensor.dim
 // CHECK:         "krnl.call"({{.*}}, %[[N]]) <{funcName = "relu
@@ -91,7 +91,7 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// What has no kernel stays, and says why.
+// An operator without a kernel stays, with the reason as an attribute.
 // CHECK-LABEL: @unranked
 // CHECK:         "onnx.Relu"(%{{.*}}) {krnl.no_kernel = "a tensor is dynamic or of a type that kernels do not compute with"}
 func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
@@ -101,8 +101,8 @@ func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
 
 // -----
 
-// A product of bytes and what is done to its sums are one kernel, from bytes to bytes; AVX2 has no products of
-// bytes, so that weights have 16 bits, but in C source, which has a function for them.
+// An int8 matrix product with its epilogue is one kernel, from int8 to int8. AVX2 has no int8 dot products, so that
+// weights are int16; portable C source has a function that takes int8.
 // CHECK-LABEL: func.func @bytes
 // CHECK:         "krnl.call"({{.*}}funcName = "bytegemm
 // CHECK:         krnl.int8_conv
@@ -126,7 +126,7 @@ func.func @bytes(%x: tensor<2x16xui8>) -> tensor<2x16xui8> {
 
 // -----
 
-// How many there are, the run tells: room for all, of which the session keeps some.
+// Data-dependent shape: the buffer has the maximum size, and the session slices it.
 // CHECK-LABEL: @found
 func.func @found(%x: tensor<2x3xf32>) -> tensor<2x?xi64> {
   // CHECK:       funcName = "listed_0"
@@ -140,7 +140,7 @@ func.func @found(%x: tensor<2x3xf32>) -> tensor<2x?xi64> {
 
 // -----
 
-// Indices are looked at by a kernel of its own, which has the run fail; or not.
+// Indices are checked by a kernel of its own, which makes the run fail; not in unsafe mode.
 // CHECK-LABEL:  func.func @looked_up
 // CHECK:         memref.alloc() {krnl.check = {least = -5 : i64, message = "onnx.Gather: index {} is out of range: axis 0 has 5 elements", most = 4 : i64}}
 // CHECK:         funcName = "bounds_0"
@@ -155,7 +155,7 @@ func.func @looked_up(%x: tensor<5xf32>, %i: tensor<3xi64>) -> tensor<3xf32> {
 
 // -----
 
-// What is computed from the results of a convolution and numbers alone is done to them before they are stored.
+// Elementwise functions of the results of a convolution are its epilogue.
 // CHECK-LABEL: func.func @hardswish
 // CHECK-NOT:     onnx.HardSwish
 // CHECK:         "krnl.conv"

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --fuse-onnx --split-input-file | filecheck %s
 // RUN: onnx-opt %s --fuse-onnx --fuse-onnx --split-input-file | filecheck %s
 
-// Elementwise operators of the same sizes, the constant stays outside.
+// Elementwise operators of the same shape; the constant stays outside of the group.
 
 // CHECK-LABEL: func.func @elementwise
 // CHECK:         %[[C:.*]] = onnx.Constant dense<2.000000e+00>
@@ -20,7 +20,7 @@ func.func @elementwise(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {
 
 // -----
 
-// What two operators read that are not of one group stays by itself.
+// A value with users in different groups is not fused.
 
 // CHECK-LABEL: func.func @read_twice
 // CHECK-NOT:     krnl.fused
@@ -33,7 +33,7 @@ func.func @read_twice(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // -----
 
-// Both readers in one group: the value between is computed once.
+// Both users are in one group: the value is computed once.
 
 // CHECK-LABEL: func.func @diamond
 // CHECK:         "krnl.fused"
@@ -51,7 +51,7 @@ func.func @diamond(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Operands that are broadcast are computed once, not for each element.
+// An operand that is broadcast is not fused: it would be computed repeatedly.
 
 // CHECK-LABEL: func.func @broadcast
 // CHECK:         "onnx.Exp"(%arg1) : (tensor<1x5xf32>) -> tensor<1x5xf32>
@@ -64,7 +64,7 @@ func.func @broadcast(%x: tensor<4x5xf32>, %y: tensor<1x5xf32>) -> tensor<4x5xf32
 
 // -----
 
-// A convolution takes what is added, a Relu, and functions by numbers with it; what has exponentials it does not.
+// A convolution fuses a residual addition, Relu and cheap elementwise functions, but none with exponentials.
 
 // CHECK-LABEL: func.func @convolution
 // CHECK:         %[[S:.*]] = "onnx.Conv"
@@ -88,7 +88,7 @@ func.func @convolution(%x: tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32> {
 
 // -----
 
-// A product takes its bias and its Relu.
+// A matrix product fuses its bias and its Relu.
 
 // CHECK-LABEL: func.func @product
 // CHECK:         "krnl.fused"() <{kind = "matmul"}> ({
@@ -107,8 +107,8 @@ func.func @product(%x: tensor<3x8xf32>) -> tensor<3x16xf32> {
 
 // -----
 
-// A quantized product with the DequantizeLinear before it and the QuantizeLinear behind it; two chains that read
-// the same bytes have a DequantizeLinear each.
+// An int8 product fuses the DequantizeLinear before and the QuantizeLinear after it; for two groups with the same
+// input, DequantizeLinear is duplicated.
 
 // CHECK-LABEL: func.func @integers
 // CHECK:         "krnl.fused"() <{kind = "int8"}> ({
@@ -138,7 +138,7 @@ func.func @integers(%x: tensor<4x8xi8>) -> (tensor<4x8xi8>, tensor<4x8xi8>) {
 
 // -----
 
-// QuantizeLinear and DequantizeLinear that no product needs are computed in floats.
+// QuantizeLinear and DequantizeLinear outside of int8 products are computed in float.
 
 // CHECK-LABEL: func.func @rounding
 // CHECK:         "krnl.fused"() <{kind = "elementwise"}> ({
@@ -159,7 +159,7 @@ func.func @rounding(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// QuantizeLinear and DequantizeLinear around what only moves bytes are left out.
+// QuantizeLinear and DequantizeLinear around pure data movement are erased.
 
 // CHECK-LABEL: func.func @movement
 // CHECK-NEXT:    %[[Y:.*]] = "onnx.Transpose"(%arg0) <{perm = [1, 0]}> : (tensor<4x8xi8>) -> tensor<8x4xi8>
@@ -175,7 +175,7 @@ func.func @movement(%x: tensor<4x8xi8>) -> tensor<8x4xi8> {
 
 // -----
 
-// Sizes that the model leaves open: what only computes sizes is no reader, since kernels for any sizes do without.
+// Dynamic shapes: Shape does not prevent fusion, since kernels for dynamic shapes do not execute it.
 // It reads a second result of the group.
 
 // CHECK-LABEL: func.func @open
@@ -197,7 +197,7 @@ func.func @open(%x: tensor<?x6xf32>) -> tensor<?x3x2xf32> {
 
 // -----
 
-// The body of an operator that the session runs has groups of its own.
+// Groups inside of the body of an operator that the session runs.
 
 // CHECK-LABEL: func.func @branch
 // CHECK:         "onnx.If"

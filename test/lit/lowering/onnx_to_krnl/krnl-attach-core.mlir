@@ -2,15 +2,15 @@
 // RUN: onnx-opt %s --krnl-attach-core="core=haswell l1-bytes=49152 l1-ways=12 l2-ways=16 l3-bytes=0 l3-ways=0 line-bytes=128 prefetch-bytes=4096" --split-input-file | filecheck %s --check-prefix=ALL
 // RUN: onnx-opt %s --convert-onnx-to-krnl="processor=avx512" --split-input-file | filecheck %s --check-prefix=KRNL
 
-// The numbers of the core are an attribute of the module; an option takes the place of one.
+// The core's parameters become a module attribute; options override single ones.
 // CHECK:       dlti.target_system_spec = #dlti.target_system_spec<"CPU" = #dlti.target_device_spec<
 // CHECK-SAME:    "name" = "znver4"
 // CHECK-SAME:    "fma_bytes" = 64 : i64
 // CHECK-SAME:    "l2_bytes" = 2097152 : i64
 // CHECK-LABEL: func.func @usual
 // ALL:         "l1_bytes" = 49152 : i64, "l1_ways" = 12 : i64, "l2_bytes" = 262144 : i64, "l2_ways" = 16 : i64, "l3_bytes" = 0 : i64, "l3_ways" = 0 : i64, "line_bytes" = 128 : i64, "prefetch_bytes" = 4096 : i64
-// Without one, kernels are for the usual core of a kind of processor: its first-level cache of 32 KiB does not
-// keep 128 KiB of weights, which are read once.
+// Without the attribute, a default core of the processor is assumed: its first-level cache of 32 KiB does not
+// hold 128 KiB of weights, which are therefore prefetched, as they are read once.
 // KRNL-LABEL:  func.func @usual
 // KRNL:          prefetch = 2048 : i64
 func.func @usual(%x: tensor<1x512xf32>) -> tensor<1x64xf32> {
@@ -21,7 +21,7 @@ func.func @usual(%x: tensor<1x512xf32>) -> tensor<1x64xf32> {
 
 // -----
 
-// A larger first-level cache keeps them.
+// A larger first-level cache holds them.
 // KRNL-LABEL:  func.func @kept
 // KRNL-NOT:      prefetch = 
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<"CPU" = #dlti.target_device_spec<"name" = "large", "fma_bytes" = 64 : i64, "load_bytes" = 64 : i64, "fma_latency" = 4 : i64, "l1_bytes" = 65536 : i64, "l1_ways" = 8 : i64, "l2_bytes" = 1048576 : i64, "l2_ways" = 8 : i64, "l3_bytes" = 0 : i64, "l3_ways" = 0 : i64, "line_bytes" = 64 : i64, "prefetch_bytes" = 2048 : i64>>} {
@@ -34,7 +34,7 @@ func.func @kept(%x: tensor<1x512xf32>) -> tensor<1x64xf32> {
 
 // -----
 
-// Tiles that were measured take the place of computed ones.
+// Tuned tiles override computed ones.
 // KRNL-LABEL:  func.func @measured
 // KRNL:          "krnl.gemm"({{.*}}tile = array<i64: 1, 32>
 module attributes {krnl.tiles = {"gemm 1x512x64 f32" = array<i64: 1, 32>}} {

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --outline-data-dependent-onnx --split-input-file | filecheck %s
 // RUN: onnx-opt %s --outline-data-dependent-onnx="processor=avx2" --convert-onnx-to-krnl="processor=avx2" --split-input-file | filecheck %s --check-prefix=KRNL
 
-// A run finds how many elements are not zero; what follows is a function for any number of them.
+// The number of nonzero elements is data-dependent; users of the result are outlined to a function of dynamic shapes.
 // CHECK-LABEL: func.func @places
 // CHECK:         %[[FOUND:.*]] = "onnx.NonZero"
 // CHECK-NEXT:    %[[Y:.*]] = "krnl.later"(%[[FOUND]]) <{callee = @found_0}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
@@ -20,7 +20,7 @@ func.func @places(%x: tensor<2x3xf32>) -> tensor<2x?xf32> {
 
 // -----
 
-// What has no kernel for any sizes stays, and so does what follows from it.
+// An operator without a kernel for dynamic shapes is not outlined, nor are its users.
 // CHECK-LABEL: func.func @hardmax
 // CHECK:         "onnx.NonZero"
 // CHECK:         "krnl.later"
@@ -41,7 +41,7 @@ func.func @hardmax(%x: tensor<2x3xf32>) -> tensor<2x?xf32> {
 
 // -----
 
-// Sizes that are known are left alone.
+// Operators with static shapes are not outlined.
 // CHECK-LABEL: func.func @known
 // CHECK-NOT:     krnl.later
 func.func @known(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {

@@ -1,6 +1,6 @@
 // RUN: onnx-mlir-opt --shape-inference --constprop-onnx %s -split-input-file | FileCheck %s
 
-// As tests of onnx-mlir are written: its tool, its options, its checks, its spellings of input.
+// Written like a test of onnx-mlir: its tool name, options, checks and spellings of input.
 
 // CHECK-LABEL: @test_add_constant_1(%arg0: tensor<3xf32>) -> tensor<3xf32>
 func.func @test_add_constant_1(%arg0 : tensor<3xf32>) -> tensor<3xf32> {

@@ -1,6 +1,6 @@
 // RUN: onnx-mlir-opt --decompose-onnx %s -split-input-file | FileCheck %s
 
-// As tests of onnx-mlir are written: its tool, its options, its checks, its spellings of input.
+// Written like a test of onnx-mlir: its tool name, options, checks and spellings of input.
 
 // CHECK-LABEL: @test_reducel1(%{{.*}}: tensor<?x?x?xf32>, %{{.*}}: tensor<?xi64>) -> tensor<*xf32>
 func.func @test_reducel1(%arg0 : tensor<?x?x?xf32>, %axes:tensor<?xi64>) -> tensor<*xf32> {

@@ -1,7 +1,7 @@
 // RUN: onnx-mlir-opt --onnx-dim-analysis %s -split-input-file | FileCheck %s
 // RUN: onnx-mlir-opt --set-onnx-node-name %s -split-input-file | FileCheck %s --check-prefix=NAME
 
-// As tests of onnx-mlir are written: its tool, its options, its checks, its spellings of input.
+// Written like a test of onnx-mlir: its tool name, options, checks and spellings of input.
 
 func.func @test_dim(%arg0 : tensor<?x3xf32> {onnx.dim_params = "0:batch"}) -> tensor<?x3xf32> {
   %0 = "onnx.Relu"(%arg0) : (tensor<?x3xf32>) -> tensor<?x3xf32>

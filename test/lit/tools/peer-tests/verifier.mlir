@@ -1,6 +1,6 @@
 // RUN: onnx-mlir-opt %s -split-input-file -verify-diagnostics
 
-// As tests of onnx-mlir are written: its tool, its options, its checks, its spellings of input.
+// Written like a test of onnx-mlir: its tool name, options, checks and spellings of input.
 
 func.func @test_concat_verifier_1(%arg0 : tensor<5x5x1x32xf32>, %arg1 : tensor<5x5x3x32xf32>, %arg2 : tensor<5x5x5x32xf32>) -> tensor<*xf32> {
     // expected-error @+1 {{onnx.Concat: 'axis' value is 4, accepted range is [-4, 3]}}

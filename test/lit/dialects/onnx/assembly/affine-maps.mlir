@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s --allow-unregistered-dialect | onnx-opt --allow-unregistered-dialect | filecheck %s
 // RUN: onnx-opt %s --allow-unregistered-dialect --mlir-print-op-generic | onnx-opt --allow-unregistered-dialect | filecheck %s
 
-// Maps and sets have names above the module, and no brackets that are not needed.
+// Affine maps and sets are printed as aliases above the module, without redundant brackets.
 
 // CHECK:      #map = affine_map<(d0)[s0] -> (d0 ceildiv 4 + s0 * 2, -d0, d0 mod 3 - 1)>
 // CHECK-NEXT: #map1 = affine_map<() -> ()>

@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// Return, Yield, NoValue, EntryPoint and the other ops of the dialect that are no operators.
+// Return, Yield, NoValue, EntryPoint and the other ops of the dialect that are no ONNX operators.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @main_graph(%arg0: tensor<?x3xf32> {onnx.dim_params = "0:batch", onnx.name = "x"}) -> (tensor<?x3xf32> {onnx.name = "y"}) {

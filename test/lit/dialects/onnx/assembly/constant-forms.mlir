@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// A constant says its type once; it says everything else where value and result differ or there is no value.
+// The short format of Constant prints one type; the long one serves where types differ or `value` is absent.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @forms() {

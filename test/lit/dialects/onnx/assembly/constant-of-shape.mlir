@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// Its own form: one dictionary for everything, none if there is nothing.
+// The custom format of ConstantOfShape: one attribute dictionary, omitted if empty.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @of_shape(%arg0: tensor<3xi64>) {

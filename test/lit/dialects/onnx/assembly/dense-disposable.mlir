@@ -4,7 +4,7 @@
 // RUN: onnx-opt %s --scrub-disposable --mlir-print-op-generic | filecheck %s --check-prefix=SCRUBBED
 // RUN: onnx-opt %s --mlir-print-op-generic --mlir-elide-elementsattrs-if-larger=1 | filecheck %s --check-prefix=ELIDED
 
-// What onnx-mlir writes for constants of folds outside of onnx.Constant: the number is forgotten, the bytes are kept.
+// onnx-mlir's attribute of folded constants outside of onnx.Constant: its id is dropped, its bytes are read.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @disposable() {

@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// Splats, nested lists, tensors of rank 0 and without elements, integers of each kind, complex numbers.
+// Splats, nested lists, rank-0 and empty tensors, integers of each kind, complex numbers.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @elements() {

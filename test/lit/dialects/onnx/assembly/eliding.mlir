@@ -6,7 +6,7 @@
 // RUN: onnx-opt %s --mlir-print-elementsattrs-with-hex-if-larger=-1 | filecheck %s --check-prefix=PLAIN
 // RUN: onnx-opt %s --constprop-onnx --mlir-elide-elementsattrs-if-larger=3 | filecheck %s --check-prefix=FOLDED
 
-// Large constants: left out, or in hexadecimal above 100 elements; one value for all is never large.
+// Large constants are elided, or hexadecimal above 100 elements; a splat is never large.
 
 // CHECK-LABEL:  @large
 // CHECK-NEXT:     onnx.Constant dense<[1, 2, 3, 4]> : tensor<4xi8>
@@ -28,7 +28,7 @@
 // PLAIN-LABEL:  @large
 // PLAIN:          onnx.Constant dense<[1, 0, 1, {{.*}}, 0, 1]> : tensor<101xui8>
 
-// A constant that a fold made is elided in the same way.
+// A constant that constant folding made is elided in the same way.
 // FOLDED-LABEL: @folded
 // FOLDED:         onnx.Constant dense_resource<__elided__> : tensor<4xi8>
 func.func @large() {

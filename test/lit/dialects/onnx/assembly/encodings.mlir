@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// The order of elements in memory as the encoding of a type; names are read without regard to case.
+// Memory layouts as encodings of types; their names are not case-sensitive.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @layouts(%arg0: tensor<1x8x4x4xf32>, %arg1: tensor<8x8x1x1xf32>) -> tensor<1x8x4x4xf32> {

@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// Six digits where they say it all, else as many as it takes; what has no dot then is written as bits.
+// Six digits if they round-trip, else as many as do; a literal without a decimal point would then be hexadecimal.
 // (docs/internals/onnx-rules.md §4.3)
 
 // CHECK:      module {

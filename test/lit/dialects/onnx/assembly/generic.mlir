@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --mlir-print-op-generic | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt --mlir-print-op-generic | filecheck %s
 
-// The generic form of everything, which any tool of MLIR reads.
+// The generic format of all ops, which any MLIR tool parses.
 
 // CHECK:      "builtin.module"() ({
 // CHECK-NEXT:   "func.func"() <{arg_attrs = [{onnx.name = "x"}, {}], function_type = (tensor<?xf32>, tensor<i1>) -> tensor<?xf32>, res_attrs = [{onnx.name = "y"}], sym_name = "f"}> ({

@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// A hexadecimal literal is the bits of a float of any width, and so NaN and infinities are written.
+// A hexadecimal literal is the bit pattern of a float of any width; NaN and infinities are written this way.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @bits() {

@@ -3,7 +3,7 @@
 // RUN: onnx-opt %s --mlir-print-debuginfo --mlir-print-op-generic | onnx-opt --mlir-print-debuginfo | filecheck %s
 // RUN: onnx-opt %s | filecheck %s --check-prefix=WITHOUT
 
-// Locations of each kind, by name; all are defined before they are used, so that xDSL's own parser reads them.
+// Location aliases of each kind; all are defined before their uses, so that xDSL's own parser reads them.
 
 // CHECK-DAG:   #loc = loc(unknown)
 // CHECK-DAG:   #[[NODE:.+]] = loc("relu1")

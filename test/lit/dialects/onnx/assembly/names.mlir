@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// Names of values are numbers again: arguments %argN, results %N, constants of arith after their value.
+// Value names are not preserved: arguments print as %argN, results as %N, arith constants as %c and their value.
 
 // CHECK:      module @model attributes {llvm.data_layout = "e", "onnx-mlir.symbol-postfix" = "m"} {
 // CHECK-NEXT:   func.func @f(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {

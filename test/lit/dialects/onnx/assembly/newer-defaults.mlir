@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// Properties that operators got since onnx-mlir has them are written only where they are not the default.
+// Properties that onnx-mlir does not know yet are printed only where they differ from the default.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @newer(%arg0: tensor<2xf32>, %arg1: tensor<i64>) {

@@ -2,8 +2,8 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// Declared attributes are properties, in `<{…}>` and by name; others follow in `{…}`. Both may be given in `{…}`.
-// Defaults are filled in.
+// Declared attributes are properties, in `<{…}>`; others are discardable, in `{…}`. Both may be given in `{…}`.
+// Omitted properties get their defaults.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @properties(%arg0: tensor<1x1x4x4xf32>, %arg1: tensor<1x1x2x2xf32>, %arg2: none) {

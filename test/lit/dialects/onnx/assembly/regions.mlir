@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// Blocks with arguments have a label; values inside go on counting where the ones around them ended.
+// Blocks with arguments have a label; value numbers inside of a region continue those around it.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @regions(%arg0: tensor<i1>, %arg1: tensor<2xf32>, %arg2: tensor<i64>) -> tensor<2xf32> {

@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// Bytes of constants at the end of the file; one whose bytes were left out stays so.
+// Resource blobs at the end of the file; an elided one stays elided.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @resources() {

@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// Sparse constants: places and values.
+// Sparse constants: indices and values.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @sparse() {

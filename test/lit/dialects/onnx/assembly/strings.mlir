@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s --allow-unregistered-dialect | onnx-opt --allow-unregistered-dialect | filecheck %s
 // RUN: onnx-opt %s --allow-unregistered-dialect --mlir-print-op-generic | onnx-opt --allow-unregistered-dialect | filecheck %s
 
-// Tensors of strings, escapes, bytes that are no text, and strings with a type, which onnx ops do not need.
+// String tensors, escapes, bytes that are not UTF-8, and typed strings, which onnx ops do not need.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @strings() {

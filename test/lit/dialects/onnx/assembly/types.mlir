@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
-// Sequences, optionals, strings, maps, and what is not there.
+// Sequence, optional, string and map types, and the none type.
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func private @types(!onnx.Seq<tensor<*xf32>>, !onnx.Seq<!onnx.Opt<tensor<2xi64>>>, !onnx.Opt<tensor<?x3x!onnx.String>>, tensor<!onnx.String>, tensor<*x!onnx.String>, none, tensor<0x?xi4>, tensor<ui4>, !onnx.Map<i64, tensor<f32>>) -> (tensor<*xbf16>, tensor<1xf8E4M3FN>, tensor<1xf8E5M2FNUZ>, tensor<1xcomplex<f64>>)

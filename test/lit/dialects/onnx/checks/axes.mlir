@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Axes and orders of axes; an axis of an unranked operand is not judged.
+// Axes and permutations; axes of an unranked operand are not checked.
 
 func.func @Softmax(%arg0: tensor<2x3xf32>) {
   // expected-error@+1 {{'axis' value is 2, accepted range is [-2, 1]}}

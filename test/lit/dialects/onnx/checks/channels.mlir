@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Channels, groups, classes and letters.
+// Numbers of channels, groups and classes, and the letters of an Einsum equation.
 
 func.func @GroupNormalization(%arg0: tensor<1x6x2xf32>, %arg1: tensor<6xf32>, %arg2: tensor<6xf32>) {
   // expected-error@+1 {{6 channels are no multiple of 4 groups}}
@@ -273,7 +273,7 @@ func.func @GridSampleV16(%arg0: tensor<1x1x4x4xf32>, %arg1: tensor<1x2x2x2xf32>)
 
 // -----
 
-// Opset 28 has a remainder of floats with the sign of the divisor; before it there is only that of C.
+// Opset 28 adds Mod of floats with the sign of the divisor; before it there is only C's fmod.
 module attributes {onnx.opset_imports = {"" = 21 : i64}} {
   func.func @Mod(%arg0: tensor<2xf32>) {
     // expected-error@+1 {{fmod is 0 for floats, which opset 21 does not have; with 1 it is C's fmod}}

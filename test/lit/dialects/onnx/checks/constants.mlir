@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Operands whose numbers a constant makes.
+// Operands whose values are constants.
 
 func.func @axis(%arg0: tensor<2x3xf32>) {
   %0 = onnx.Constant dense<2> : tensor<i64>
@@ -49,7 +49,7 @@ func.func @rows(%arg0: tensor<1x3x4xf32>) {
 
 // -----
 
-// What is elided says nothing.
+// An elided constant has no values to check.
 func.func @elided(%arg0: tensor<2x3xf32>) {
   %0 = onnx.Constant dense_resource<__elided__> : tensor<2xi64>
   %1 = "onnx.Tile"(%arg0, %0) : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<*xf32>

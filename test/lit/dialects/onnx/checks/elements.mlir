@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Element types that depend on each other or on a property.
+// Element types that depend on each other or on an attribute.
 
 func.func @Add(%arg0: tensor<2xf32>, %arg1: tensor<2xf64>) {
   // expected-error@+1 {{tensor<2xf64> has element type f64, but T is f32 in an earlier value}}

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Attention: heads, sequences and what is kept of them.
+// Attention: numbers of heads, sequence lengths and the key-value cache.
 
 func.func @no_heads(%arg0: tensor<1x4x8xf32>, %arg1: tensor<1x4x8xf32>, %arg2: tensor<1x4x8xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Windows that give images back, move or are pooled backwards.
+// Window operators on images: col2im, deformable convolution and unpooling.
 
 func.func @MaxUnpool(%arg0: tensor<1x1x2x2xf32>, %arg1: tensor<1x1x2x3xi64>) {
   %none = "onnx.NoValue"() <{value}> : () -> none

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Indices and updates: shapes that belong together.
+// Indices and updates: shapes that must agree.
 
 func.func @GatherElements(%arg0: tensor<2x3xf32>, %arg1: tensor<3x3xi64>) {
   // expected-error@+1 {{indices has 3 elements along axis 0, data has 2}}

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Rules of single operators.
+// Constraints of single operators.
 
 func.func @SpaceToDepth(%arg0: tensor<1x1x2x2xf32>) {
   // expected-error@+1 {{'onnx.SpaceToDepth' op Blocksize should be non negative}}

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Scales and zero points: one, one for each slice, one for each block.
+// Scales and zero points: per tensor, per axis and blocked.
 
 func.func @few_scales(%arg0: tensor<3x4xi8>, %arg1: tensor<2xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
@@ -144,7 +144,7 @@ func.func @weights_rank(%arg0: tensor<1x1x4x4xui8>, %arg1: tensor<f32>, %arg2: t
 
 // -----
 
-// A scale for each row of each matrix of a stack, and for each row of one matrix.
+// One scale for each row of each matrix of a batch, and one for each row of a single matrix.
 func.func @stack_of_rows(%arg0: tensor<2x4x3xui8>, %arg1: tensor<2x4x1xf32>, %arg2: tensor<2x4x1xui8>, %arg3: tensor<3x5xui8>, %arg4: tensor<5xf32>, %arg5: tensor<5xui8>, %arg6: tensor<f32>, %arg7: tensor<ui8>) {
   %0 = "onnx.QLinearMatMul"(%arg0, %arg1, %arg2, %arg3, %arg4, %arg5, %arg6, %arg7) : (tensor<2x4x3xui8>, tensor<2x4x1xf32>, tensor<2x4x1xui8>, tensor<3x5xui8>, tensor<5xf32>, tensor<5xui8>, tensor<f32>, tensor<ui8>) -> tensor<2x4x5xui8>
   onnx.Return
@@ -152,7 +152,7 @@ func.func @stack_of_rows(%arg0: tensor<2x4x3xui8>, %arg1: tensor<2x4x1xf32>, %ar
 
 // -----
 
-// Of an operand whose rank is not known, nothing is.
+// Nothing is checked against an operand of unknown rank.
 func.func @rank_unknown(%arg0: tensor<*xui8>, %arg1: tensor<3x4xui8>, %arg2: tensor<7xui8>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
   %0 = "onnx.MatMulInteger"(%arg0, %arg1, %arg2, %none) : (tensor<*xui8>, tensor<3x4xui8>, tensor<7xui8>, none) -> tensor<*xi32>

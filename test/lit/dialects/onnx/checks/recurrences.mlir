@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// RNN, GRU and LSTM: sizes that follow from directions, gates and the hidden state.
+// RNN, GRU and LSTM: dimensions that follow from directions, gates and hidden size.
 
 func.func @weights(%arg0: tensor<3x1x2xf32>, %arg1: tensor<1x12x2xf32>, %arg2: tensor<1x16x4xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Regions of branches and loops: what goes in and what comes out.
+// Regions of branches and loops: number and types of their arguments and results.
 
 func.func @if_results(%arg0: tensor<i1>, %arg1: tensor<2xf32>) {
   // expected-error@+1 {{'onnx.If' op else branch #results=2 differ from if #results=1}}
@@ -26,7 +26,7 @@ func.func @if_types(%arg0: tensor<i1>, %arg1: tensor<2xf32>) {
 
 // -----
 
-// Branches of different shapes give a result whose shape is not known.
+// Branches of different shapes give a result of unknown shape.
 func.func @if_shapes(%arg0: tensor<i1>, %arg1: tensor<2xf32>, %arg2: tensor<3xf32>) {
   %0 = "onnx.If"(%arg0) ({
     onnx.Yield %arg1 : tensor<2xf32>

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Operands that hold one number, or one for each axis.
+// Operands that must be a scalar, or have one element for each axis.
 
 func.func @Clip(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none

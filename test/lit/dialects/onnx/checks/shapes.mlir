@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Ranks and sizes that must fit; what is dynamic fits anything.
+// Ranks and dimensions that must agree; a dynamic dimension agrees with any.
 
 func.func @Add(%arg0: tensor<2x3xf32>, %arg1: tensor<4xf32>) {
   // expected-error@+1 {{'onnx.Add' op Broadcast op with incompatible shapes: 2x3, 4}}

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Lists of classical machine learning, and n-grams.
+// List attributes of classical machine learning (ai.onnx.ml), and n-grams.
 
 func.func @nodes(%arg0: tensor<1x2xf32>) {
   // expected-error@+1 {{lists that belong together have different lengths: nodes_treeids 3, nodes_nodeids 3, nodes_featureids 2}}

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Properties that hold one of a few values.
+// Attributes that take one of a few values.
 
 func.func @LpNormalization(%arg0: tensor<2x3xf32>) {
   // expected-error@+1 {{'p' value is 3, accepted range is [1, 2]}}

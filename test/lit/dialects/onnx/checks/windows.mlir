@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// Windows of convolutions and poolings.
+// Kernel shapes, strides, dilations and pads of convolutions and pools.
 
 func.func @Conv(%arg0: tensor<1x4x8x8xf32>, %arg1: tensor<6x4x3x3xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
