@@ -1,4 +1,4 @@
-"""ONNX operators written one after the other, for the decompositions of plug-ins."""
+"""Builder of ONNX operators for the decompositions and rewrite rules of plug-ins."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 Given: TypeAlias = (
     "Value | npt.NDArray[Any] | np.generic | float | int | bool | Sequence[int] | Sequence[float] | None"
 )
-"""An operand: a value, what becomes a constant, or `None` for one that is absent."""
+"""An operand: a value, a Python or NumPy value that becomes a constant, or `None` for an absent one."""
 
 N_ARY = frozenset({"Add", "And", "Mul", "Or", "Xor"})
-"""Operators of two operands that take any number here: they are applied from left to right."""
+"""Binary operators that the builder accepts with any number of operands, folded from left to right."""
 
 
 class Value:
@@ -34,7 +34,7 @@ class Value:
 
     @property
     def type(self) -> TensorType:
-        """The element type and shape."""
+        """The tensor type; raises `XonncError` for a value that is no tensor."""
         found = self._describe(self.ssa)
         if found is None:
             raise XonncError(f"{self.ssa.type} is no tensor")
@@ -42,7 +42,7 @@ class Value:
 
     @property
     def shape(self) -> tuple[Size, ...] | None:
-        """The sizes, `None` where the rank is not known."""
+        """The shape; `None` if the rank is unknown."""
         return self.type.shape
 
     @property
@@ -53,11 +53,11 @@ class Value:
 
 class Builder:
     """
-    Writes operators of the newest opset: `b.Mul(x, 2.0)`, `b.Softmax(x, axis=-1)`.
+    A builder of operators of the newest opset: `b.Mul(x, 2.0)`, `b.Softmax(x, axis=-1)`.
 
-    Operands are values, `None` for an absent one, or numbers and arrays, which become constants; a plain
-    number takes the element type of the first value among the operands. An operator with several results
-    gives a tuple of them. `outputs=n` says how many a variadic operator has.
+    Operands are values, `None` for an absent one, or Python scalars and arrays, which become constants; a
+    Python scalar gets the element type of the first value among the operands. An operator with several
+    results returns a tuple. `outputs=n` is the number of results of an operator with variadic results.
     """
 
     def __init__(self, root: Operation, describe: Callable[[SSAValue], TensorType | None]) -> None:
@@ -76,7 +76,7 @@ class Builder:
     def call(
         self, domain: str, name: str, operands: Sequence[Given], attributes: dict[str, Any], outputs: int = 0
     ) -> Any:
-        """Writes an operator of any domain, another plug-in's too."""
+        """Build an operator of any domain, including those of other plug-ins."""
         if name in N_ARY and domain == "" and len(operands) != 2:
             return self._fold(name, operands)
         opset = newest_opset(domain) or 1
@@ -104,14 +104,14 @@ class Builder:
         return written[0] if len(written) == 1 else written
 
     def constant(self, value: Any, like: Value | None = None) -> Value:
-        """A constant; with `like`, of that value's element type."""
+        """Build a constant with the element type of `like`; without it, Python floats become float32."""
         array = np.asarray(value, None if like is None else like.dtype)
         if array.dtype == np.float64 and like is None and not isinstance(value, np.ndarray | np.generic):
             array = array.astype(np.float32)
         return Value(self._writer.constant(array), self._describe)
 
     def absent(self) -> SSAValue:
-        """What stands for a value that is not there."""
+        """Build the `none` value that stands for an absent operand or result."""
         return self._writer.none()
 
     def _fold(self, name: str, operands: Sequence[Given]) -> Any:

@@ -1,7 +1,7 @@
 """
-Plug-ins that come with xonnc; each is loaded when a model or text first has an operator of its domain.
+Plug-ins that come with xonnc, loaded lazily.
 
-Models without such operators never import them.
+Each is imported when a model or IR text first contains an operator of its domain, and not otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Dialect
 
 BUNDLED = {"microsoft": ("com.microsoft", "xonnc.contrib.microsoft")}
-"""The domain of a bundled plug-in's operators and its module, by its name."""
+"""The operator domain and the module of each bundled plug-in, by the plug-in's name."""
 
 
 def offer() -> None:
@@ -29,7 +29,7 @@ def offer() -> None:
 def load(name: str) -> Plugin:
     """Load a bundled plug-in if it is not loaded yet."""
     offer()
-    # The registry loads it, if it has not done so yet.
+    # Any look-up in the domain makes the registry load the plug-in, if it has not done so yet.
     registry.versions_of(BUNDLED[name][0], "")
     return _plugin(name)
 

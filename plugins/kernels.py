@@ -1,4 +1,4 @@
-"""Elementwise kernels of plug-ins: native code for operators that compute each element by itself."""
+"""Elementwise kernels of plug-ins: native code for operators that map scalars to a scalar."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.plugins.op_class import PluginOp
 
 Bind = Callable[[Operation], Any]
-"""Makes what a body sees of a node."""
+"""A function that binds a node to its declaration: what the body gets as `op`."""
 
 
 def add_kernel(kind: type[PluginOp], bind: Bind) -> None:
     """
-    Registers the `kernel` body of an operator.
+    Register the `kernel` body of an operator as its elementwise lowering.
 
-    The compiler fuses it with what stands around it, vectorises and parallelises it, as it does its own
-    elementwise operators.
+    The compiler fuses it with neighbouring elementwise operators, vectorises it and
+    parallelises it like its own ones.
     """
     kernel = kind.DECLARATION.function("kernel")
     assert kernel is not None
@@ -45,7 +45,7 @@ def add_kernel(kind: type[PluginOp], bind: Bind) -> None:
 
 
 def has_kernel_for(op: Operation) -> bool:
-    """Whether native code computes an op by its `kernel` body: it is about floats or integers."""
+    """Return whether native code computes an op by its `kernel`: all elements are floats or integers."""
     if not isinstance(op, PluginOp) or op.DECLARATION.function("kernel") is None:
         return False
     elements = [element_type(value.type) for value in (*op.operands, *op.results) if value.type != NONE]

@@ -1,8 +1,8 @@
 """
-Where plug-ins come from: files that are named, the environment, installed packages.
+Loading of plug-ins: from files given by path, from the environment, and from installed packages.
 
-A plug-in is code that runs with the user's rights, so none is ever loaded because a model, or the folder of a
-model, says so.
+A plug-in is code that runs with the user's rights, so no file is ever loaded because a model, or the
+folder of a model, names it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GROUP = "xonnc.plugins"
 """The entry point group of installed plug-ins."""
 
 ENVIRONMENT = "XONNC_PLUGINS"
-"""Files of plug-ins, separated as in PATH."""
+"""The environment variable with paths of plug-in files, separated as in PATH."""
 
 _loaded: dict[Path, Sequence[Plugin]] = {}
 _state = {"installed": False, "disabled": False}
@@ -32,9 +32,9 @@ _state = {"installed": False, "disabled": False}
 
 def load_file(path: str | Path) -> Sequence[Plugin]:
     """
-    Loads the plug-ins in a Python file and registers them; a file that was loaded changes nothing.
+    Load the plug-ins in a Python file and register them; loading the same file again has no effect.
 
-    Raises `PluginError` for a file that is missing, fails or has no plug-in.
+    Raises `PluginError` if the file is missing, raises an exception, or defines no plug-in.
     """
     file = Path(path).resolve()
     if file in _loaded:
@@ -51,9 +51,9 @@ def load_file(path: str | Path) -> Sequence[Plugin]:
 
 def load_installed() -> None:
     """
-    Registers the plug-ins of the environment and of installed packages, once, and offers the bundled ones.
+    Register the plug-ins of the environment and of installed packages, once, and offer the bundled ones.
 
-    A package whose plug-in fails is left out with a warning: it must not stop models that do not need it.
+    A package whose plug-in fails is skipped with a warning, so that models that do not need it still compile.
     """
     bundled.offer()
     if _state["installed"] or _state["disabled"]:
@@ -72,17 +72,17 @@ def load_installed() -> None:
 
 
 def installed() -> Iterator[EntryPoint]:
-    """The entry points of installed plug-ins, in the order of their names."""
+    """Yield the entry points of installed plug-ins, sorted by name."""
     yield from sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
 
 
 def disable() -> None:
-    """Loads no plug-in but those that are named from here on (`--no-plugins`)."""
+    """Stop automatic loading: from now on only files given by path and bundled plug-ins (`--no-plugins`)."""
     _state["disabled"] = True
 
 
 def plugins_in(module: ModuleType, source: str) -> Sequence[Plugin]:
-    """The plug-ins that a module defines."""
+    """Return the plug-ins that a module defines; raise `PluginError` if there are none."""
     found = list({id(held): held for held in vars(module).values() if isinstance(held, Plugin)}.values())
     if not found:
         raise PluginError(f"{source}: no plug-in in it; it needs a Plugin('name')")
@@ -97,7 +97,7 @@ def _register(plugin: Plugin) -> None:
 
 
 def plugins_of(entry: EntryPoint) -> Sequence[Plugin]:
-    """The plug-ins that an entry point names, one by one or as a module."""
+    """Return the plug-ins of an entry point, which names a `Plugin` or a module with plug-ins."""
     held: object = entry.load()
     if isinstance(held, Plugin):
         return [held]
@@ -111,7 +111,7 @@ def _origin(entry: EntryPoint) -> str:
 
 
 def _imported(file: Path) -> ModuleType:
-    # A name of its own: two files called ops.py are two modules.
+    # The hash of the path makes module names unique: two files may both be called ops.py.
     name = f"xonnc_plugin_{file.stem}_{sha256(str(file).encode()).hexdigest()[:8]}"
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -131,7 +131,7 @@ def _imported(file: Path) -> ModuleType:
 
 
 def _line_of(error: BaseException, file: Path) -> str:
-    """Where in the file an error came from, as `:12`."""
+    """Return the line of the file where an error was raised, as `:12`; empty if it was elsewhere."""
     if isinstance(error, SyntaxError):
         return f":{error.lineno}"
     lines: list[int] = []

@@ -1,4 +1,4 @@
-"""Passes of plug-ins: functions of a module, registered under a name."""
+"""Passes of plug-ins: functions on modules, registered by name."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FunctionT = TypeVar("FunctionT", bound=Callable[[ModuleOp, Context], None])
 
 def module_pass(plugin: Plugin, *, name: str) -> Callable[[FunctionT], FunctionT]:
     """
-    Declares a function of a module and its context as the pass `name`.
+    Declare a function of a module and its context as the pass `name`.
 
-    `onnx-opt --NAME` and pipelines run it; the function changes the module in place.
+    The function changes the module in place. `onnx-opt --NAME` and pass pipelines run it.
     """
 
     def declare(function: FunctionT) -> FunctionT:

@@ -1,4 +1,4 @@
-"""Op classes of the `onnx` kind, made from the declarations of a plug-in."""
+"""IRDL op classes, like those of the `onnx` dialect, generated from the declarations of a plug-in."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ CONSTRAINTS: Mapping[str, AttrConstraint[Any]] = {
     "STRINGS": STRING_ARRAY_ATTR,
     "TENSOR": ELEMENTS_ATTR,
 }
-"""What an attribute of each of ONNX's kinds is in IR."""
+"""The constraints of IR attributes, by ONNX's attribute kind."""
 
 
 class PluginOp(OnnxOp):
-    """An operator of a plug-in."""
+    """The base class of plug-in ops."""
 
     DECLARATION: ClassVar[OperatorSpec]
 
@@ -94,7 +94,7 @@ class PluginOp(OnnxOp):
 
 
 def op_class(spec: OperatorSpec, name: str, until: int | None) -> type[PluginOp]:
-    """The class of an operator, called `name` in IR; `until` is the first version of the next class."""
+    """Create the class of an operator, `name` in IR; `until` is the version that supersedes it, if any."""
     members: dict[str, Any] = {
         "__doc__": spec.doc,
         "__module__": __name__,
@@ -115,14 +115,14 @@ def op_class(spec: OperatorSpec, name: str, until: int | None) -> type[PluginOp]
     for declared in spec.attributes:
         members[declared.onnx_name] = _property(declared)
     made = irdl_op_definition(type(f"{spec.name}Op", (PluginOp,), members))
-    # After the definition: IRDL takes every member of the class for a field.
+    # Set after the definition, because IRDL takes every member of the class for a field definition.
     made.DOMAIN, made.OP_TYPE, made.SINCE, made.UNTIL = spec.domain, spec.name, spec.since, until
     made.DECLARATION = spec
     return made
 
 
 def encoded(kind: str, value: Any) -> IrAttribute:
-    """A Python value as an attribute of one of ONNX's kinds."""
+    """Convert a Python value to an IR attribute of one of ONNX's kinds."""
     match kind:
         case "INT":
             return int_attr(int(value))
@@ -168,7 +168,7 @@ def _words(allowed: Sequence[type[np.generic]]) -> str:
 
 
 def python_value(attribute: IrAttribute | None) -> Any:
-    """An attribute as a Python value: lists for ONNX's lists, an array for a tensor."""
+    """Convert an IR attribute to a Python value: a list for ONNX's lists, an array for a tensor."""
     if attribute is None:
         return None
     if is_array(attribute):

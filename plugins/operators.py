@@ -1,4 +1,4 @@
-"""Plug-ins and the operators that they declare."""
+"""The declarations of plug-ins and their operators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ClassT = TypeVar("ClassT", bound=type)
 
 
 class PluginError(XonncError):
-    """A plug-in that contradicts itself, the product or another plug-in."""
+    """A plug-in is invalid, or conflicts with xonnc or with another plug-in."""
 
 
 @dataclass
@@ -32,8 +32,8 @@ class Plugin:
     """
     A named set of operators, rules, passes and targets.
 
-    The name is the prefix of its ops in IR (`acme.AddN`). With `override` it may replace what others
-    registered under the same domain, name and version.
+    The name is the dialect prefix of its ops in IR (`acme.AddN`). With `override` it may replace operators
+    that are registered already under the same domain, name and version.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Plugin:
     passes: dict[str, type[ModulePass]] = field(default_factory=lambda: {})
     targets: list[str] = field(default_factory=list[str])
     source: str = ""
-    """Where it was found: a file, or a package."""
+    """Its origin, for messages: a file or a package."""
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -53,24 +53,24 @@ class Plugin:
 
 @dataclass(frozen=True)
 class JoiningRule:
-    """A rewrite rule, and the pass that it joins."""
+    """A rewrite rule, and the pass `into` whose rules it is added to."""
 
     into: str
     name: str
     table: Callable[[], RuleSet]
-    """Makes the table with the rule, once the operators in its pattern are registered."""
+    """Create the rule set; called once the operators in the pattern are registered."""
 
 
 @dataclass(eq=False)
 class OperatorSpec:
-    """One version of an operator."""
+    """The declaration of one version of an operator."""
 
     plugin: Plugin
     domain: str
     name: str
     since: int
     body: type
-    """The class that declares it."""
+    """The user's class that declares it."""
     inputs: Sequence[Port]
     outputs: Sequence[Port]
     attributes: Sequence[Attribute[Any]]
@@ -81,7 +81,7 @@ class OperatorSpec:
     """The op class, once the plug-in is registered."""
 
     def function(self, name: str) -> Callable[..., Any] | None:
-        """A body of the class, `None` if it has none."""
+        """Return a function of the declaring class, such as `infer`; `None` if it has none."""
         found = inspect.getattr_static(self.body, name, None)
         if isinstance(found, staticmethod):
             found = found.__func__
@@ -93,7 +93,7 @@ class OperatorSpec:
 
 def operator(plugin: Plugin, *, name: str, domain: str = "", since: int = 1) -> Callable[[ClassT], ClassT]:
     """
-    Declares a class as an operator of `plugin`.
+    Declare a class as an operator of `plugin`.
 
     The class has `inputs` and `outputs` (`one`, `optional`, `variadic`, or a tuple of them), attributes, and
     any of the functions `infer(op)`, `reference(op, *arrays)`, `decompose(op, b)`, `kernel(op, e, *scalars)`.
@@ -150,30 +150,34 @@ def _ports(given: Ports | Any, default: str, where: str) -> Sequence[Port]:
 
 
 class BoundOperator:
-    """What the bodies of an operator see of a node: `inputs`, its attributes, `outputs`, its name."""
+    """A node as the functions of its operator see it: `inputs`, attributes, `outputs` and name."""
 
     inputs: Any
     outputs: Sequence[TensorType | None]
-    """The types of the results as far as they are known."""
+    """The types of the results; `None` for those that are unknown."""
     node: str
-    """How messages call the node."""
+    """The name of the node in messages."""
 
     def constant(self, index: int) -> Array | None:
-        """The elements of an operand, `None` if no constant makes it."""
+        """Return the value of an operand; `None` if it is not constant."""
         constants: Callable[[int], Array | None] = vars(self)["constants_"]
         return constants(index)
 
     def integers(self, index: int) -> list[int | None] | None:
-        """The integers of an operand of rank 0 or 1 as far as they are known at compile time."""
+        """
+        Return the elements of an integer operand of rank 0 or 1 as far as they are known at compile time.
+
+        Unknown elements are `None`; so is the result if nothing is known.
+        """
         integers: Callable[[int], list[int | None] | None] = vars(self)["integers_"]
         return integers(index)
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute by its name in the model, of an operator with `attributes = "auto"`."""
+        """Return an attribute by its name in the model, for operators with `attributes = "auto"`."""
         return vars(self)["attributes_"].get(name, default)
 
     def fail(self, problem: str) -> XonncError:
-        """The error for a node that contradicts its operator: `raise op.fail("…")`."""
+        """Return the error for an invalid node: `raise op.fail("…")`."""
         return XonncError(f"{self.node}: {problem}")
 
 
@@ -189,7 +193,7 @@ def bind(
     constants: Callable[[int], Array | None] = lambda index: None,
     integers: Callable[[int], list[int | None] | None] = lambda index: None,
 ) -> Any:
-    """An instance of the declaring class for one node; `attributes` are by their names in the model."""
+    """Return an instance of the declaring class for a node; `attributes` are by their names in the model."""
     bound = _BOUND.get(spec.body)
     if bound is None:
         bound = _BOUND[spec.body] = type(spec.body.__name__, (spec.body, BoundOperator), {})

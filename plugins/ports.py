@@ -1,4 +1,4 @@
-"""What a plug-in's operator declares: operands, results and attributes."""
+"""Declarations of operands, results and attributes of plug-in operators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from xonnc.errors import XonncError
 
 ElementTypes = str | type[np.generic] | Sequence[type[np.generic]]
-"""A type variable by name, an element type, or several that are allowed."""
+"""The name of a type variable, an element type, or a list of allowed element types."""
 
 ValueT = TypeVar("ValueT")
 
@@ -24,7 +24,7 @@ KINDS: dict[object, str] = {
     list[str]: "STRINGS",
     np.ndarray: "TENSOR",
 }
-"""The Python types of attributes and ONNX's names for them."""
+"""ONNX's attribute kinds by Python type."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Port:
     at_most: int | None = None
 
     def __get__(self, instance: object, owner: object = None) -> Any:
-        # Without an instance: the declaration. Bodies get values in its place (`operators.Bound`).
+        # Access on the class gives the declaration. Instances have the operand in `__dict__`, which takes
+        # precedence because this descriptor has no `__set__` (`operators.bind`).
         return self
 
 
@@ -46,24 +47,24 @@ Ports = Port | tuple[Port, ...]
 
 
 def one(types: ElementTypes = "T", name: str = "") -> Port:
-    """An operand or result that is always there."""
+    """Declare a required operand or result."""
     return Port(types, name)
 
 
 def optional(types: ElementTypes = "T", name: str = "") -> Port:
-    """An operand that a node may leave out; it is `None` then."""
+    """Declare an optional operand; it is `None` if the node leaves it out."""
     return Port(types, name, "optional")
 
 
 def variadic(
     types: ElementTypes = "T", name: str = "", at_least: int = 0, at_most: int | None = None
 ) -> Port:
-    """Any number of operands or results, the last of an operator."""
+    """Declare a variadic group of operands or results; it must be the operator's last."""
     return Port(types, name, "variadic", at_least, at_most)
 
 
 def type_variables(**allowed: Sequence[type[np.generic]]) -> Mapping[str, Sequence[type[np.generic]]]:
-    """The element types that type variables stand for, as in `types = type_variables(T=[np.float32])`."""
+    """Declare the element types of type variables, as in `types = type_variables(T=[np.float32])`."""
     return allowed
 
 
@@ -77,14 +78,14 @@ class Attribute(Generic[ValueT]):
     source: str = ""
     choices: tuple[ValueT, ...] = ()
     name: str = field(default="", init=False)
-    """The name in the class."""
+    """The name of the Python class attribute."""
 
     def __set_name__(self, owner: object, name: str) -> None:
         self.name = name
 
     @property
     def onnx_name(self) -> str:
-        """The name in the model."""
+        """The name of the attribute in ONNX models."""
         return self.source or self.name
 
     @overload
@@ -113,10 +114,10 @@ def attribute(
     choices: Sequence[ValueT] = (),
 ) -> Attribute[ValueT]:
     """
-    An attribute of `int`, `float`, `str`, a `list[…]` of them, or `np.ndarray` (a tensor).
+    Declare an attribute of type `int`, `float`, `str`, a `list[…]` of these, or `np.ndarray` (a tensor).
 
-    It is required unless it has a default; `None` is a default for an attribute that may be absent. `source`
-    is its name in the model if that is another one. `choices` are the values allowed.
+    It is required unless it has a default; the default `None` declares an optional attribute. `source` is its
+    name in the model if that differs from the one in the class. `choices` lists the allowed values.
     """
     if type_ not in KINDS:
         allowed = "int, float, str, list[int], list[float], list[str] and np.ndarray"

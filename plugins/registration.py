@@ -1,4 +1,4 @@
-"""What a plug-in declares becomes part of the product: op classes, schemas, inference, folding, rules."""
+"""Registration of plug-ins: op classes, schemas, shape inference, constant folding, kernels and rules."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from xonnc.transforms.evaluation import constant_value, result_parts
 from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, UNKNOWN, InferenceContext
 
 DECOMPOSING = ("decompose-onnx", "legalize-versions-onnx")
-"""The passes that expand operators of plug-ins into ONNX's, beside `legalize-onnx`."""
+"""The passes, besides `legalize-onnx`, that decompose operators of plug-ins into ONNX operators."""
 
 SIMPLIFYING = ("canonicalize-onnx", "constprop-onnx", "fuse-operators-onnx", "recompose-onnx")
 """The passes whose rules `simplify-onnx` applies together."""
@@ -66,7 +66,7 @@ FOLDING = ("constprop-onnx", "simplify-onnx", "onnx-hybrid-transform")
 """The passes that fold operators of plug-ins whose operands are constants."""
 
 MAX_FOLDED_BYTES = 1 << 26
-"""Larger results stay computed at run time: a model must not grow by folding."""
+"""Maximum size in bytes of a folded result; larger ones are computed at run time, to keep models small."""
 
 _registered: dict[str, Plugin] = {}
 
@@ -78,10 +78,10 @@ def registered() -> Sequence[Plugin]:
 
 def register(plugin: Plugin) -> Plugin:
     """
-    Makes everything that a plug-in declares part of the product.
+    Register everything that a plug-in declares.
 
-    Raises `PluginError` where it contradicts what is there; then nothing of it is registered. The same
-    plug-in registered again changes nothing.
+    Raises `PluginError`, before anything is registered, if its name or one of its operators is taken already.
+    Registering the same plug-in again has no effect.
     """
     earlier = _registered.get(plugin.name)
     if earlier is plugin:
@@ -131,12 +131,16 @@ def register(plugin: Plugin) -> Plugin:
 
 
 def dialect_of(plugin: Plugin) -> Dialect:
-    """The dialect of a registered plug-in's ops."""
+    """Return the dialect with the ops of a registered plug-in."""
     return Dialect(plugin.name, [spec.kind for spec in plugin.operators if spec.kind is not None])
 
 
 def _identity(plugin: Plugin) -> str:
-    """Name, version and source text: programs compiled with another state of a plug-in are not reused."""
+    """
+    Return name, version and a digest of the source text, as a part of the key of the program cache.
+
+    Programs compiled with another state of a plug-in are then not reused.
+    """
     digest = sha256()
     for spec in plugin.operators:
         module = sys.modules.get(spec.body.__module__)
@@ -212,17 +216,17 @@ def _install(spec: OperatorSpec) -> None:
 
 
 def _table(pattern: Node, result: Callable[[Operation], RewriteResult], name: str) -> RuleSet:
-    """A table with one rule."""
+    """Return a rule set with one rule."""
     return RuleSet({name: replace(rule(pattern)(result), name=name)})
 
 
 def _listed(found: Any) -> list[Any]:
-    """What a body gave for the results, one or several."""
+    """Return the results of a body as a list, whether it returned one or several."""
     return [*cast("Sequence[Any]", found)] if isinstance(found, tuple | list) else [found]
 
 
 def _root(kind: type[PluginOp]) -> Node:
-    """A pattern of the op alone."""
+    """Return a pattern that matches an op of this class with any operands."""
     operands = [
         rest.operands if isinstance(found, VarOperandDef) else getattr(value, name)
         for name, found in kind.get_irdl_definition().operands
@@ -231,7 +235,7 @@ def _root(kind: type[PluginOp]) -> Node:
 
 
 def spec_of(op: Operation) -> OperatorSpec:
-    """The declaration behind an op of a plug-in."""
+    """Return the declaration of a plug-in's op."""
     assert isinstance(op, PluginOp)
     return op.DECLARATION
 
@@ -240,7 +244,8 @@ def _bound(
     op: Operation, inputs: Sequence[Any], symbols: DimSymbols, integers: Callable[[int], Any] | None = None
 ) -> Any:
     spec = spec_of(op)
-    # Of an operator with attributes="auto" they are attributes of the op, beside its properties.
+    # The op of an operator with attributes="auto" has them as discardable attributes, not as properties.
+    # Names with a dot are prefixed by a dialect: they are not the node's.
     attributes = {
         name: python_value(held)
         for name, held in {**op.attributes, **op.properties}.items()
@@ -263,7 +268,7 @@ def _integers(found: Sequence[int] | None) -> list[int | None] | None:
 
 
 def tensor_type_of(ssa: SSAValue, symbols: DimSymbols) -> TensorType | None:
-    """The type of a value; each dynamic dimension is a symbol of its own."""
+    """Return the type of a tensor with a symbol for each dynamic dimension; `None` for other values."""
     type_ = ssa.type
     if not is_tensor(type_):
         return None
@@ -313,7 +318,7 @@ def _ir_type(type_: TensorType) -> Attribute:
 
 
 def _symbolic_sizes(node: DimContext) -> Sequence[Partly | None]:
-    """Runs `infer` with the sizes that the dimension analysis knows, so that equal sizes stay equal."""
+    """Run `infer` on symbolic sizes from the dimension analysis, so that equal dimensions stay equal."""
     op = node.op
 
     def sized(index: int) -> TensorType | None:
@@ -335,7 +340,7 @@ def _size(form: DimExpr, symbols: DimSymbols) -> Size:
 
 
 def _fold(root: Operation) -> RewriteResult:
-    """The results of an operator of constants, by the plug-in's `reference`."""
+    """Fold an operator whose operands are all constant, by the plug-in's `reference`."""
     operands = [constant_value(operand) for operand in root.operands]
     if any(operand is None for operand in operands):
         return MatchFailure("an operand is not constant")
@@ -360,7 +365,7 @@ def _computed(op: Operation, arrays: Sequence[Array | None]) -> Sequence[Array]:
 def run_reference(
     spec: OperatorSpec, bound: Any, arrays: Sequence[Array | None], count: int
 ) -> Sequence[Array]:
-    """The arrays that `reference` gives, one for each result."""
+    """Run `reference` and return one array for each result; errors name the node."""
     reference = spec.function("reference")
     assert reference is not None
     try:
@@ -377,7 +382,7 @@ def run_reference(
 
 
 def _decompose(root: Operation) -> RewriteResult:
-    """The operator by the ONNX operators that the plug-in's `decompose` writes."""
+    """Replace the operator by the ONNX operators that the plug-in's `decompose` builds."""
     spec = spec_of(root)
     decompose = spec.function("decompose")
     assert decompose is not None
@@ -417,19 +422,19 @@ def _decompose(root: Operation) -> RewriteResult:
 
 
 def _decompose_without_kernel(root: Operation) -> RewriteResult:
-    """The same for native code, where no `kernel` computes the op."""
+    """Decompose for native code, unless the op's `kernel` computes it."""
     return MatchFailure("it has a kernel") if has_kernel_for(root) else _decompose(root)
 
 
 def _keep_location(op: Operation, results: Sequence[Value]) -> None:
-    """The op that makes the only result takes over the node's name and the names of its outputs."""
+    """Give the op that defines a single result the location of the node: its name and its outputs' names."""
     last = results[0].ssa
     if len(results) == 1 and isinstance(last, OpResult) and not isinstance(last.op, ConstantOp):
         last.op.location = op.location
 
 
 def _evaluated(spec: OperatorSpec) -> reference_evaluator.Operator:
-    """The operator for the evaluator that computes what has no kernel."""
+    """Return the operator for the reference evaluator, which computes operators without a kernel."""
 
     def compute(arrays: Sequence[Array | None], attributes: dict[str, Any], count: int) -> Sequence[Array]:
         fixed = sum(port.count != "variadic" for port in spec.inputs)

@@ -1,4 +1,4 @@
-"""Rewrite rules of plug-ins, which join passes of the compiler."""
+"""Rewrite rules of plug-ins, applied by passes of the compiler."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ JOINABLE = (
     "recompose-onnx",
     "simplify-onnx",
 )
-"""The passes that apply rules, and take those of plug-ins."""
+"""The passes to which plug-ins can add rules."""
 
 
 class Ops:
-    """Patterns of operators by name: `ops.Mul(value.x, ops.Sigmoid(value.x))`."""
+    """Operator patterns by name: `ops.Mul(value.x, ops.Sigmoid(value.x))`."""
 
     def __getattr__(self, name: str) -> Template:
         return Template(ONNX, name)
 
     def __getitem__(self, name: str) -> Template:
-        """An operator of a plug-in, as `ops["acme.AddN"]`."""
+        """Return the pattern of a plug-in's operator, such as `ops["acme.AddN"]`."""
         return Template(ONNX, name)
 
 
@@ -63,11 +63,12 @@ def rewrite(
     where: Callable[..., bool] | None = None,
 ) -> Callable[[FunctionT], FunctionT]:
     """
-    Declares a function as a rewrite rule of the pass `into`.
+    Declare a function as a rewrite rule of the pass `into`.
 
-    The function gets the builder, then what the pattern names: values, arrays of constants, attributes. It
-    returns what takes the place of the pattern's last operator. `where` gets the same without the builder,
-    and says whether the rule applies.
+    The function gets a builder and what the pattern captures, by parameter name: values, arrays of constants,
+    attributes. It returns the values that replace the results of the pattern's root, its last operator.
+    `where` is a condition: it gets captures by parameter name, without the builder, and returns whether the
+    rule applies.
     """
 
     def declare(function: FunctionT) -> FunctionT:

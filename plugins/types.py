@@ -1,4 +1,4 @@
-"""Tensor types as plug-ins see them: a numpy element type, and sizes that may be symbolic."""
+"""Tensor types in the plug-in API: a NumPy element type, and a shape that may be symbolic."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from xonnc.transforms.dims.expressions import DimExpr, DimSymbols, number
 
 class Dim:
     """
-    A dimension whose size is not known at compile time.
+    A dynamic dimension: a symbolic expression of the model's dynamic dimensions.
 
-    Dimensions add, subtract and multiply with each other and with integers; `//` takes a positive integer.
-    Two are equal if they are so for every input of the model.
+    Dimensions can be added, subtracted and multiplied with each other and with integers, and divided (`//`)
+    by a positive integer. Two compare equal if their expressions are the same, hence equal for every input.
     """
 
     def __init__(self, form: DimExpr, symbols: DimSymbols) -> None:
@@ -55,7 +55,7 @@ class Dim:
         return "?"
 
     def broadcast(self, other: Size) -> Size:
-        """The size of two axes that broadcast together."""
+        """Return the size of an axis after broadcasting it with another of size `other`."""
         return self._sized(self._symbols.broadcast([self.form, form_of(other)]))
 
     def _sized(self, form: DimExpr) -> Size:
@@ -63,40 +63,40 @@ class Dim:
 
 
 Size: TypeAlias = "int | Dim"
-"""The size of an axis."""
+"""The size of an axis: static or symbolic."""
 
 
 def form_of(size: Size) -> DimExpr:
-    """A size as a symbolic expression."""
+    """Return a size as a symbolic expression."""
     return size.form if isinstance(size, Dim) else number(int(size))
 
 
 @dataclass(frozen=True)
 class TensorType:
-    """The type of a tensor: its element type, and its shape, `None` where the rank is not known."""
+    """A tensor type: element type and shape; the shape is `None` if the rank is unknown."""
 
     dtype: np.dtype[np.generic]
     shape: tuple[Size, ...] | None
 
     @property
     def rank(self) -> int | None:
-        """The number of axes."""
+        """The number of axes; `None` if it is unknown."""
         return None if self.shape is None else len(self.shape)
 
     def with_shape(self, shape: Sequence[Size] | None) -> TensorType:
-        """A tensor of the same element type and another shape."""
+        """Return a type with the same element type and another shape."""
         return TensorType(self.dtype, None if shape is None else tuple(shape))
 
     def with_dtype(self, dtype: type[np.generic] | np.dtype[np.generic]) -> TensorType:
-        """A tensor of the same shape and another element type."""
+        """Return a type with the same shape and another element type."""
         return TensorType(np.dtype(dtype), self.shape)
 
 
 def broadcast(*types: TensorType) -> TensorType:
     """
-    The type of tensors that broadcast together as NumPy does; the element type is the first one's.
+    Return the type of tensors broadcast together by NumPy's rules, with the element type of the first.
 
-    Raises `XonncError` where two sizes contradict each other.
+    Raises `XonncError` if two sizes are incompatible.
     """
     shapes = [type_.shape for type_ in types]
     ranked = [shape for shape in shapes if shape is not None]

@@ -1,1 +1,1 @@
-"""What runs compiled things."""
+"""Execution of compiled models: native code, packages, NVDLA loadables and calibration runs."""

@@ -1,11 +1,12 @@
 """
-Value ranges of a model, from running it on samples.
+Calibration: value ranges of a model's tensors, observed over samples.
 
-`minmax` takes the extremes. `percentile` leaves out the rarest values on either side; `entropy` cuts where
-the distribution of the rounded numbers is nearest to that of the exact ones (Kullback-Leibler divergence);
-`mse` where the mean square of what changes is the least.
-Scores of a softmax reach from the greatest of all down to where the lowest of the samples' greatest ones
-leaves them no share, whatever the method. Mean and extremes of each channel are noted as well.
+`minmax` takes the extremes. The other methods choose a clipping limit from a histogram of magnitudes:
+`percentile` covers a fixed fraction of the values, `entropy` minimises the Kullback-Leibler divergence of
+the distribution after quantisation from that before it, and `mse` minimises the mean squared error of
+rounding and clipping.
+Inputs of a softmax have a range of their own, whatever the method (`_of_scores`). The mean and the extremes
+of each channel are recorded as well.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from xonnc.formats.nvdla.calibration import Range, Ranges
 Array = npt.NDArray[Any]
 
 RunModel = Callable[[Mapping[str, Array]], Sequence[Array]]
-"""Runs a model: its outputs in order, for arrays by input name."""
+"""A function that runs a model: arrays by input name to the list of outputs."""
 
 METHODS = ("mse", "minmax", "percentile", "entropy")
 DEFAULT_METHOD = METHODS[0]
@@ -45,18 +46,19 @@ class Histogram:
 
     @staticmethod
     def of(found: Range) -> Histogram:
-        """An empty one for numbers in a range."""
+        """An empty histogram for values in a range."""
         return Histogram(found, np.zeros(BINS, np.float64))
 
     def add(self, numbers: Array) -> None:
-        """Counts numbers."""
+        """Count the values of an array."""
         reach = self.range.magnitude or 1.0
         # In float64: histogram bins of float16 values would be narrower than the spacing of float16.
         magnitudes = np.abs(numbers.astype(np.float64))
         self.counts += np.histogram(magnitudes, bins=BINS, range=(0.0, reach))[0]
 
     def cut(self, method: str) -> Range:
-        """The range that a method chooses."""
+        """Return the clipping range that a method chooses."""
+        # Without negative values, all levels of int8 cover the one side of zero.
         levels = 2 * LEVELS if self.range.least >= 0 else LEVELS
         match method:
             case "percentile":
@@ -107,26 +109,34 @@ def _least_error(counts: Array, levels: int) -> int:
 
 
 def _divergence(counts: Array, end: int, count: int) -> float:
+    """
+    Return the divergence of the clipped histogram from its quantisation to `count` levels, less its bias.
+
+    Each level spreads its sum evenly over its non-empty bins, as in TensorRT's entropy calibration.
+    """
     kept = counts[:end].copy()
+    # Clipping moves the values past the limit into the last bin.
     kept[-1] += counts[end:].sum()
     levels = (np.arange(end) * count) // end
     filled = counts[:end] > 0
     sums = np.bincount(levels, counts[:end], count)
     holders = np.bincount(levels, filled, count)
     rounded = np.where(filled, (sums / np.maximum(holders, 1))[levels], 0.0)
-    # In parts of all numbers on both sides: where most of them are cut off, the last level has but few.
+    # Both histograms are divided by the count of all values. `rounded` lacks the clipped ones, so its sum is
+    # below 1 and clipping many values raises the divergence.
     exact, rounded = kept / counts.sum(), rounded / counts.sum()
     there = exact > 0
-    # What falls on an empty level counts as lost.
+    # `rounded` is zero where clipped values were moved into an empty last bin: they count as lost, with a
+    # lower bound that keeps the logarithm finite.
     found = float(np.sum(exact[there] * np.log(exact[there] / np.maximum(rounded[there], 1e-9))))
-    # Bins of one level that hold the same share differ by chance, the more the fewer numbers there are:
-    # without that, few numbers would be cut to where each bin is a level (Miller and Madow, 1955).
+    # Correct the bias of the estimate from a finite sample: (bins - levels) / 2n (Miller and Madow, 1955).
+    # Without it, with few values, the limit would fall to where each bin is a level of its own.
     return found - (int(filled.sum()) - int((holders > 0).sum())) / (2 * float(counts.sum()))
 
 
 @dataclass
 class _Channels:
-    """Sums of the means of each channel, and its extremes."""
+    """Per channel: the sum of its means over images, its minimum and its maximum."""
 
     totals: npt.NDArray[np.float64]
     lows: npt.NDArray[np.float64]
@@ -134,7 +144,7 @@ class _Channels:
 
     @staticmethod
     def of(numbers: Array) -> _Channels | None:
-        """Those of one image; `None` for what has no channels or is not finite."""
+        """Return the statistics of one image; `None` without channels, for a batch, or for Inf or NaN."""
         if numbers.ndim < 2 or numbers.shape[0] != 1 or not numbers.size or not np.all(np.isfinite(numbers)):
             return None
         others = (0, *range(2, numbers.ndim))
@@ -142,7 +152,7 @@ class _Channels:
         return _Channels(numbers.mean(axis=others, dtype=np.float64), low, high)
 
     def with_image(self, other: _Channels) -> _Channels:
-        """Those of both."""
+        """Merge the statistics of two sets of images."""
         return _Channels(
             self.totals + other.totals,
             np.minimum(self.lows, other.lows),
@@ -150,7 +160,7 @@ class _Channels:
         )
 
     def noted(self, found: Range, images: int) -> Range:
-        """A range that says them."""
+        """Add the channels' means and extremes over `images` images to a range."""
         means, lows, highs = (
             tuple(numbers.tolist()) for numbers in (self.totals / images, self.lows, self.highs)
         )
@@ -168,9 +178,10 @@ def calibrate(
     """
     Return the range of each output of a model and of each input over all samples (arrays by input name).
 
-    `run` computes the outputs called `names`; every value that is to be calibrated is among them. `scores`
-    are values that only a softmax reads, and how far below a sample's greatest one they count. `step` is
-    told how many runs are done, how many there are and of what. Raises `XonncError` for no samples.
+    `run` computes the outputs called `names`, which include every tensor to calibrate. `scores` maps each
+    tensor that only a softmax reads to the distance below a sample's maximum at which a score no longer
+    contributes. `step` reports progress: runs done, runs in all, and the current phase. Raises `XonncError`
+    if there are no samples.
     """
     if not samples:
         raise XonncError("no samples to calibrate with")

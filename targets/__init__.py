@@ -1,7 +1,7 @@
 """
-Hardware described as data: one TOML file a target beside this one, or a user's own by path.
+NVDLA configurations as data: one TOML file for each target in this folder, or a user's own file by path.
 
-What a target can do is read from here by the verifier, the lowering, the messages and the documentation.
+The verifier, the lowering, error messages and the generated documentation all read these descriptions.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from xonnc.targets.toml_tables import KINDS, Kind, is_names, read_toml, values_o
 FOLDER = Path(__file__).parent
 
 DEFAULT_TARGET = "nv_full"
-"""The target of those who name none."""
+"""The target used when none is named."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NvdlaTarget:
     """
-    One configuration of NVDLA (docs/internals/nvdla-hardware.md §3.1, §8.4); sizes in elements unless they
-    say bytes.
+    One configuration of NVDLA (docs/internals/nvdla-hardware.md §3.1, §8.4).
+
+    Sizes are in elements unless the name says bytes.
     """
 
     name: str
@@ -32,40 +33,42 @@ class NvdlaTarget:
     precisions: tuple[str, ...]
     """Element types of the datapath: `int8`, `int16`, `fp16`."""
     atomic_c: int
-    """Input channels multiplied at a time."""
+    """Input channels that the MAC array multiplies in a cycle (ATOMIC-C)."""
     atomic_k: int
-    """INT8 kernels that work at a time; half as many with 16 bits."""
+    """INT8 kernels that the MAC array computes in parallel (ATOMIC-K); half as many with 16 bits."""
     memory_atom_bytes: int
-    """The unit of feature cubes in memory: channels that lie together at one pixel."""
+    """Bytes of one atom, the unit of feature cubes in memory: contiguous channels of one pixel."""
     cbuf_banks: int
     cbuf_entries: int
     """Entries of one bank of the convolution buffer."""
     cbuf_entry_bytes: int
     batch: int = 1
-    """Images one convolution can take."""
+    """The largest batch of one convolution."""
     sdp_y: bool = False
-    """Whether the SDP has its third stage and its lookup table."""
+    """Whether the SDP has the Y stage and its lookup table."""
     rubik: bool = False
     bdma: bool = False
     winograd: bool = False
     weight_compression: bool = False
     long_stripes: bool = True
     """
-    Whether the convolution sequencer takes more positions at a time while many remain, as in the configurable
-    design; the first design has 16 (§8.3).
+    Whether the convolution sequencer's stripes grow beyond 16 positions while many remain.
+
+    The configurable design does so; the first design always has stripes of 16 (§8.3).
     """
     queues_bank_splits: bool = True
     """
-    Whether a convolution may be queued behind one with another split of the buffer; the first design may hang
-    (§9.2).
+    Whether a convolution may be queued after one that splits the convolution buffer differently.
+
+    The first design may hang if it is (§9.2).
     """
     clock_mhz: float = 1000.0
     dram_gb_per_s: float = 10.0
-    """Reads and writes together."""
+    """DRAM bandwidth, reads and writes together."""
     memory_bits: int = 64
     """The width of the interface to memory."""
     memory_latency_cycles: int = 64
-    """What the design expects memory to take to answer."""
+    """Cycles from a read request to its data, as the design expects."""
     sdp_elements_per_cycle: float = 1.0
     sdp_y_elements_per_cycle: float = 1.0
     pdp_elements_per_cycle: float = 1.0
@@ -78,17 +81,17 @@ class NvdlaTarget:
 
     @property
     def bytes_per_cycle(self) -> float:
-        """What memory delivers in a cycle: its bandwidth, or the width of the interface if that is less."""
+        """Bytes that memory delivers in a cycle: its bandwidth, limited by the width of the interface."""
         return min(self.dram_gb_per_s * 1000 / self.clock_mhz, self.memory_bits / 8)
 
     @property
     def has_16_bits(self) -> bool:
-        """Whether the datapath is for 16 bits, INT8 going two by two through it."""
+        """Whether the data path has 16 bits; each 16-bit lane then computes two INT8 elements."""
         return self.precisions != ("int8",)
 
 
 def target_names() -> list[str]:
-    """The targets that come with the compiler."""
+    """The names of the targets that come with the compiler."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
@@ -123,7 +126,7 @@ def load_target(name: str) -> NvdlaTarget:
 
 
 def _target(path: Path, table: dict[str, Any]) -> NvdlaTarget:
-    """The target that a file describes; an error with a line for everything wrong in it."""
+    """Return the target that a file describes; raise `XonncError` with a line for each problem in it."""
     target = NvdlaTarget(**values_of(NvdlaTarget, {"name": path.stem} | table, str(path), _KINDS, given=()))
     problems = [f"{path}: {reason}" for reason in _contradictions(target)]
     if problems:
@@ -132,11 +135,11 @@ def _target(path: Path, table: dict[str, Any]) -> NvdlaTarget:
 
 
 ATOMICS = (4, 8, 16, 32, 64, 128)
-"""Channels and kernels that a convolution core may take in a cycle."""
+"""The values that `atomic_c` and `atomic_k` may have."""
 
 
 def _contradictions(target: NvdlaTarget) -> Iterator[str]:
-    """What cannot be built (docs/internals/nvdla-hardware.md §3.1, §3.7)."""
+    """Yield the properties that no hardware can have (docs/internals/nvdla-hardware.md §3.1, §3.7)."""
     atom, entry = target.memory_atom_bytes, target.cbuf_entry_bytes
     if atom not in (8, 16, 32, 64):
         yield f"memory_atom_bytes = {atom}; it is 8, 16, 32 or 64"

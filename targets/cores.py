@@ -1,8 +1,8 @@
 """
-Cores described as data: execution units and caches, which kernels choose tiles and prefetch distances by.
+CPU microarchitectures as data: execution units and caches, which determine tile sizes and prefetch distances.
 
-`targets/cores/*.toml` holds one file per microarchitecture. A kind of processor (`targets/cpu.py`) names the
-core that is assumed where nothing else is known.
+`targets/cores/*.toml` holds one file per microarchitecture. A CPU target (`targets/cpu.py`) names the core to
+assume when that of the machine is unknown.
 """
 
 from __future__ import annotations
@@ -31,41 +31,41 @@ RANGES = {
     "line_bytes": (16, 1 << 10),
     "prefetch_bytes": (0, 1 << 16),
 }
-"""The values that each number may have."""
+"""The allowed range of each property, both ends included."""
 
 _KINDS = {**KINDS, "int": Kind("an integer", is_integer)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Core:
-    """One microarchitecture; throughputs in bytes per cycle, so that they hold for vectors of any width."""
+    """A microarchitecture; throughputs are in bytes per cycle, so they hold for vectors of any width."""
 
     name: str
     description: str
     llvm_names: tuple[str, ...] = ()
-    """What LLVM calls the processors that have this core."""
+    """LLVM's names (`-mcpu`) of the processors that have this core."""
     fma_bytes: int
-    """Bytes of vectors that are multiplied and added in a cycle: ports times their width."""
+    """FMA throughput in bytes of vector per cycle: the number of FMA ports times their width."""
     load_bytes: int
-    """Bytes of vectors that are loaded from the first-level cache in a cycle."""
+    """Load throughput from the L1 cache in bytes of vector per cycle."""
     fma_latency: int
-    """Cycles from the operands of a multiply-add to its result."""
+    """Latency of an FMA in cycles."""
     l1_bytes: int
-    """Data cache of the first level."""
+    """Size of the L1 data cache."""
     l1_ways: int
     l2_bytes: int
-    """Second level, of one core."""
+    """Size of one core's L2 cache."""
     l2_ways: int
     l3_bytes: int
-    """Third level, which cores share; 0 without one."""
+    """Size of the L3 cache that cores share; 0 if there is none."""
     l3_ways: int
     line_bytes: int
     prefetch_bytes: int
-    """How far ahead kernels that stream weights prefetch them; 0 where hardware needs no help."""
+    """Software prefetch distance of kernels that stream weights; 0 if hardware prefetching suffices."""
     prefetchers: str = ""
-    """What hardware prefetches by itself."""
+    """A description of the hardware prefetchers."""
     measured: str = ""
-    """Where performance was measured on this core; empty for one known from its manuals alone."""
+    """The machine on which performance was measured; empty if the values come from manuals alone."""
 
     def __post_init__(self) -> None:
         problems = list(self._problems())
@@ -83,22 +83,22 @@ class Core:
             yield f"l1_bytes = {self.l1_bytes}; it is at most l2_bytes = {self.l2_bytes}"
 
     def fmas(self, vector_bytes: int) -> float:
-        """Multiply-adds of vectors in a cycle."""
+        """Return the vector FMAs per cycle for vectors of `vector_bytes` bytes."""
         return self.fma_bytes / vector_bytes
 
     def loads(self, vector_bytes: int) -> float:
-        """Loads of vectors in a cycle."""
+        """Return the vector loads per cycle for vectors of `vector_bytes` bytes."""
         return self.load_bytes / vector_bytes
 
 
 def core_names() -> list[str]:
-    """The cores that are described."""
+    """The names of the cores that have a description."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 @cache
 def load_core(name: str) -> Core:
-    """The core called `name`; raises `XonncError` for an unknown one, and for a description that is wrong."""
+    """Load the core called `name`; raise `XonncError` for an unknown name or an invalid description."""
     path = FOLDER / f"{name}.toml"
     if name not in core_names():
         raise UnknownNameError(
@@ -108,11 +108,11 @@ def load_core(name: str) -> Core:
 
 
 def core_of(name: str, table: Mapping[str, Any], source: str) -> Core:
-    """The core that a table describes; an error with a line for each property that is wrong."""
+    """Return the core that a table describes; raise `XonncError` with a line for each wrong property."""
     return Core(name=name, **values_of(Core, table, source, _KINDS))
 
 
 def core_called(llvm_name: str) -> Core | None:
-    """The core of a processor by LLVM's name for it, as `znver4`; `None` for one that is not described."""
+    """Return the core of a processor by its LLVM name, such as `znver4`; `None` if it has no description."""
     cores = (load_core(name) for name in core_names())
     return next((core for core in cores if llvm_name in core.llvm_names), None)

@@ -1,4 +1,4 @@
-"""Processors described as data: how wide vectors are, how many registers hold them, which tiles fill them."""
+"""CPU targets as data: vector width, number of vector registers, and features that code may use."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ FOLDER = Path(__file__).parent / "processors"
 
 @dataclass(frozen=True, kw_only=True)
 class CpuTarget:
-    """One kind of processor (docs/internals/cpu-kernels.md §4.1)."""
+    """A CPU target: an instruction set and a core to tune for (docs/internals/cpu-kernels.md §4.1)."""
 
     name: str
     description: str
     triple: str = ""
-    """What LLVM calls the architecture and system that code is for; empty for those of this machine."""
+    """LLVM target triple; empty for that of this machine."""
     features: tuple[str, ...]
-    """What LLVM calls the features that code for it needs."""
+    """The LLVM target features that the generated code needs."""
     vector_bytes: int
     registers: int
-    """How many vectors code can hold at once."""
+    """The number of architectural vector registers."""
     core: Core
-    """Execution units and caches; those of the processor at hand for `cpu`, else of a usual one."""
+    """Execution units and caches: of the machine's own core for target `cpu`, else of a typical one."""
     int8_dot: str = ""
     """
-    LLVM's function that adds products of four bytes without sign and four with sign to sums of 32 bits.
+    LLVM intrinsic for the dot product of four uint8 with four int8 values, added to an int32 accumulator.
 
-    Without one, two numbers of 16 bits are multiplied at a time.
+    If empty, kernels multiply pairs of 16-bit integers instead.
     """
 
 
 def cpu_names() -> list[str]:
-    """The kinds of processor there are, the most able first."""
+    """The names of the CPU targets, widest vectors and most features first."""
     targets = [load_cpu(path.stem) for path in FOLDER.glob("*.toml")]
     order = sorted(targets, key=lambda each: (-each.vector_bytes, -len(each.features)))
     return [target.name for target in order]
 
 
 def load_cpu(name: str) -> CpuTarget:
-    """The kind of processor called `name`."""
+    """Load the CPU target called `name`; raise `XonncError` for an unknown name or an invalid description."""
     path = FOLDER / f"{name}.toml"
     if not path.is_file():
         known = sorted(each.stem for each in FOLDER.glob("*.toml"))
@@ -55,17 +55,17 @@ def load_cpu(name: str) -> CpuTarget:
 
 
 def portable(target: CpuTarget) -> CpuTarget:
-    """The processor as C source sees it: products of bytes are a function that C has on any processor."""
+    """Return the target for C output, where the int8 dot product is a function that runs on any CPU."""
     return replace(target, int8_dot=f"llvm.x86.avx512.vpdpbusd.{8 * target.vector_bytes}")
 
 
 def best_cpu(features: set[str]) -> CpuTarget:
-    """The most able kind that a processor with these features is."""
+    """Return the first target of `cpu_names` whose features are all among `features`."""
     targets = [load_cpu(name) for name in cpu_names()]
     return next(target for target in targets if features.issuperset(target.features))
 
 
 def require_threads(name: str, threads: int) -> None:
-    """Raises `XonncError` if a pass is to make code that no thread runs."""
+    """Raise `XonncError` if `threads`, an option of the pass `name`, is below 1."""
     if threads < 1:
         raise XonncError(f"{name}: threads = {threads}; it is 1 or more")

@@ -1,9 +1,9 @@
 """
-What the hardware takes, once: the widths of register fields and what a configuration lacks.
+Hardware limits of NVDLA: the ranges of register fields, and the optional features of a configuration.
 
-A constraint gives `None`, or the rule that is broken with the value found and what is allowed. The lowering
-refuses with these words, the checks of loadables read the same ranges, and `docs/nvdla-limits.md`,
-`xonnc ops --target` and `xonnc explain` are written from them.
+A constraint function returns `None`, or a message with the value found and the values allowed. This is their
+only definition: the lowering reports these messages, the checks of loadables read the same ranges, and
+`docs/nvdla-limits.md`, `xonnc ops --target` and `xonnc explain` are generated from them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from xonnc.targets import NvdlaTarget
 @dataclass(frozen=True)
 class Limit:
     """
-    The values a register field takes, the same on every configuration (docs/internals/nvdla-hardware.md
-    §2.4).
+    The range of a register field, the same on every configuration (docs/internals/nvdla-hardware.md §2.4).
 
-    `way_out` is what can be done about a model that asks for more.
+    `way_out` tells the user how to change a model that exceeds it.
     """
 
     engine: str
@@ -35,7 +34,7 @@ class Limit:
         return self.least, self.most
 
     def broken(self, value: int) -> str | None:
-        """`stride 9 (the core takes up to 8); slice …` if `value` is too large."""
+        """Return a message such as `stride 9 (the core takes up to 8); slice …` if `value` is too large."""
         if value <= self.most:
             return None
         return f"{self.what} {value} (the {self.engine} takes up to {self.most}); {self.way_out}"
@@ -77,17 +76,17 @@ LIMITS: Final = (
 """Every limit, by engine."""
 
 LRN_SIZES: Final = (3, 5, 7, 9)
-"""Channels that the CDP normalises over."""
+"""Window sizes, in channels, that the CDP supports for local response normalisation."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """Something that not every configuration has: the property of its description that says so."""
+    """An optional hardware feature; `property` is the field of `NvdlaTarget` that says if it is present."""
 
     property: str
     what: str
     lack: str
-    """What a configuration without it does instead."""
+    """The end of the message about a configuration without it."""
 
 
 FEATURES: Final = {
@@ -100,16 +99,16 @@ FEATURES: Final = {
         Feature("weight_compression", "compressed weights", "takes plain weights only"),
     )
 }
-"""What a configuration may lack, by the property that tells."""
+"""The optional features, by their field of `NvdlaTarget`."""
 
 
 def lacks(target: NvdlaTarget, feature: str) -> str | None:
-    """`nv_small has stages X1 and X2 only` if `target` is without `feature`, a key of `FEATURES`."""
+    """Return `nv_small has stages X1 and X2 only` or the like if `target` lacks a key of `FEATURES`."""
     return None if getattr(target, feature) else f"{target.name} {FEATURES[feature].lack}"
 
 
 def lacks_precision(target: NvdlaTarget, precision: str) -> str | None:
-    """`nv_small computes in int8` if `target` has no data path for `precision`."""
+    """Return `nv_small computes in int8` or the like if `target` has no data path for `precision`."""
     return (
         None
         if precision in target.precisions
@@ -118,11 +117,15 @@ def lacks_precision(target: NvdlaTarget, precision: str) -> str | None:
 
 
 EMULATED_ATOMS: Final = (8, 32)
-"""Memory atoms whose cubes the runtime's CPU emulator reads (§2.5)."""
+"""Sizes in bytes of memory atoms that the runtime's CPU emulator can read (§2.5)."""
 
 
 def lacks_emulator(target: NvdlaTarget) -> str | None:
-    """Softmax runs in the runtime's CPU emulator, which knows cubes with atoms of 8 and 32 bytes only."""
+    """
+    Return a message if the runtime's CPU emulator cannot read the target's feature cubes.
+
+    Softmax runs in the emulator, which reads cubes with atoms of 8 and 32 bytes only.
+    """
     if target.memory_atom_bytes in EMULATED_ATOMS:
         return None
     return (

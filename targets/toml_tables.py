@@ -1,4 +1,4 @@
-"""Reading the TOML files that describe targets: every property is known, of its type, and none is missing."""
+"""Readers of the TOML files of targets: reject properties that are unknown, mistyped or missing."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """What a property of some type may hold, and how that is said in messages."""
+    """A type of property: the predicate for its values, and its description in messages."""
 
     words: str
     holds: Callable[[Any], bool]
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is an integer; TOML has booleans besides."""
+    """Return whether a value is an integer; `bool` is excluded although it is a subclass of `int`."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -59,11 +59,11 @@ KINDS: Mapping[str, Kind] = {
     "float": Kind("a number above 0", _is_positive),
     "tuple[str, ...]": Kind("a list of names", is_names),
 }
-"""By the annotation of a property."""
+"""The kinds of properties by their type annotation in the dataclass."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The table in a TOML file."""
+    """Parse a TOML file; raise `XonncError` if it cannot be read or is malformed."""
     try:
         return tomllib.loads(path.read_text())
     except OSError as error:
@@ -80,7 +80,7 @@ def values_of(
     given: tuple[str, ...] = ("name",),
 ) -> dict[str, Any]:
     """
-    The values of a dataclass that a table holds, but for those `given` elsewhere.
+    Return the fields of the dataclass `kind` that a table sets; those in `given` come from elsewhere.
 
     Raises `XonncError` with a line for each property that is unknown, of another type or missing.
     """
