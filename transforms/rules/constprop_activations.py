@@ -79,10 +79,10 @@ c = const.c
 
 
 def parametric(op: Template, function: Callable[..., Array], **given: AttrName) -> Rule:
-    """f(c, …), element by element; further arguments are properties."""
+    """Return the rule that folds f(c, …) elementwise; the further arguments of f are attributes."""
 
     def mapped(c: Constant, *given: float | str) -> RewriteResult:
-        # Attributes are 32-bit floats, which narrower floats are computed with as such.
+        # ONNX attributes are float32: narrower operands are promoted, the attribute is not rounded.
         numbers = [each if isinstance(each, str) else np.float32(each) for each in given]
         return c.tensor.map(same(given_last(function, *numbers)))
 
@@ -90,7 +90,7 @@ def parametric(op: Template, function: Callable[..., Array], **given: AttrName) 
 
 
 def given_last(function: Callable[..., Array], *numbers: np.float32 | str) -> Callable[[Array], Array]:
-    """`function` of one argument, with `numbers` after it."""
+    """Return `function` as a function of one array, with `numbers` bound to the further arguments."""
 
     def given(x: Array) -> Array:
         return function(x, *numbers)
@@ -105,12 +105,12 @@ def celu(x: Array, alpha: float) -> Array:
 
 
 def elu(x: Array, alpha: float) -> Array:
-    """x, for negative x alpha (exp(x) - 1)"""
+    """x for x ≥ 0, alpha (exp(x) - 1) for x < 0"""
     return np.where(x < 0, alpha * np.expm1(x), x)
 
 
 def gelu(x: Array, approximate: str) -> Array:
-    """x Φ(x), or Φ approximated by tanh; its constants are 32-bit floats that are cast"""
+    """x Φ(x), with Φ exact or approximated by tanh; constants are float32, cast to the type of x"""
     half, one, slope, third = (np.float32(n).astype(x.dtype) for n in (0.5, 1, 2 / np.pi, 0.044715))
     if approximate == "tanh":
         inner = np.sqrt(slope) * (x + third * power(x, np.asarray(3).astype(x.dtype)))
@@ -130,7 +130,7 @@ def hard_swish(x: Array) -> Array:
 
 
 def leaky_relu(x: Array, alpha: float) -> Array:
-    """x, for negative x alpha x"""
+    """x for x ≥ 0, alpha x for x < 0"""
     return np.where(x < 0, x * alpha, x)
 
 
@@ -140,8 +140,8 @@ def mish(x: Array) -> Array:
 
 
 def selu(x: Array, alpha: float, gamma: float) -> Array:
-    """gamma x, for x that is not positive gamma alpha (exp(x) - 1)"""
-    # e^x - 1 of -0 is 0, expm1 is -0.
+    """gamma x for x > 0, gamma alpha (exp(x) - 1) for x ≤ 0"""
+    # For x = -0 the reference's exp(x) - 1 is +0 but expm1(x) is -0: adding 0 removes the sign.
     return np.where(x <= 0, alpha * np.expm1(x) + np.zeros((), x.dtype), x) * gamma
 
 
@@ -171,7 +171,7 @@ def thresholded(x: Array, alpha: float) -> Array:
 
 
 def infinite(c: Constant, negative: int, positive: int) -> RewriteResult:
-    """Whether it is an infinity of a sign asked for"""
+    """IsInf: whether an element is an infinity of one of the selected signs"""
 
     @quiet
     def found(x: Array) -> Array:
@@ -182,7 +182,7 @@ def infinite(c: Constant, negative: int, positive: int) -> RewriteResult:
 
 
 def shifted(a: Constant, b: Constant, direction: str) -> RewriteResult:
-    """2^b a or a / 2^b; nothing is left of what is shifted out"""
+    """a << b or a >> b; a shift by all bits or more gives 0 (-1 for a negative a shifted right)"""
 
     @quiet
     def shift(a: Array, b: Array) -> Array:
@@ -215,7 +215,7 @@ def mean(constants: tuple[Constant, ...]) -> RewriteResult:
 
 
 def leaky(x: Array, slope: Array) -> Array:
-    """x, for negative x slope x"""
+    """x for x ≥ 0, slope x for x < 0"""
     return np.where(x < 0, x * slope, x)
 
 
@@ -243,14 +243,14 @@ _cast: Callable[[Operation, Constant, int, Attribute], RewriteResult] = casting(
 
 
 def dropped(root: Operation, c: Constant, training: Constant | None) -> RewriteResult:
-    """c, unless the model trains; nothing is masked"""
+    """c with an all-true mask, unless `training_mode` is true"""
     if training is not None and np.any(training.array):
         return MatchFailure("training_mode is true")
     return _unmasked(root, c)
 
 
 def dropped_before(root: Operation, c: Constant) -> RewriteResult:
-    """c; what the mask is where nothing is dropped, no version before 12 says"""
+    """c; opsets before 12 do not define the mask at inference"""
     if root.results[1].first_use is not None:
         return MatchFailure("the mask is read")
     return (c.attribute, None)

@@ -43,11 +43,11 @@ from xonnc.transforms.rules.constprop_movement import normalised, whole
 c = const.c
 
 MAX_PRODUCTS = 1 << 24
-"""Limit of products that an Einsum may sum."""
+"""Maximum number of products that a folded Einsum sums."""
 
 
 def along(op: Template, function: Callable[[Array, int], Array]) -> Rule:
-    """f(c, axis), which leaves the shape as it is"""
+    """Return the rule that folds f(c, axis), for an f that preserves the shape."""
 
     def computed(c: Constant, axis: int) -> RewriteResult:
         array = c.array
@@ -60,7 +60,7 @@ def along(op: Template, function: Callable[[Array, int], Array]) -> Rule:
 
 
 def as_rows(op: Template, function: Callable[[Array, int], Array]) -> Rule:
-    """f of each row of the matrix whose rows are the axes before one, as up to opset 12"""
+    """Return the rule that folds f of each row of c, flattened to a matrix at `axis` as up to opset 12."""
 
     def computed(c: Constant, axis: int) -> RewriteResult:
         array = c.array
@@ -76,26 +76,26 @@ def as_rows(op: Template, function: Callable[[Array, int], Array]) -> Rule:
 
 
 def softmax(x: Array, axis: int) -> Array:
-    """exp(x) by its sum"""
+    """exp(x) / sum(exp(x)); the maximum is subtracted first, so that exp does not overflow"""
     raised = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return raised / np.sum(raised, axis=axis, keepdims=True)
 
 
 def log_softmax(x: Array, axis: int) -> Array:
-    """x less the logarithm of the sum of exp(x)"""
+    """x - log(sum(exp(x))); the maximum is subtracted first, so that exp does not overflow"""
     moved = x - np.max(x, axis=axis, keepdims=True)
     return moved - np.log(np.sum(np.exp(moved), axis=axis, keepdims=True))
 
 
 def hardmax(x: Array, axis: int) -> Array:
-    """1 for the first of the largest, else 0"""
+    """1 at the first maximum, else 0"""
     found = np.zeros_like(x)
     np.put_along_axis(found, np.expand_dims(np.argmax(x, axis=axis), axis), 1, axis)
     return found
 
 
 def normalised_by(c: Constant, axis: int, p: int) -> RewriteResult:
-    """x by its p-norm along an axis, zeros where that is zero"""
+    """x divided by its p-norm along an axis; 0 where the norm is 0"""
     array = c.array
     place = normalised([axis], array.ndim)
     if place is None or p not in (1, 2):
@@ -108,7 +108,7 @@ def normalised_by(c: Constant, axis: int, p: int) -> RewriteResult:
 
 
 def local_response(c: Constant, size: int, alpha: float, beta: float, bias: float) -> RewriteResult:
-    """x by (bias + alpha / size times the squares of the channels around) to the power beta"""
+    """x / (bias + alpha / size · s)^beta, s the sum of squares over a window of `size` channels"""
     array = c.array
     if array.ndim < 3 or size < 1:
         return MatchFailure("there are no channels")
@@ -123,7 +123,7 @@ def local_response(c: Constant, size: int, alpha: float, beta: float, bias: floa
 
 
 def extremum(op: Template, function: Callable[..., Array]) -> Rule:
-    """Where the extremum is, the first or the last of equals"""
+    """Return the rule that folds ArgMax or ArgMin: the first index of an extremum, or the last."""
 
     def found(c: Constant, axis: int, keepdims: int, last: int) -> RewriteResult:
         array = c.array
@@ -131,6 +131,7 @@ def extremum(op: Template, function: Callable[..., Array]) -> Rule:
         if place is None or array.shape[place[0]] == 0:
             return MatchFailure(f"there is nothing along axis {axis}")
         if last:
+            # NumPy returns the first index of several: find that in the reversed array.
             reversed_ = np.flip(array, place[0])
             where = array.shape[place[0]] - 1 - function(reversed_, axis=place[0], keepdims=bool(keepdims))
         else:
@@ -144,7 +145,7 @@ def extremum(op: Template, function: Callable[..., Array]) -> Rule:
 
 
 def cumulative(op: Template, function: Callable[..., Array], neutral: int) -> Rule:
-    """What there is up to each element, or before it; integers wrap"""
+    """Return the rule that folds a cumulative sum or product; integers wrap."""
 
     def summed(c: Constant, axis: Constant, exclusive: int, reverse: int) -> RewriteResult:
         array = c.array
@@ -159,6 +160,7 @@ def cumulative(op: Template, function: Callable[..., Array], neutral: int) -> Ru
                 # Sums start from 0, so that none is -0.
                 sums = sums + np.zeros((), array.dtype)
         if exclusive:
+            # Shift by one element: the neutral element first, the total of all elements dropped.
             size = array.shape[place[0]]
             first = np.full(
                 [1 if n == place[0] else s for n, s in enumerate(array.shape)], neutral, array.dtype
@@ -174,7 +176,7 @@ def cumulative(op: Template, function: Callable[..., Array], neutral: int) -> Ru
 
 
 def top(c: Constant, k: Constant, axis: int, largest: int) -> RewriteResult:
-    """The k largest or smallest in order and where they are; of equals the first"""
+    """The k largest or smallest in order, and their indices; of equal elements the first"""
     array, wanted = c.array, whole(k) or ()
     place = normalised([axis], array.ndim)
     if place is None or len(wanted) != 1 or not 0 <= wanted[0] <= array.shape[place[0]]:
@@ -182,7 +184,8 @@ def top(c: Constant, k: Constant, axis: int, largest: int) -> RewriteResult:
     if is_float(array.dtype) and np.any(np.isnan(array)):
         return MatchFailure("NaN has no order")
     if largest:
-        # Sorted from behind and read from behind: of equals the first comes first.
+        # A stable ascending sort of the reversed array, read backwards, is descending with the lowest index
+        # first among equals.
         back = np.argsort(np.flip(array, place[0]), axis=place[0], kind="stable")
         order = array.shape[place[0]] - 1 - np.flip(back, place[0])
     else:
@@ -192,7 +195,7 @@ def top(c: Constant, k: Constant, axis: int, largest: int) -> RewriteResult:
 
 
 def reversed_sequences(c: Constant, lengths: Constant, batch_axis: int, time_axis: int) -> RewriteResult:
-    """The first elements along the axis of time in reversed order, as many as the batch's length says"""
+    """The first `length` elements of each batch entry in reversed order along the time axis"""
     array, counts = c.array, whole(lengths) or ()
     axes = normalised([batch_axis, time_axis], array.ndim)
     if axes is None or sorted(axes) != [0, 1]:
@@ -209,7 +212,7 @@ def reversed_sequences(c: Constant, lengths: Constant, batch_axis: int, time_axi
 
 
 def unique(c: Constant, axis: int | None, ordered: int) -> RewriteResult:
-    """The different slices; where each first stands, which of them each is, how often each is there"""
+    """The distinct slices, the index of their first occurrences, the inverse indices and the counts"""
     array = c.array.reshape(-1) if axis is None else c.array
     place = normalised([axis or 0], array.ndim)
     if place is None or array.size == 0:
@@ -230,7 +233,7 @@ def unique(c: Constant, axis: int | None, ordered: int) -> RewriteResult:
 
 
 def _comparable(slices: Array) -> Sequence[Sequence[object]]:
-    """The elements of each slice as Python objects that have an order."""
+    """Return the elements of each slice as Python objects that can be compared and hashed."""
     flat = slices.reshape(len(slices), -1)
     if flat.dtype == np.object_:
         return [[each.encode() if isinstance(each, str) else each for each in row] for row in flat.tolist()]
@@ -240,7 +243,7 @@ def _comparable(slices: Array) -> Sequence[Sequence[object]]:
 
 
 def einsum(constants: tuple[Constant, ...], equation: str) -> RewriteResult:
-    """Sums of products, as the equation says; integers wrap"""
+    """Einsum: sums of products; integers wrap"""
     arrays = [constant.array for constant in constants]
     written = equation.replace(" ", "")
     terms = written.partition("->")[0].split(",")
@@ -261,7 +264,7 @@ def einsum(constants: tuple[Constant, ...], equation: str) -> RewriteResult:
 
 
 def _sizes(terms: Sequence[str], arrays: Sequence[Array]) -> dict[str, int]:
-    """The size of each label; of what the dots stand for, under no label, the largest product."""
+    """Return the size per label; under the empty label, the largest product of the ellipsis's dimensions."""
     sizes: dict[str, int] = {}
     for term, array in zip(terms, arrays, strict=True):
         before, dots, after = term.partition("...")

@@ -20,7 +20,7 @@ from xonnc.rewriting.rules import rule, rules
 
 
 def taken(root: Operation, condition: Constant) -> RewriteResult:
-    """The ops of the branch that runs"""
+    """Inline the branch that the constant condition selects"""
     if condition.array.size != 1:
         return MatchFailure("the condition is not one element")
     branch = root.regions[0 if condition.array.reshape(()) else 1]

@@ -77,17 +77,17 @@ a, b, c = const.a, const.b, const.c
 
 
 def unary(op: Template, function: Callable[..., Array]) -> Rule:
-    """f(c), element by element, in the type of c"""
+    """Return the rule that folds f(c) elementwise, in the type of c."""
     return rule(op(c), elementwise(same(function), c))
 
 
 def binary(op: Template, function: Callable[..., Array]) -> Rule:
-    """f(a, b), broadcast"""
+    """Return the rule that folds f(a, b) elementwise with broadcasting."""
     return rule(op(a, b), elementwise(quiet(function), a, b))
 
 
 def variadic(op: Template, function: Callable[[Array, Array], Array]) -> Rule:
-    """f(… f(f(c1, c2), c3) …), broadcast"""
+    """Return the rule that folds f(… f(f(c1, c2), c3) …) elementwise with broadcasting."""
 
     def total(constants: tuple[Constant, ...]) -> RewriteResult:
         if not constants:
@@ -107,7 +107,7 @@ def divided(a: Constant, b: Constant) -> RewriteResult:
 
 
 def modulo(a: Constant, b: Constant, fmod: int) -> RewriteResult:
-    """a mod b"""
+    """a mod b, with the sign of a if `fmod`, else of b; integer division by 0 stays for run time"""
     if is_integer(a.array.dtype) and not np.all(b.array):
         return MatchFailure("an integer is divided by zero")
     return a.pool.combine(numerics.fmod if fmod else numerics.remainder, a.attribute, b.attribute)
@@ -128,11 +128,11 @@ def chosen(condition: Constant, a: Constant, b: Constant) -> RewriteResult:
 
 
 def casting(nearest: bool) -> Native:
-    """c in another element type; floats become integers by truncation, or to the nearest."""
+    """Return the function that casts c; floats are truncated to integers, or rounded if `nearest`."""
 
     def converted(root: Operation, c: Constant, saturate: int, to: Attribute) -> RewriteResult:
         source, target = c.tensor, numpy_dtype(to)
-        # Infinities of one byte may saturate.
+        # A cast to the same type is the identity, but for float8: it may saturate infinities.
         if source.dtype == target and not (is_float(target) and target.itemsize == 1):
             return c.attribute
         if not (is_number(source.dtype) and is_number(target)):

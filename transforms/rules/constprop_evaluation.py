@@ -1,8 +1,8 @@
 """
 Constant folding by the ONNX reference evaluator, for every operator without a rule of its own.
 
-Random operators are never folded, nor are QuantizeLinear and DequantizeLinear, which mark the quantised parts
-of a network. `docs/folding.md` lists the other exceptions.
+Random operators are never folded, nor are QuantizeLinear and DequantizeLinear, which mark the quantised
+regions of a network. `docs/folding.md` lists the other exceptions.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from xonnc.transforms.rules.limits import MAX_BYTES
 from xonnc.transforms.rules.reference_faults import fault
 
 MAX_WORK = 1 << 22
-"""Limit of elements that the reference may visit one by one, at a few microseconds each."""
+"""Maximum number of elements that the reference may visit one by one, at a few microseconds each."""
 
 KEPT = frozenset({"QuantizeLinear", "DequantizeLinear"})
 """Operators that are kept although they could be folded."""
 
 NOT_HERE = KEPT | {"Constant", "Gradient", "If", "Loop", "Optional", "SequenceConstruct", "SequenceEmpty"}
-"""Operators that are constants, have rules elsewhere, or no semantics of their own."""
+"""Operators without a rule here: constants, never folded, or folded by rules in other modules."""
 
 OF_SEQUENCES = frozenset(
     {
@@ -100,7 +100,7 @@ MULTIPLYING = frozenset(
         "RNN",
     }
 )
-"""Operators with matrix products: each element of the result takes a whole row of an operand."""
+"""Operators with matrix products or recurrences: a result element depends on a whole row of weights."""
 
 OWN = (BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp)
 """Ops of the compiler that are special cases of an ONNX operator."""
@@ -131,7 +131,7 @@ MOVING = frozenset(
         "Tile",
     }
 )
-"""Operators that move or convert elements: the reference is right for NaN."""
+"""Operators that only move or convert elements: the reference handles NaN and infinities correctly."""
 
 
 def rules_but(elsewhere: Iterable[str]) -> RuleSet:
@@ -158,7 +158,7 @@ def _rule(kind: type[OnnxOp]) -> Rule:
         Rest(name) if isinstance(wanted, VariadicDef) else bound(name)
         for name, wanted in kind.get_irdl_definition().operands
     ]
-    # After the rules that are about this operator in particular.
+    # Lowest priority: rules for this operator in particular come first.
     return rule(template(*operands), compute(evaluated, root), bonus=-100)
 
 

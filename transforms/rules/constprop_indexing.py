@@ -69,7 +69,7 @@ def numbered(shape: Sequence[int], rank: int) -> list[npt.NDArray[np.int64]]:
 
 
 def gathered_elements(c: Constant, indices: Constant, axis: int) -> RewriteResult:
-    """For each index the element there along the axis, at the index's own place along the others"""
+    """GatherElements: result[i, j] = c[index[i, j], j] for axis 0, likewise for other axes and ranks"""
     array, wanted = c.array, indices.array
     place = normalised([axis], array.ndim)
     if place is None or wanted.ndim != array.ndim:
@@ -86,7 +86,7 @@ def gathered_elements(c: Constant, indices: Constant, axis: int) -> RewriteResul
 
 
 def gathered_slices(c: Constant, indices: Constant, batch_dims: int) -> RewriteResult:
-    """For each row of indices the element or slice there, batch by batch"""
+    """GatherND: the element or slice at each index tuple, per batch entry"""
     array, wanted = c.array, indices.array
     depth = wanted.shape[-1] if wanted.ndim else 0
     if not wanted.ndim or not 0 <= batch_dims < wanted.ndim or batch_dims + depth > array.ndim:
@@ -107,7 +107,7 @@ def gathered_slices(c: Constant, indices: Constant, batch_dims: int) -> RewriteR
 def scattered_elements(
     c: Constant, indices: Constant, updates: Constant, axis: int, reduction: str = "none"
 ) -> RewriteResult:
-    """A copy with each update at its index along the axis, at its own place along the others"""
+    """ScatterElements: a copy with result[index[i, j], j] = update[i, j] for axis 0, likewise for others"""
     array, wanted, new = c.array, indices.array, updates.array
     place = normalised([axis], array.ndim)
     if place is None or wanted.ndim != array.ndim or wanted.shape != new.shape:
@@ -125,7 +125,7 @@ def scattered_elements(
 
 
 def scattered_slices(c: Constant, indices: Constant, updates: Constant, reduction: str) -> RewriteResult:
-    """A copy with slices put in at each row of indices; later ones win"""
+    """ScatterND: a copy with the slice at each index tuple replaced or reduced; later updates win"""
     array, wanted, new = c.array, indices.array, updates.array
     depth = wanted.shape[-1] if wanted.ndim else 0
     if not depth or depth > array.ndim or new.shape != (*wanted.shape[:-1], *array.shape[depth:]):
@@ -150,7 +150,7 @@ def put(array: Array, places: tuple[Array, ...], new: Array, reduction: str) -> 
     with np.errstate(all="ignore"):
         REDUCTIONS[reduction].at(result, places, new)
     if reduction in ("max", "min") and is_float(array.dtype):
-        # numpy keeps either of two zeros; 0 is larger than -0 (IEEE 754-2019 `maximum`, `minimum`).
+        # NumPy may keep either of 0 and -0; IEEE 754-2019 `maximum` and `minimum` define 0 > -0.
         is_least = reduction == "min"
         has_sign = (array == 0) & (np.signbit(array) == is_least)
         np.logical_or.at(has_sign, places, (new == 0) & (np.signbit(new) == is_least))
@@ -180,7 +180,7 @@ def integers(array: Array) -> Array:
 
 
 def one_hot(indices: Constant, depth: Constant, values: Constant, axis: int) -> RewriteResult:
-    """The second value where the place along the new axis is the index, else the first"""
+    """OneHot: values[1] where the position along the new axis equals the index, else values[0]"""
     wanted, sizes = integers(indices.array), integers(depth.array).reshape(-1)
     place = normalised([axis], wanted.ndim + 1)
     if place is None or len(sizes) != 1 or sizes[0] < 0 or values.array.shape != (2,):
@@ -195,7 +195,7 @@ def one_hot(indices: Constant, depth: Constant, values: Constant, axis: int) -> 
 
 
 def eye_like(x: SSAValue, dtype: int | None, k: int) -> RewriteResult:
-    """Ones on a diagonal"""
+    """EyeLike: ones on the k-th diagonal, else zeros"""
     shape = static_shape(x.type)
     element = element_type(x.type) if dtype is None else ELEMENT_TYPES_BY_CODE.get(dtype)
     if shape is None or len(shape) not in (1, 2) or element is None:
@@ -205,7 +205,7 @@ def eye_like(x: SSAValue, dtype: int | None, k: int) -> RewriteResult:
 
 
 def triangle(c: Constant, k: Constant | None, upper: int) -> RewriteResult:
-    """What is on one side of a diagonal, zeros on the other"""
+    """Trilu: the upper or lower triangle from the k-th diagonal on, else zeros"""
     array = c.array
     if array.ndim < 2 or array.dtype == np.object_:
         return MatchFailure("there is no matrix of numbers")
@@ -217,7 +217,7 @@ def triangle(c: Constant, k: Constant | None, upper: int) -> RewriteResult:
 
 
 def depth_to_space(c: Constant, blocksize: int, mode: str) -> RewriteResult:
-    """Channels become blocks of pixels"""
+    """DepthToSpace: move channels into blocks of pixels"""
     shape = c.type.get_shape()
     if len(shape) != 4 or blocksize < 1 or shape[1] % blocksize**2:
         return MatchFailure(f"{list(shape)} has no channels for blocks of {blocksize}")
@@ -231,7 +231,7 @@ def depth_to_space(c: Constant, blocksize: int, mode: str) -> RewriteResult:
 
 
 def space_to_depth(c: Constant, blocksize: int, mode: str) -> RewriteResult:
-    """Blocks of pixels become channels"""
+    """SpaceToDepth: move blocks of pixels into channels"""
     shape = c.type.get_shape()
     if len(shape) != 4 or blocksize < 1 or shape[2] % blocksize or shape[3] % blocksize:
         return MatchFailure(f"{list(shape)} does not divide into blocks of {blocksize}")
@@ -243,7 +243,7 @@ def space_to_depth(c: Constant, blocksize: int, mode: str) -> RewriteResult:
 
 
 def flattened(c: Constant, axis: int) -> RewriteResult:
-    """A matrix, the axes before one as rows"""
+    """Flatten to a matrix whose rows are the axes before `axis`"""
     shape = c.type.get_shape()
     if not -len(shape) <= axis <= len(shape):
         return MatchFailure(f"there is no axis {axis}")
@@ -253,7 +253,7 @@ def flattened(c: Constant, axis: int) -> RewriteResult:
 
 
 def itself(x: SSAValue) -> RewriteResult:
-    """What is made of constants alone"""
+    """Identity of a constant, or of a sequence or optional of constants"""
     return MatchFailure("it is not made of constants alone") if constant_value(x) is None else x
 
 

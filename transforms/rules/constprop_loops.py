@@ -91,7 +91,7 @@ def looped(bound: int, op: Operation) -> list[RuntimeValue]:
         (again,) = evaluation.take([number_of(number), flag_of(np.array(True))], [], 1)
         goes_on = _is_true(again)
         if condition is None and not goes_on:
-            # The specification has it go on to the count, onnxruntime ends it.
+            # ONNX runs all iterations, onnxruntime stops here: leave the ambiguous case to run time.
             raise XonncError("the body would end a loop that has no condition")
     types = op.result_types[len(carried) :]
     return [*evaluation.carried, *(evaluation.stacked(place, type_) for place, type_ in enumerate(types))]

@@ -63,7 +63,7 @@ def normalised(axes: Sequence[int], rank: int) -> tuple[int, ...] | None:
 
 
 def reshaped_shape(shape: Sequence[int], wanted: Sequence[int], allow_zero: bool) -> tuple[int, ...] | None:
-    """The shape that Reshape gives a tensor of `shape`; `None` if `wanted` cannot be had."""
+    """Return the shape that Reshape to `wanted` gives a tensor of `shape`, or `None` if it is invalid."""
     if len([size for size in wanted if size == -1]) > 1 or any(size < -1 for size in wanted):
         return None
     if not allow_zero and any(size == 0 and place >= len(shape) for place, size in enumerate(wanted)):
@@ -78,7 +78,7 @@ def reshaped_shape(shape: Sequence[int], wanted: Sequence[int], allow_zero: bool
 
 
 def transposed(c: Constant, perm: tuple[int, ...] | None) -> RewriteResult:
-    """Axis i of the result is axis perm[i]; reversed if perm is absent"""
+    """Axis i of the result is axis perm[i]; an absent perm reverses the axes"""
     tensor = c.tensor
     rank = len(tensor.shape)
     axes = normalised(perm, rank) if perm is not None else tuple(reversed(range(rank)))
@@ -97,12 +97,12 @@ def reshaped(c: Constant, shape: Constant, allowzero: int) -> RewriteResult:
 
 
 def squeezed(c: Constant, axes: Constant | None) -> RewriteResult:
-    """Without the axes given, or all of length one"""
+    """Drop the given axes, or all axes of size 1"""
     return _squeezed(c, whole(axes))
 
 
 def squeezed_v11(c: Constant, axes: tuple[int, ...] | None) -> RewriteResult:
-    """Without the axes given, or all of length one"""
+    """Drop the given axes, or all axes of size 1"""
     return _squeezed(c, axes)
 
 
@@ -117,12 +117,12 @@ def _squeezed(c: Constant, axes: tuple[int, ...] | None) -> RewriteResult:
 
 
 def unsqueezed(c: Constant, axes: Constant) -> RewriteResult:
-    """With axes of length one at the places given"""
+    """Insert axes of size 1 at the given positions"""
     return _unsqueezed(c, whole(axes) or ())
 
 
 def unsqueezed_v11(c: Constant, axes: tuple[int, ...]) -> RewriteResult:
-    """With axes of length one at the places given"""
+    """Insert axes of size 1 at the given positions"""
     return _unsqueezed(c, axes)
 
 
@@ -164,7 +164,7 @@ def split(root: Operation, c: Constant, sizes: Constant | None, axis: int) -> Re
 
 
 def concatenated(constants: tuple[Constant, ...], axis: int) -> RewriteResult:
-    """One after the other along an axis"""
+    """The operands concatenated along an axis"""
     arrays = [constant.array for constant in constants]
     if len(arrays) == 1:
         return constants[0].attribute
@@ -189,7 +189,7 @@ def expanded(c: Constant, shape: Constant) -> RewriteResult:
 
 
 def gathered(c: Constant, indices: Constant, axis: int) -> RewriteResult:
-    """Element i along the axis, for every index i"""
+    """The slices along the axis at the indices"""
     array, wanted = c.array, indices.array
     place = normalised([axis], array.ndim)
     if place is None:
@@ -210,7 +210,7 @@ def gathered(c: Constant, indices: Constant, axis: int) -> RewriteResult:
 def padded(
     c: Constant, pads: Constant, fill: Constant | None, axes: Constant | None, mode: str
 ) -> RewriteResult:
-    """More elements before and after; fewer where a pad is negative"""
+    """Pad at both ends of the axes; a negative pad crops"""
     array = c.array
     amounts = whole(pads) or ()
     places = normalised(whole(axes) or tuple(range(array.ndim)), array.ndim)
@@ -252,12 +252,13 @@ def _repeat(array: Array, widths: Sequence[tuple[int, int]], mode: str) -> Array
 
 
 def _source_places(size: int, width: tuple[int, int], mode: str) -> Array:
-    """Which element each place of a padded axis shows."""
+    """Return the source index of each element of a padded axis."""
     places = np.arange(-width[0], size + width[1])
     if mode == "edge":
         return np.clip(places, 0, size - 1)
     if mode == "wrap" or size == 1:
         return places % size
+    # The edge elements are not repeated: the pattern 0, …, size - 1, …, 1 has this period.
     period = 2 * (size - 1)
     folded = np.abs(places) % period
     return np.minimum(folded, period - folded)
@@ -275,7 +276,7 @@ def tiled(c: Constant, repeats: Constant) -> RewriteResult:
 
 
 def filled(shape: Constant, value: Attribute | None) -> RewriteResult:
-    """One element everywhere"""
+    """ConstantOfShape: one value at all positions"""
     sizes = whole(shape) or ()
     if min(sizes, default=0) < 0:
         return MatchFailure(f"{list(sizes)} is no shape")
@@ -286,7 +287,7 @@ def filled(shape: Constant, value: Attribute | None) -> RewriteResult:
 
 
 def counted(start: Constant, limit: Constant, delta: Constant) -> RewriteResult:
-    """start + i delta, as long as it is before the limit"""
+    """Range: start + i delta, up to and without the limit"""
     first, last, step = (bound.array.reshape(()) for bound in (start, limit, delta))
     if not step:
         return MatchFailure("delta is zero")
@@ -301,7 +302,7 @@ def counted(start: Constant, limit: Constant, delta: Constant) -> RewriteResult:
 
 
 def non_zero(c: Constant) -> RewriteResult:
-    """The indices of what is not zero, one column each"""
+    """NonZero: the indices of the non-zero elements, one column each"""
     if c.array.ndim == 0:
         return MatchFailure("a scalar has no indices")
     return np.array(np.nonzero(c.array), np.int64)

@@ -68,7 +68,7 @@ def reassociation(op: Template) -> dict[str, Rule]:
 
 
 def zeros_of_result(root: Operation) -> RewriteResult:
-    """0"""
+    """Zeros of the shape and type of the result"""
     type_ = root.results[0].type
     shape, element = static_shape(type_), element_type(type_)
     if shape is None or element is None:
@@ -77,7 +77,7 @@ def zeros_of_result(root: Operation) -> RewriteResult:
 
 
 def equals_zero_point_of_rows(c: Constant, az: Constant | None) -> str | None:
-    """Every row of the left matrix is its zero point."""
+    """The left matrix equals its zero points (one per tensor or per row) everywhere."""
     if az is None:
         return all_zeros(c)
     zero = az.array
@@ -87,13 +87,13 @@ def equals_zero_point_of_rows(c: Constant, az: Constant | None) -> str | None:
 
 
 def equals_zero_point(c: Constant, bz: Constant | None) -> str | None:
-    """Every column of the right matrix is its zero point."""
+    """The right matrix equals its zero points (one per tensor or per column) everywhere."""
     zero = 0 if bz is None else bz.array
     return None if np.all(c.array == zero) else "the right matrix is not its zero point everywhere"
 
 
 def all_finite(e: Constant) -> str | None:
-    """Summands are finite: infinities may cancel to NaN where their sum is finite."""
+    """e is finite everywhere: distributed over a sum, infinite factors can make NaN (inf - inf)."""
     if not is_float(e.array.dtype) or np.all(np.isfinite(e.array)):
         return None
     return "e is not finite everywhere"

@@ -50,7 +50,12 @@ Reduction = Callable[[Array, tuple[int, ...], bool], Array]
 
 
 def reduction(op: Template, function: Reduction, changes_elements: bool = False) -> Rule:
-    """f over some axes, all of them if none is given; of each element alone if nothing is to be reduced"""
+    """
+    Return the rule that folds a reduction over an operand of axes; without axes, over all of them.
+
+    With `noop_with_empty_axes` and no axes, nothing is reduced, but each element is still mapped (such as to
+    its square) if `changes_elements`.
+    """
 
     def reduced(
         c: Constant, axes: Constant | None, keepdims: int, noop_with_empty_axes: int
@@ -73,7 +78,7 @@ def reduction(op: Template, function: Reduction, changes_elements: bool = False)
 
 
 def reduction_by_property(op: Template, function: Reduction) -> Rule:
-    """f over the axes of a property, all of them if none is given, as before opset 18"""
+    """Return the rule that folds a reduction over an attribute of axes, as before opset 18; absent: all."""
 
     def reduced(c: Constant, axes: Sequence[int] | None, keepdims: int) -> RewriteResult:
         array = c.array
@@ -104,27 +109,27 @@ def _limits(dtype: np.dtype[np.generic]) -> tuple[int, int]:
 
 
 def largest(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """max; NaN wins"""
+    """Maximum; NaN propagates"""
     return np.maximum.reduce(array, axis=axes, keepdims=keep, initial=lowest(array.dtype))
 
 
 def smallest(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """min; NaN wins"""
+    """Minimum; NaN propagates"""
     return np.minimum.reduce(array, axis=axes, keepdims=keep, initial=highest(array.dtype))
 
 
 def total(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """Integers wrap in their own width; the sum of -0 is 0"""
+    """Sum; integers wrap in their own width, and the sum of -0 alone is 0"""
     return np.sum(array, axis=axes, keepdims=keep, dtype=array.dtype, initial=0)
 
 
 def sizes(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """Sums of absolute values, in the width of the elements"""
+    """L1 norm: the sum of absolute values, in the element type"""
     return total(np.abs(array), axes, keep)
 
 
 def squares(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """Sums of squares, in the width of the elements"""
+    """Sum of squares, in the element type"""
     return total(np.multiply(array, array), axes, keep)
 
 
@@ -142,7 +147,7 @@ def in_floats(function: Reduction) -> Reduction:
 
 @in_floats
 def length(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """The root of the sum of squares"""
+    """L2 norm: the square root of the sum of squares"""
     return np.sqrt(squares(array, axes, keep))
 
 
@@ -154,7 +159,7 @@ def log_sum(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
 
 @in_floats
 def log_sum_exp(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """log sum e^x, of numbers less the largest, to which that is added again; infinities stay"""
+    """log(sum(exp(x - m))) + m, with m the maximum if finite, else 0, so that inf - inf does not occur"""
     most = largest(array, axes, keep=True)
     moved = np.exp(array - np.where(np.isfinite(most), most, 0))
     return np.log(total(moved, axes, keep)) + np.reshape(
@@ -163,12 +168,12 @@ def log_sum_exp(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
 
 
 def product(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """Integers wrap in their own width"""
+    """Product; integers wrap in their own width"""
     return np.prod(array, axis=axes, keepdims=keep, dtype=array.dtype)
 
 
 def mean(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """The sum by the number of elements; integers wrap in their own width and are truncated"""
+    """Sum divided by the number of elements; integer sums wrap in their own width, quotients are truncated"""
     if not is_float(array.dtype):
         count = np.array(prod(array.shape[axis] for axis in axes), array.dtype)
         return divide(total(array, axes, keep), count)
@@ -185,7 +190,7 @@ def multiplied(a: Constant, b: Constant) -> RewriteResult:
 
 
 def multiplied_integers(a: Constant, b: Constant, az: Constant | None, bz: Constant | None) -> RewriteResult:
-    """(a - az) (b - bz) in 32 bits"""
+    """(a - az) (b - bz) in int32"""
     if (refusal := too_much_work(a.array.shape, b.array.shape, is_float=False)) is not None:
         return refusal
     left, right = a.array.astype(np.int32), b.array.astype(np.int32)
@@ -200,12 +205,12 @@ def multiplied_integers(a: Constant, b: Constant, az: Constant | None, bz: Const
 def general(
     a: Constant, b: Constant, c: Constant | None, alpha: float, beta: float, transa: int, transb: int
 ) -> RewriteResult:
-    """alpha a' b' + beta c; integers with other factors than 1 in double precision, then truncated"""
+    """Gemm: alpha a' b' + beta c; integers with factors other than 1 in float64, then truncated"""
     left = a.array.T if transa else a.array
     right = b.array.T if transb else b.array
     if (refusal := too_much_work(left.shape, right.shape, is_float(left.dtype))) is not None:
         return refusal
-    # With beta 0, C is not read, NaN and infinities in it neither.
+    # With beta 0, C is not read (as in BLAS): NaN and infinities in it do not propagate.
     added = None if c is None or beta == 0 else c.array
     return quiet(_scaled_sum)(matmul(left, right), added, alpha, beta)
 
@@ -213,7 +218,7 @@ def general(
 def _scaled_sum(product: Array, c: Array | None, alpha: float, beta: float) -> Array:
     element = product.dtype
     if not is_float(element) and (alpha, beta) != (1.0, 1.0):
-        # As the reference: what is left of the sum is truncated, not each term.
+        # As in the reference, the sum is truncated, not each term.
         wide = product.astype(np.float64) * alpha
         return (wide if c is None else wide + c.astype(np.float64) * beta).astype(element)
     found = _scaled(product, alpha)
@@ -232,10 +237,10 @@ BY_FORMULA: Mapping[str, tuple[Template, Template, Reduction]] = {
     "ReduceSumSquare": (ReduceSumSquare, ReduceSumSquareV13, squares),
 }
 """
-Reductions that do something to each element, in both forms.
+Reductions that map each element: operators with axes as operand and as attribute, and the function.
 
-The reference squares integers in their own type before it takes a root, sums those of 32 bits into 64, and
-makes NaN of the logarithm of an infinite sum.
+They are not left to the reference evaluator: it squares integers in their own type before it takes a root,
+sums 32-bit integers in 64 bits, and returns NaN for the logarithm of an infinite sum.
 """
 
 RULES = rules(

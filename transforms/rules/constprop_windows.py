@@ -137,7 +137,7 @@ def windows_of(root: Operation, array: Array, kernel: tuple[int, ...]) -> Window
 
 
 def pool(op: Template, function: Callable[[Operation, Array, Windows], RewriteResult]) -> Rule:
-    """f of the elements in each window"""
+    """Return the rule that folds a pooling operator: f of the elements in each window."""
 
     def pooled(root: Operation, c: Constant) -> RewriteResult:
         array = c.array
@@ -153,14 +153,14 @@ def pool(op: Template, function: Callable[[Operation, Array, Windows], RewriteRe
 
 
 def average(root: Operation, array: Array, windows: Windows) -> RewriteResult:
-    """The sum by the number of elements, pads counted or not"""
+    """Mean of each window, with or without the pads counted (`count_include_pad`)"""
     sums = np.sum(computed_in(windows.seen(array, 0)), axis=windows.inner)
     counts = windows.counted(bool(decode(root.properties.get("count_include_pad")) or 0))
     return (sums / counts).astype(array.dtype)
 
 
 def norm(root: Operation, array: Array, windows: Windows) -> RewriteResult:
-    """The p-th root of the sum of p-th powers"""
+    """p-norm of each window"""
     p = decode(root.properties.get("p"))
     if not isinstance(p, int) or p < 1:
         return MatchFailure(f"p is {p}")
@@ -169,7 +169,7 @@ def norm(root: Operation, array: Array, windows: Windows) -> RewriteResult:
 
 
 def maximum(root: Operation, array: Array, windows: Windows) -> RewriteResult:
-    """The largest, and where it is in the data"""
+    """Maximum of each window, and its flat index in the data"""
     seen = windows.seen(array, lowest(array.dtype))
     largest = np.max(seen, axis=windows.inner)
     if len(root.results) == 1 or root.results[1].first_use is None:
@@ -190,7 +190,7 @@ def maximum(root: Operation, array: Array, windows: Windows) -> RewriteResult:
 
 
 def over_all(op: Template, function: Callable[[Array, tuple[int, ...]], Array]) -> Rule:
-    """f of all elements of a channel"""
+    """Return the rule that folds a global pool: f of all elements of a channel."""
 
     def pooled(c: Constant) -> RewriteResult:
         array = c.array
@@ -212,7 +212,7 @@ def largest(array: Array, axes: tuple[int, ...]) -> Array:
 
 
 def norm_of_all(root: Operation, c: Constant) -> RewriteResult:
-    """The p-th root of the sum of p-th powers of all elements of a channel"""
+    """p-norm of all elements of a channel"""
     array, p = c.array, decode(root.properties.get("p"))
     if array.ndim < 3 or not isinstance(p, int) or p < 1:
         return MatchFailure(f"p is {p}, the shape {list(array.shape)}")
@@ -269,7 +269,7 @@ class ScatterWindows:
 
 
 def transposed(root: Operation, c: Constant, weights: Constant, bias: Constant | None) -> RewriteResult:
-    """Scatter-add of each element times the weights (col2im)"""
+    """Transposed convolution: scatter-add of each element times the weights (col2im)"""
     array, filters = c.array, weights.array
     group = decode(root.properties.get("group")) or 1
     if array.ndim < 3 or filters.ndim != array.ndim or not isinstance(group, int) or 0 in array.shape:
@@ -303,7 +303,7 @@ def _from_end(spread: ScatterWindows) -> list[int]:
 
 
 def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | None) -> RewriteResult:
-    """Sums of products with the weights over each window, group by group"""
+    """Convolution by im2col: a matrix product per group"""
     array, filters = c.array, weights.array
     group = decode(root.properties.get("group")) or 1
     if not isinstance(group, int) or array.ndim < 3 or filters.ndim != array.ndim:
@@ -321,7 +321,7 @@ def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | 
         return refusal
     axes = len(windows.kernel)
     seen = windows.seen(array, 0).reshape(batch, group, depth, *windows.counts, *windows.kernel)
-    # [n, group, places, channel and kernel] times [group, channel and kernel, made].
+    # im2col: [n, group, windows, channels · kernel] times [group, channels · kernel, output channels].
     order = (0, 1, *range(3, 3 + axes), 2, *range(3 + axes, 3 + 2 * axes))
     rows = seen.transpose(order).reshape(batch, group, places, terms)
     columns = filters.reshape(group, made // group, terms).transpose(0, 2, 1)
