@@ -83,7 +83,7 @@ def biased(builder: OpBuilder, product: SSAValue, bias: SSAValue) -> SSAValue:
 
 
 def both_known(x: SSAValue, w: SSAValue, b: SSAValue) -> str | None:
-    """Ranks are known and no dimension is 0, which a Reshape target would copy."""
+    """Ranks are known and equal, and no dimension is 0, which as a Reshape target would mean copy."""
     if not is_ranked(x.type) or not is_ranked(w.type) or not (is_absent(b) or is_ranked(b.type)):
         return "a rank is not known"
     if rank(x) != rank(w) or len(x.type.get_shape()) < 3:
@@ -147,6 +147,8 @@ class _Windows:
     def counts(self, builder: OpBuilder, x: SSAValue) -> list[SSAValue]:
         """Return the number of windows per axis: (size + offset) / stride."""
         sizes = [builder(Dim, x, axis=axis) for axis in (2, 3)]
+        # ⌊(size + pads - span) / stride⌋ + 1 windows, or ⌈size / stride⌉ for SAME: both as one division of a
+        # sum, because the size may be dynamic.
         spans = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
         if self.auto_pad.startswith("SAME"):
             offsets = [stride - 1 for stride in self.strides]
@@ -228,7 +230,7 @@ class _TransposedAxis:
 
     @property
     def span(self) -> int:
-        """Return the size of the dilated window."""
+        """Return the size of the dilated kernel."""
         return (self.kernel - 1) * self.dilation + 1
 
     def trimmed(self, output: int) -> int:
@@ -240,8 +242,9 @@ def cut_off(root: Operation, axes: Sequence[_TransposedAxis]) -> list[tuple[int,
     """
     Return the pads that a transposed convolution crops before and after each axis.
 
-    The odd one is at the end for SAME_UPPER only, as ONNX says; onnx-mlir puts it there without `auto_pad`
-    too. For strides larger than windows nothing is cropped, and zeros follow (a negative value).
+    An odd total is cropped more at the end for SAME_UPPER only, as ONNX defines; onnx-mlir does so without
+    `auto_pad` too. For strides larger than the kernel nothing is cropped, and zeros are appended (a negative
+    value).
     """
     auto_pad = str(decode(root.properties.get("auto_pad")))
     outputs = integers(root, "output_shape", ())[-len(axes) :]
@@ -281,6 +284,7 @@ def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) 
     spans = zip(sizes, kernel, strides, dilations, integers(root, "output_padding", zeros), strict=True)
     axes = [_TransposedAxis(*numbers) for numbers in spans]
     cuts = cut_off(root, axes)
+    # A full correlation pads span - 1 zeros at both ends, less what the transposed convolution crops.
     before = [axis.span - 1 - cut for axis, (cut, _) in zip(axes, cuts, strict=True)]
     after = [axis.span - 1 - cut + axis.extra for axis, (_, cut) in zip(axes, cuts, strict=True)]
     if min(*before, *after) < 0:
@@ -296,6 +300,7 @@ def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) 
         spread = tensor_type((batch, channels, *wide), element)
         data = builder(UpsampleAndPad, x, types=[spread], strides=strides, pads=(*before, *after))
         groups = builder(Reshape, w, builder.ints(*split))
+        # Flip the kernel: for step -1, Slice clamps the start to the last index, the end before the first.
         starts, ends = builder.ints(*(LAST,) * count), builder.ints(*(FIRST,) * count)
         places, steps = builder.ints(*range(3, count + 3)), builder.ints(*(-1,) * count)
         flipped = builder(Slice, groups, starts, ends, places, steps)
@@ -320,4 +325,4 @@ def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) 
 RULES = rules(ConvTranspose=transposed_to_plain)
 
 TO_MATMUL = rules(Conv1x1=points_to_matmul, ConvIm2Col=windows_to_matmul)
-"""Convolutions as matrix products, on request."""
+"""Rules for convolutions as matrix products, which are applied on request only."""

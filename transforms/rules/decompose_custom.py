@@ -17,12 +17,12 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 
 
 def said(root: Operation, name: str) -> Decoded:
-    """An attribute of a custom op as a Python value."""
+    """Return an attribute of a custom op as a Python value."""
     return decode(root.attributes.get(name))
 
 
 def is_fused_matmul(root: Operation, function: str) -> str | None:
-    """The op is FusedMatMul of com.microsoft, with all that it needs."""
+    """The op is FusedMatMul of com.microsoft with the required attributes and untransposed batch axes."""
     domain = said(root, "domain_name")
     if function.lower() != "fusedmatmul" or not isinstance(domain, str) or domain.lower() != "com.microsoft":
         return "it is not com.microsoft's FusedMatMul"
@@ -36,7 +36,7 @@ def is_fused_matmul(root: Operation, function: str) -> str | None:
 
 
 def transposition(matrix: SSAValue) -> list[int] | None:
-    """The permutation that swaps the last two axes, `None` if the rank is not known or too small."""
+    """Return the permutation that swaps the last two axes, or `None` if the rank is unknown or below 2."""
     axes = rank(matrix)
     if axes is None and isinstance(matrix, OpResult) and matrix.op.name == "onnx.Transpose":
         perm = decode(matrix.op.properties.get("perm"))
@@ -46,7 +46,7 @@ def transposition(matrix: SSAValue) -> list[int] | None:
 
 @rule(Custom(value.a, value.b, function_name=attr.function), where=is_fused_matmul)
 def fused_matmul(root: Operation, a: SSAValue, b: SSAValue) -> RewriteResult:
-    """fused_matmul(a, b) = alpha (a' b'), each side transposed if said so"""
+    """fused_matmul(a, b) = alpha (a' b'), with the operands transposed by `transA` and `transB`"""
     alpha, element = said(root, "alpha"), element_type(root.results[0].type)
     sides: list[tuple[SSAValue, list[int] | None]] = []
     for side, name in ((a, "transA"), (b, "transB")):

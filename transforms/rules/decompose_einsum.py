@@ -28,7 +28,7 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 
 ELLIPSIS = "..."
 DIGITS = "0123456789"
-"""Subscripts of the axes of an ellipsis, the last axis last."""
+"""Subscripts for the axes of an ellipsis; it is right-aligned, so the last axis has the last digit in use."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,7 @@ class Term:
         size = self.shape[axes[0]]
         if size == 1:
             return self.squeezed(axes[1:])
+        # Zero everything off the diagonal, then sum: the standard ops have no diagonal.
         grid = np.indices((size,) * len(axes))
         shape = [size if place in axes else 1 for place in range(len(self.shape))]
         mask = self.builder.constant(np.all(grid == grid[0], axis=0).reshape(shape))
@@ -197,7 +198,7 @@ def has_products(element: Attribute) -> bool:
 
 @rule(Einsum(rest.terms, equation=attr.equation))
 def einsum(root: Operation, terms: Sequence[SSAValue], equation: str) -> RewriteResult:
-    """A sum of products over subscripts = transposes, products of matrices two by two, sums"""
+    """Einsum is a pairwise contraction by Transpose, MatMul or Mul, and ReduceSum"""
     shapes = [shape for term in terms if (shape := static_shape(term.type)) is not None]
     result, element = static_shape(root.results[0].type), element_type(terms[0].type)
     if element is None or not has_products(element):

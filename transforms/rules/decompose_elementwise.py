@@ -56,7 +56,7 @@ def cast_like(old: Operation, x: SSAValue, target: SSAValue) -> RewriteResult:
 
 @rule(Sum(rest.terms))
 def sum_to_add(root: Operation, terms: Sequence[SSAValue]) -> RewriteResult:
-    """sum(a, b, c) = (a + b) + c, cast to the type of the sum if that says less or more"""
+    """sum(a, b, c) = (a + b) + c, cast if its inferred type is not the type of the Sum"""
     types = [term.type for term in terms]
     made: OperandSpec = terms[0]
     known = types[0]
@@ -74,27 +74,27 @@ def sum_to_add(root: Operation, terms: Sequence[SSAValue]) -> RewriteResult:
 
 
 def is_single(x: SSAValue) -> str | None:
-    """x holds 32-bit floats."""
+    """x is float32."""
     return None if element_type(x.type) == f32 else "x holds no 32-bit floats"
 
 
 def no_offset(offset: Decoded) -> str | None:
-    """Nothing is subtracted."""
+    """The offset is absent."""
     return None if offset is None else "there is an offset"
 
 
 def no_scale(scale: Decoded) -> str | None:
-    """Nothing is multiplied."""
+    """The scale is absent."""
     return None if scale is None else "there is a scale"
 
 
 def listed(numbers: Sequence[float] | None) -> RewriteResult:
-    """The numbers of a property as a tensor"""
+    """The values of an attribute as a float32 tensor"""
     return MatchFailure("the property is absent") if numbers is None else np.array(numbers, np.float32)
 
 
 def scalings() -> Iterator[tuple[str, Rule]]:
-    """scaler(x) = (x - offset) scale, by what is there; what is not in 32-bit floats is cast first"""
+    """Yield the rules scaler(x) = (x - offset) scale, without absent attributes, of x cast to float32."""
     offset, scale = compute(listed, attr.offset), compute(listed, attr.scale)
     pattern = Scaler(x, offset=attr.offset, scale=attr.scale)
     forms: tuple[tuple[str, tuple[Condition, ...], Callable[[OperandSpec], OperandSpec]], ...] = (
@@ -118,7 +118,7 @@ NOT_EXPANDED = ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2")
 
 @rule(ConstantOfShape(value.shape, value=attr.elements))
 def expanded(shape: SSAValue, elements: Attribute | None) -> RewriteResult:
-    """constant_of_shape(s) = expand(v, s), v = 0.0 if not given, unless Expand has no such elements"""
+    """constant_of_shape(s) = expand(v, s), v = 0.0 if absent; only for element types that Expand supports"""
     if elements is None:
         return Expand(np.array(0, np.float32), shape)
     array = elements_array(elements)
@@ -151,8 +151,8 @@ def hard_swish(root: Operation, x: SSAValue) -> RewriteResult:
     """
     hard_swish(x) = x max(min(x / 6 + 0.5, 1), 0)
 
-    The peer's constants are 32-bit floats of shape [1] always; here they are of x's element type, and without
-    axes unless x is known to have some.
+    Constants have the element type of x, and rank 0 unless x is known to have axes; those of onnx-mlir are
+    always float32 of shape [1].
     """
     element = element_type(x.type)
     assert element is not None

@@ -81,7 +81,7 @@ class _Loss:
         return builder(ReduceSum, own, builder.ints(1), types=[summed])
 
     def total(self, loss: SSAValue) -> SSAValue:
-        """The sum of all elements."""
+        """Return the sum of all elements."""
         return self.builder(ReduceSum, loss, self.builder.none(), types=[self.whole], keepdims=0)
 
     def mean(self, mask: SSAValue, loss: SSAValue) -> SSAValue:
@@ -112,10 +112,10 @@ def softmax_cross_entropy(
     reduction: str,
 ) -> RewriteResult:
     """
-    loss = -w log(softmax(scores)) at the label, for each label, summed, or averaged by weight
+    loss = -w log(softmax(scores)) at each label; optionally the sum or the weighted mean
 
-    Unlike the peer's, it takes LogSoftmax as a whole, chooses instead of multiplying by zero (a logarithm may
-    be minus infinity), and knows `ignore_index`.
+    Unlike onnx-mlir's decomposition, it uses LogSoftmax, selects by Where instead of multiplying by zero (a
+    logarithm may be -inf, and -inf · 0 is NaN), and supports `ignore_index`.
     """
     if not is_ranked(scores.type) or not is_ranked(labels.type):
         return MatchFailure("the ranks are not known")

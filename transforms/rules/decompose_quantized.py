@@ -62,7 +62,7 @@ MICROSOFT = "com.microsoft"
 
 
 def window(root: Operation) -> dict[str, Attribute]:
-    """The properties of a convolution."""
+    """Return the attributes of an integer convolution that its float form takes over."""
     return {name: root.properties[name] for name in WINDOW if name in root.properties}
 
 
@@ -140,7 +140,7 @@ def qlinear_matmul(
 
 
 def becomes_real(root: Operation) -> str | None:
-    """Every use of the int32 sums is a Cast to float."""
+    """The int32 sums are cast to a float type."""
     return None if element_type(root.results[0].type) in REAL else "the sums stay integers"
 
 
@@ -181,7 +181,7 @@ def matmul_integer(
 
 
 def given(root: Operation, name: str, default: float) -> Literal | Attribute:
-    """An attribute of a custom op."""
+    """Return an attribute of a custom op, or a default."""
     return root.attributes.get(name, default)
 
 
@@ -189,17 +189,17 @@ Operands = Sequence[SSAValue]
 
 
 def added(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """The sum of two tensors."""
+    """Dequantise and add (QLinearAdd)."""
     return builder(Add, read(builder, operands[:3]), read(builder, operands[3:]), types=[unranked(f32)])
 
 
 def multiplied(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """The product of two tensors."""
+    """Dequantise and multiply (QLinearMul)."""
     return builder(Mul, read(builder, operands[:3]), read(builder, operands[3:]), types=[unranked(f32)])
 
 
 def gemm(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """A product of matrices and a bias in steps of the product."""
+    """Dequantise and apply Gemm (QGemm); the int32 bias has the product of the operands' scales as scale."""
     first, second, bias = operands[:3], operands[3:6], operands[6]
     by_rows = root.attributes.get("transB")
     if bias.type != NONE:
@@ -210,18 +210,18 @@ def gemm(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
 
 
 def global_average_pool(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """GlobalAveragePool."""
+    """Dequantise and apply GlobalAveragePool."""
     return builder(GlobalAveragePool, read(builder, operands), types=[unranked(f32)])
 
 
 def leaky_relu(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """LeakyRelu."""
+    """Dequantise and apply LeakyRelu."""
     alpha = given(root, "alpha", 0.01)
     return builder(LeakyRelu, read(builder, operands), types=[unranked(f32)], alpha=alpha)
 
 
 def sigmoid(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """Sigmoid."""
+    """Dequantise and apply Sigmoid."""
     return builder(Sigmoid, read(builder, operands), types=[unranked(f32)])
 
 
@@ -239,7 +239,7 @@ CUSTOM: Mapping[str, tuple[int, Callable[[OpBuilder, Operation, Operands], SSAVa
 
 
 def is_known(root: Operation, function: str) -> str | None:
-    """One of onnxruntime's operators that are known, all operands there."""
+    """The op is a supported operator of com.microsoft, channels-first, with all operands."""
     if decode(root.attributes.get("domain_name")) != MICROSOFT:
         return "it is not one of com.microsoft's"
     if function == "QLinearConcat":

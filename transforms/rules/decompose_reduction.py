@@ -40,7 +40,7 @@ x, axes = value.x, value.axes
 
 
 def reduction(op: Template) -> Node:
-    """A reduction with all it may say."""
+    """Return the pattern of a reduction with its operands and attributes."""
     return op(x, axes, keepdims=attr.keepdims, noop_with_empty_axes=attr.noop)
 
 
@@ -51,17 +51,17 @@ def holds_floats(x: SSAValue) -> str | None:
 
 
 def keeps_axes(keepdims: int) -> str | None:
-    """The axes reduced stay, of size 1."""
+    """Reduced axes are kept with size 1."""
     return None if keepdims else "the axes reduced go"
 
 
 def drops_axes(keepdims: int) -> str | None:
-    """The axes reduced go."""
+    """Reduced axes are dropped."""
     return "the axes reduced stay" if keepdims else None
 
 
 def largest(x: SSAValue, axes: SSAValue | Node, noop: int) -> Node:
-    """The maximum, made finite so that it can be subtracted."""
+    """Return the maximum, clipped to finite values so that subtracting it cannot give inf - inf."""
     element = element_type(x.type)
     assert element is not None
     dtype = numpy_dtype(element)
@@ -71,7 +71,7 @@ def largest(x: SSAValue, axes: SSAValue | Node, noop: int) -> Node:
 
 
 def log_of_sum(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> tuple[Node, Node]:
-    """The maximum m, and log(sum(exp(x - m)))."""
+    """Return the maximum m, and log(sum(exp(x - m)))."""
     m = largest(x, axes, noop)
     e = Exp(Sub(x, m))
     return m, ReduceLogSum(e, axes, keepdims=keepdims, noop_with_empty_axes=noop)
@@ -82,7 +82,7 @@ def log_sum_exp_kept(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> R
     """
     log(sum(exp(x))) = log(sum(exp(x - m))) + m for m = max(x)
 
-    Unlike the peer's, m is made finite: infinity minus infinity would be NaN where the result is infinite.
+    Unlike in onnx-mlir, m is clipped to finite values: inf - inf would be NaN where the result is infinite.
     """
     m, log = log_of_sum(x, axes, keepdims, noop)
     return Add(log, m)
@@ -93,7 +93,7 @@ def log_sum_exp(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> Rewrit
     """
     log(sum(exp(x))) = log(sum(exp(x - m))) + squeeze(m) for m = max(x), finite as above
 
-    Needs to know whether axes are named: without any, either all of them go or none does.
+    The number of axes must be static: with none, all axes are reduced, or none if `noop_with_empty_axes`.
     """
     count = None if is_absent(axes) else static_shape(axes.type)
     if not is_absent(axes) and count is None:
@@ -110,8 +110,8 @@ def log_softmax(x: SSAValue, axis: int) -> RewriteResult:
     """
     log_softmax(x) = z - log(sum(exp(z))) for z = x - max(x)
 
-    The peer takes the logarithm of the softmax, which is minus infinity wherever the softmax is too small for
-    its type: for [0, -200] in float32.
+    onnx-mlir takes the logarithm of the softmax, which is -inf wherever the softmax underflows: in float32,
+    for [0, -200].
     """
     place = np.array([axis], np.int64)
     z = Sub(x, ReduceMax(x, place, keepdims=1, noop_with_empty_axes=0))
@@ -129,7 +129,7 @@ def softmax(x: SSAValue, axis: int) -> RewriteResult:
 
 
 def summed(part: Node) -> Node:
-    """The sum of something over the same axes."""
+    """Return ReduceSum of `part` over the axes of the pattern."""
     return ReduceSum(part, axes, keepdims=attr.keepdims, noop_with_empty_axes=attr.noop)
 
 

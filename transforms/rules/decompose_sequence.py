@@ -70,10 +70,11 @@ def part_of_split(
     root: Operation, x: SSAValue, split: Constant, position: Constant, axis: int, keepdims: int
 ) -> RewriteResult:
     """
-    The i-th of equal parts of x is the i-th result of a split; the axis goes if the result says so.
+    sequence_at(split_to_sequence(x), i) = split(x)[i] for equal parts
 
-    The peer counts no position from the back and cuts off the rest of an axis that the parts do not divide;
-    here such positions count, and such a split stays.
+    The part is squeezed if the result lacks the split axis. Negative positions count from the back. A split
+    into unequal parts is not rewritten. onnx-mlir does not support negative positions, and drops the
+    remainder of an axis that the part size does not divide.
     """
     shape, element, result = static_shape(x.type), element_type(x.type), static_shape(root.results[0].type)
     if shape is None or element is None or split.array.size != 1 or position.array.size != 1:
@@ -98,7 +99,7 @@ def part_of_split(
 
 
 def readers(value: SSAValue) -> dict[str, Operation] | None:
-    """The ops that read a value, by name; `None` if there are two of a name."""
+    """Return the users of a value by name, or `None` if two have the same name."""
     found: dict[str, Operation] = {}
     for use in value.uses:
         if found.setdefault(use.operation.name, use.operation) is not use.operation:
@@ -110,7 +111,7 @@ def readers(value: SSAValue) -> dict[str, Operation] | None:
 def shape_and_transpose(
     root: Operation, inner: Operation, parts: Sequence[SSAValue], axis: int
 ) -> RewriteResult:
-    """A concatenation of which only the shape and a transpose are read gives both"""
+    """Fuse Concat with its only users, one Shape and one Transpose, to ConcatShapeTranspose"""
     found = readers(inner.results[0])
     if found is None or found.keys() != {"onnx.Shape", "onnx.Transpose"}:
         return MatchFailure("others than one Shape and one Transpose read the concatenation")

@@ -94,7 +94,7 @@ def some_sizes(sizes: tuple[int, ...] | None) -> str | None:
 
 
 def listed(numbers: Sequence[int]) -> Array:
-    """The numbers of a property as a tensor."""
+    """Return the values of an attribute as an int64 tensor."""
     return np.array(numbers, np.int64)
 
 
@@ -103,7 +103,7 @@ sizes_tensor = compute(listed, attr.sizes)
 
 
 def like_data(root: Operation, numbers: float | Sequence[float]) -> Array:
-    """Numbers of a property in the element type of the first operand."""
+    """Return the values of an attribute in the element type of the first operand."""
     element = element_type(root.operands[0].type)
     assert element is not None
     with np.errstate(over="ignore"):
@@ -112,32 +112,32 @@ def like_data(root: Operation, numbers: float | Sequence[float]) -> Array:
 
 @rule(ClipV6(x, max=attr.high, min=attr.low))
 def clip_6(root: Operation, x: SSAValue, high: float, low: float) -> RewriteResult:
-    """clip(x) between two properties = clip(x, low, high), the bounds of x's element type"""
+    """clip(x) with bounds as attributes = clip(x, low, high), with bounds in the element type of x"""
     return ClipV11(x, like_data(root, low), like_data(root, high))
 
 
 @rule(PadV2(x, mode=attr.mode, pads=attr.pads, value=attr.fill))
 def pad_2(root: Operation, x: SSAValue, mode: str, pads: Sequence[int], fill: float) -> RewriteResult:
-    """pad(x) by properties = pad(x, pads, [fill]), the fill of x's element type"""
+    """pad(x) with pads as attribute = pad(x, pads, [fill]), with the fill in the element type of x"""
     return Pad(x, listed(pads), like_data(root, [fill]), absent, mode=mode)
 
 
 MODES = {"bilinear": "linear", "bicubic": "cubic", "trilinear": "linear"}
-"""What GridSample called its modes before opset 20."""
+"""Modes of GridSample before opset 20, with their current names."""
 
 
 @rule(GridSampleV16(x, value.grid, align_corners=attr.align, mode=attr.mode, padding_mode=attr.padding))
 def grid_sample_16(x: SSAValue, grid: SSAValue, align: int, mode: str, padding: str) -> RewriteResult:
-    """The same samples; only the modes are called otherwise"""
+    """GridSample-16 is GridSample with renamed modes"""
     return GridSample(x, grid, align_corners=align, mode=MODES.get(mode, mode), padding_mode=padding)
 
 
 @rule(SplitV13(x, value.sizes, axis=attr.axis))
 def split_13(root: Operation, x: SSAValue, sizes: SSAValue, axis: int) -> RewriteResult:
     """
-    split(x, sizes); equal parts are counted by `num_outputs`.
+    split(x, sizes); without sizes, `num_outputs` equal parts.
 
-    The peer leaves `num_outputs` out even if there are no sizes, which opset 18 does not allow.
+    onnx-mlir omits `num_outputs` even without sizes, which opset 18 does not allow.
     """
     if is_absent(sizes):
         return Split(x, sizes, axis=axis, num_outputs=len(root.results))
@@ -151,8 +151,8 @@ def magnified(x: SSAValue, scales: OperandSpec, numbers: Array | None, mode: str
 
     When downsampling, nearest rounds up, as in onnxruntime; ONNX does not define it.
 
-    onnx-mlir keeps the defaults of Resize (half_pixel), which agree only for nearest with integer scales:
-    there they are kept here too.
+    onnx-mlir uses the defaults of Resize (half_pixel), which agree only for nearest with integer scales; only
+    then they are used here too.
     """
     whole = numbers is not None and bool(np.all((numbers >= 1) & (numbers == np.rint(numbers))))
     if mode == "nearest" and whole:
@@ -172,11 +172,11 @@ def magnified(x: SSAValue, scales: OperandSpec, numbers: Array | None, mode: str
 
 
 def magnifying(op: Template) -> Rule:
-    """f(x, scales) = resize(x, scales) with samples at i / scale"""
+    """f(x, scales) = resize(x, scales) with asymmetric coordinates i / scale"""
 
     @rule(op(x, value.scales, mode=attr.mode))
     def resize(x: SSAValue, scales: SSAValue, mode: str) -> RewriteResult:
-        """f(x, scales) = resize(x, scales) with samples at i / scale"""
+        """f(x, scales) = resize(x, scales) with asymmetric coordinates i / scale"""
         known = constant_of(ONNX, scales)
         if known is None and mode == "nearest" and op is ResizeV10:
             return MatchFailure("the nearest samples are below or above, by scales that are not known")
@@ -187,20 +187,20 @@ def magnifying(op: Template) -> Rule:
 
 @rule(UpsampleV7(x, mode=attr.mode, scales=attr.scales))
 def upsample_7(x: SSAValue, mode: str, scales: Sequence[float]) -> RewriteResult:
-    """upsample(x) = resize(x, scales) with samples at i / scale"""
+    """upsample(x) = resize(x, scales) with asymmetric coordinates i / scale"""
     numbers = np.array(scales, np.float32)
     return magnified(x, numbers, numbers, mode)
 
 
 def resizing(op: Template) -> Rule:
-    """The same resize, what is new as it was"""
+    """An older Resize is the newest one, whose added attributes have the old behaviour as default"""
     old = op(x, value.roi, value.scales, value.sizes, coordinate_transformation_mode=attr.coordinates)
 
     @rule(old.named("old"))
     def resize(
         old: Operation, x: SSAValue, roi: SSAValue, scales: SSAValue, sizes: SSAValue, coordinates: str
     ) -> RewriteResult:
-        """The same resize, what is new as it was"""
+        """An older Resize is the newest one, whose added attributes have the old behaviour as default"""
         if coordinates == "tf_half_pixel_for_nn":
             return MatchFailure("the newest Resize has no tf_half_pixel_for_nn")
         return Resize(x, roi, scales, sizes, like=old)
@@ -209,7 +209,7 @@ def resizing(op: Template) -> Rule:
 
 
 def reductions(old: Template, new: Template) -> tuple[Rule, Rule]:
-    """A reduction whose axes are a property is one whose axes are an operand; without axes it takes all"""
+    """Return the rules that turn the `axes` attribute of a reduction into an operand; absent: all axes."""
     pattern = old(x, axes=attr.axes, keepdims=attr.keepdims)
     return (
         rule(
@@ -227,13 +227,13 @@ def reductions(old: Template, new: Template) -> tuple[Rule, Rule]:
 
 
 def forwarded(old: Template, new: Template, *operands: OperandSpec) -> Rule:
-    """The same operator under its newest version"""
+    """Return the rule that replaces an operator version by a newer one with the same operands."""
     pattern: Node = old(*operands)
     return rule(pattern, new(*operands, like=pattern))
 
 
 def padded(old: Template, axes: OperandSpec = absent) -> Rule:
-    """The same padding, on all axes if none are named"""
+    """Return the rule that replaces an older Pad by the newest one; without axes, it pads all."""
     operands = (x, value.pads, value.fill, *(() if axes is absent else (axes,)))
     return rule(old(*operands, mode=attr.mode), Pad(x, value.pads, value.fill, axes, mode=attr.mode))
 
@@ -246,7 +246,7 @@ REDUCTIONS = {
     "ReduceSumSquareV13": (ReduceSumSquareV13, ReduceSumSquare),
 }
 """
-Old reductions and new ones; the peer's pass alone leaves the last three as they are
+Reductions before and since opset 18; onnx-mlir's pass alone does not convert the last three
 (docs/internals/onnx-rules.md §5.1).
 """
 

@@ -32,7 +32,7 @@ statistics = (const.scale, const.bias, const.mean, const.var)
 convolution = one_use(Conv(x, const.w, maybe.b).named("conv"))
 
 FIRST = 10
-"""Benefit above that of the canonicalisation rules of the same ops."""
+"""Pattern benefit, above that of the canonicalisation rules for the same ops."""
 
 
 def wide(array: Array) -> Array:
@@ -41,13 +41,13 @@ def wide(array: Array) -> Array:
 
 
 def normalisation(scale: Constant, mean: Constant, var: Constant, epsilon: float) -> tuple[Array, Array]:
-    """The factor d = scale / sqrt(var + epsilon) and d mean, by channel."""
+    """Return d = scale / sqrt(var + epsilon) and d · mean per channel."""
     factor = wide(scale.array) / np.sqrt(wide(var.array) + np.float32(epsilon))
     return factor, factor * wide(mean.array)
 
 
 def like(c: Constant, array: Array) -> Array:
-    """An array rounded to the element type of a constant."""
+    """Return an array rounded to the element type of a constant."""
     return array.astype(numpy_dtype(c.type.element_type))
 
 

@@ -85,7 +85,7 @@ REDUCTIONS = frozenset(
 """Ops with a `keepdims` property."""
 
 OPERAND_BOUNDS, TYPED_BOUNDS = "ClipV11", ("Clip", "ClipV12")
-"""The forms of Clip with bounds for operands: of floats only, and of any numbers."""
+"""Clip versions with bounds as operands: for float types only, and for all numeric types."""
 
 
 CLIPPED = frozenset(f"onnx.{name}" for name in (OPERAND_BOUNDS, *TYPED_BOUNDS))
@@ -124,7 +124,7 @@ NO_CLIP = MatchFailure("the opset has no Clip of this form")
 
 
 def interval(outer: Node, low_inside: bool) -> Rule:
-    """Min of Max, or Max of Min, is a Clip."""
+    """Return the rule that fuses Min of Max, or Max of Min, to Clip."""
 
     @rule(outer)
     def limit(root: Operation, x: SSAValue, c: Constant, d: Constant) -> RewriteResult:
@@ -146,7 +146,7 @@ def orders(outer: Template, inner: Template) -> Mapping[str, Node]:
 
 
 def at_least_zero(clip: Template, first: bool) -> Rule:
-    """Relu before or after a Clip with bounds for operands is in the Clip."""
+    """Return the rule that folds a Relu before or after a Clip with bounds as operands into the Clip."""
     inner = one_use(Relu(x)) if first else one_use(clip(x, maybe.low, maybe.high))
 
     @rule(clip(inner, maybe.low, maybe.high) if first else Relu(inner))
@@ -165,7 +165,7 @@ def at_least_zero(clip: Template, first: bool) -> Rule:
 
 
 def at_least_zero_v6(first: bool) -> Rule:
-    """The same for bounds as properties."""
+    """Return the rule that folds a Relu before or after a Clip with bounds as attributes into the Clip."""
     clip = ClipV6(one_use(Relu(x)) if first else x, min=attr.low, max=attr.high)
 
     @rule(clip if first else Relu(one_use(clip)))
@@ -179,7 +179,7 @@ def at_least_zero_v6(first: bool) -> Rule:
 
 
 def clips(clip: Template) -> Rule:
-    """Two older Clips are one."""
+    """Return the rule that fuses two nested Clips of an older version."""
 
     @rule(clip(one_use(clip(x, maybe.low, maybe.high)), maybe.low2, maybe.high2))
     def merge(
@@ -214,14 +214,14 @@ def clips_v6(
 
 
 def clip_v6(x: SSAValue, low: float | None, high: float | None) -> RewriteResult:
-    """The form with bounds for properties."""
+    """Return Clip-6, with bounds as attributes; x itself without bounds."""
     if low is None:
         return x if high is None else ClipV6(x, max=high)
     return ClipV6(x, min=low) if high is None else ClipV6(x, min=low, max=high)
 
 
 def rounded(outer: str, inner: str) -> Rule:
-    """Rounding of an integer is the identity."""
+    """Return the rule that removes the outer of two rounding ops: its operand is an integer already."""
     first = Template(ONNX, inner)(x)
     # ⌊⌈x⌉⌋ = ⌈x⌉
     return rule(Template(ONNX, outer)(first), first)
@@ -241,12 +241,12 @@ def is_false(c: Constant) -> str | None:
 
 
 def x_is_result(root: Operation, x: SSAValue) -> str | None:
-    """x can stand for the result."""
+    """x has the type of the result and can replace it."""
     return None if x.type == root.results[0].type else "the result has another type than x"
 
 
 def neutral(op: Template, is_neutral: bool) -> dict[str, Rule]:
-    """An operand that changes nothing, on either side."""
+    """Return the rules that remove a neutral operand (true or false everywhere) on either side."""
     condition = is_true if is_neutral else is_false
     return {
         f"RemoveNeutral{op}": rule(op(x, c), x, where=(x_gives_the_shape, condition)),
@@ -255,7 +255,7 @@ def neutral(op: Template, is_neutral: bool) -> dict[str, Rule]:
 
 
 def alone(op: Template) -> Rule:
-    """A variadic op of one operand."""
+    """Return the rule that removes a variadic op with one operand."""
 
     @rule(op(rest.xs))
     def only(root: Operation, xs: tuple[SSAValue, ...]) -> RewriteResult:
@@ -283,7 +283,11 @@ RANGES: Mapping[str, tuple[float, float]] = {
 """Value ranges of op results."""
 
 WIDEST = {2: 5.0, 4: 60.0, 8: 600.0}
-"""Softmax does not underflow for values at most this far apart, by bytes of the float type."""
+"""
+Largest difference of two elements for which Softmax does not underflow, by bytes of the float type.
+
+exp(-d) is 0 from d of about 17, 104 and 745 on; the margin is for the division by the sum.
+"""
 
 
 def width(x: SSAValue) -> float | None:
@@ -313,7 +317,7 @@ def stays_above_zero(x: SSAValue) -> str | None:
 
 
 def reduced_axes(op: Operation) -> tuple[int, ...] | None:
-    """The axes that a reduction reduces, counted from the front."""
+    """Return the non-negative axes of a reduction, or `None` if they are absent or unknown."""
     size = rank(op.operands[0])
     if op.name in ("onnx.ArgMax", "onnx.ArgMin"):
         axis = decode(op.properties.get("axis"))
@@ -334,7 +338,7 @@ def kept_axes(outer: Node, adds: bool) -> Rule:
 
     @rule(outer)
     def merge(reduced: SSAValue, axes: Constant | tuple[int, ...] | None) -> RewriteResult:
-        """unsqueeze(reduce(x), axes) = reduce(x) with its axes kept, and the other way round"""
+        """unsqueeze(reduce(x), axes) = reduce(x) with `keepdims` 1; squeeze likewise with `keepdims` 0"""
         op, wanted = reduced.owner, axes_of(axes)
         if not isinstance(op, Operation) or op.name not in REDUCTIONS or not reduced.has_one_use():
             return MatchFailure("the data are no reduction read once")

@@ -56,7 +56,7 @@ SHARED = MatchFailure("the weights have other uses, so that they would be duplic
 
 @dataclass(frozen=True)
 class Weights:
-    """The constants of a linear op, by channel."""
+    """Weights of a linear op, with access to their input and output channels."""
 
     op: Operation
     w: Constant
@@ -68,12 +68,12 @@ class Weights:
 
     @property
     def is_transposed(self) -> bool:
-        """Whether it is a transposed convolution."""
+        """Return whether the op is a transposed convolution."""
         return self.op.name.startswith("onnx.ConvTranspose")
 
     @property
     def groups(self) -> int:
-        """The groups of a convolution."""
+        """Return the number of groups of a convolution."""
         found = decode(self.op.properties.get("group"))
         return found if isinstance(found, int) else 1
 
@@ -154,12 +154,12 @@ def normalisation(
 
 
 def read_once(found: SSAValue) -> bool:
-    """Whether one op reads a constant."""
+    """Return whether an op result has one use."""
     return isinstance(found, OpResult) and found.has_one_use()
 
 
 def bias_of(b: Constant | None, weights: Weights, beta: float = 1.0) -> ChannelValues | None:
-    """Return the bias per channel, or `None` if it differs by row."""
+    """Return beta times the bias per channel, or `None` if the bias differs by row."""
     count = weights.channels(False)
     if b is None:
         return np.zeros(count)
@@ -167,15 +167,15 @@ def bias_of(b: Constant | None, weights: Weights, beta: float = 1.0) -> ChannelV
 
 
 def typed(array: ChannelValues, like: Constant) -> Array:
-    """ChannelValues as elements of the type of a constant."""
+    """Return channel values in the element type of a constant."""
     return array.astype(numpy_dtype(like.type.element_type))
 
 
-# What comes after.
+# Scales and offsets after the linear op.
 
 
 def conv_norm(template: Template) -> Rule:
-    """A batch normalisation of a convolution."""
+    """Return the rule that folds a batch normalisation into the convolution before it."""
     inner = one_use(template(x, w, b)).named("conv")
 
     @rule(BatchNormalizationInferenceMode(inner, *statistics, epsilon=attr.epsilon), bonus=2)
@@ -222,7 +222,7 @@ def gemm_norm(
     var: Constant,
     epsilon: float,
 ) -> RewriteResult:
-    """d (a x w + q b - mean) + bias = a x (w d) + (d (q b - mean) + bias), d by column"""
+    """d (a x w + q b - mean) + bias = a x (w d) + (d (q b - mean) + bias), d per column"""
     found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(gemm, w)
     before = bias_of(b, weights, beta)
     if found is None or before is None or len(found[0]) != weights.channels(False):
@@ -244,7 +244,7 @@ def product_norm(
     var: Constant,
     epsilon: float,
 ) -> RewriteResult:
-    """d (x w - mean) + bias = x (w d) + (bias - d mean), d by column"""
+    """d (x w - mean) + bias = x (w d) + (bias - d mean), d per column"""
     if rank(x) != 2 or len(w.tensor.shape) != 2:
         return MatchFailure("an operand is no matrix")
     found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(product, w)
@@ -256,7 +256,7 @@ def product_norm(
 
 
 def channel_axis(op: Operation) -> int:
-    """Where the channels of the data are."""
+    """Return the channel axis of the data."""
     return 1 if op.name.startswith("onnx.Conv") else -1
 
 
@@ -268,7 +268,7 @@ def factor_after(linear: Node, scaling: Template) -> Rule:
     def scale(
         root: Operation, linear: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
     ) -> RewriteResult:
-        """c (w x + b) = (c w) x + c b, c by channel"""
+        """c (w x + b) = (c w) x + c b, c per channel"""
         weights = Weights(linear, w)
         factor = factor_of_result(root, weights, c, divides)
         if isinstance(factor, MatchFailure):
@@ -286,12 +286,12 @@ def factor_after(linear: Node, scaling: Template) -> Rule:
 
 
 def factor_after_product(scaling: Template) -> Rule:
-    """A factor by column of a product."""
+    """Return the rule that folds a scale per column of a product into the weights."""
     divides = scaling.name == "Div"
 
     @rule(scaling(one_use(MatMul(x, w).named("linear")), c))
     def scale(root: Operation, linear: Operation, x: SSAValue, w: Constant, c: Constant) -> RewriteResult:
-        """c (x w) = x (c w), c by column"""
+        """c (x w) = x (c w), c per column"""
         weights = Weights(linear, w)
         factor = factor_of_result(root, weights, c, divides)
         return (
@@ -304,7 +304,7 @@ def factor_after_product(scaling: Template) -> Rule:
 def factor_of_result(
     root: Operation, weights: Weights, c: Constant, divides: bool
 ) -> ChannelValues | MatchFailure:
-    """The number for each channel of a linear op's result in c, which may go into the weights."""
+    """Return c as one factor per output channel, if it can be folded into the weights."""
     whole = rank(weights.op.results[0])
     if len(weights.w.tensor.shape) < 2 or rank(root.results[0]) != whole:
         return MatchFailure("the weights are a vector, or the rank changes")
@@ -321,7 +321,7 @@ def offset_after(linear: Node) -> Rule:
     def shift(
         root: Operation, linear: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
     ) -> RewriteResult:
-        """w x + b + c = w x + (b + c), c by channel"""
+        """w x + b + c = w x + (b + c), c per channel"""
         weights = Weights(linear, w)
         whole = rank(linear.results[0])
         offset = numbers(c, whole, channel_axis(linear), weights.channels(False))
@@ -338,7 +338,7 @@ def offset_after(linear: Node) -> Rule:
     return shift
 
 
-# What comes before.
+# Scales and offsets before the linear op.
 
 
 def factor_before(linear: Node, divides: bool = False) -> Rule:
@@ -346,7 +346,7 @@ def factor_before(linear: Node, divides: bool = False) -> Rule:
 
     @rule(linear)
     def scale(root: Operation, scaling: Operation, x: SSAValue, w: Constant, c: Constant) -> RewriteResult:
-        """w (c x) = (c w) x, c by channel"""
+        """w (c x) = (c w) x, c per channel"""
         weights = Weights(root, w)
         whole, axis = rank(scaling.results[0]), channel_axis(root)
         if len(weights.w.tensor.shape) < 2 or whole != rank(x) or whole == 0:
@@ -368,7 +368,7 @@ def factor_before(linear: Node, divides: bool = False) -> Rule:
 
 
 def is_padded(conv: Operation) -> bool:
-    """Whether a convolution may read zeros around its data."""
+    """Return whether a convolution may pad its data with zeros."""
     pads, auto = decode(conv.properties.get("pads")), decode(conv.properties.get("auto_pad"))
     return auto not in (None, "NOTSET", "VALID") or (isinstance(pads, Sequence) and any(pads))
 
@@ -387,7 +387,7 @@ def norm_before_conv(
     var: Constant,
     epsilon: float,
 ) -> RewriteResult:
-    """conv(d x + t, w) + b = conv(x, d w) + (conv(t, w) + b); padding, which t does not reach, forbids it"""
+    """conv(d x + t, w) + b = conv(x, d w) + (conv(t, w) + b); without padding, whose zeros get no offset t"""
     found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(root, w)
     before = bias_of(b, weights)
     if found is None or before is None or len(found[0]) != weights.channels(True):

@@ -39,7 +39,7 @@ from xonnc.transforms.rules.op_builder import OpBuilder
 x, w, b = value.x, const.w, const.b
 
 MIN_MATMULS = 3
-"""Fewer MatMuls would not become fewer ops, since the result is split again."""
+"""Minimum number of MatMuls to merge: two would become a MatMul and a Split, hence no fewer ops."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def merged(root: Operation, x: SSAValue, pool: DisposablePool, biased: bool) -> 
     axes, split = rank(x), form("Split", root)
     if len(parts) < MIN_MATMULS or not axes or split is None or split.name == "SplitV1":
         return MatchFailure("there are not three such products, or the rank is not known")
-    # The products in their order; what is made stands before the first of them.
+    # Products in block order: the merged op is inserted before the first, so that it dominates all uses.
     block = root.parent
     assert block is not None
     wanted = {part.last: part for part in parts}

@@ -74,29 +74,29 @@ AXES = value.later
 
 
 def are_of_one_opset(first: str, second: str) -> bool:
-    """Whether a model can have both ops."""
+    """Return whether both ops exist in the same opset (Squeeze and Unsqueeze changed in opset 13)."""
     old = [name.endswith("V11") for name in (first, second) if name.startswith(("Squeeze", "Unsqueeze"))]
     return len(set(old)) < 2
 
 
 def target_of(made: Attribute) -> list[int] | None:
-    """The shape operand by which a Reshape makes a type, if at most one size has to be found."""
+    """Return the Reshape target for a type, or `None` if a dimension is 0 or several are dynamic."""
     shape = made.get_shape() if is_ranked(made) else None
-    # A 0 would copy a size, and beside it none can be found.
+    # In a Reshape target, 0 copies a dimension; with allowzero, it excludes an inferred one (-1).
     if shape is None or 0 in shape or shape.count(DYNAMIC_INDEX) > 1:
         return None
     return [-1 if size == DYNAMIC_INDEX else size for size in shape]
 
 
 def one_reshape(first: str, second: str) -> Rule:
-    """Two ops that only change the shape are one Reshape."""
+    """Return the rule that fuses two ops that only change the shape to one Reshape."""
     inner = one_use(RESHAPING[first])
     outer = Template(ONNX, second)
     operands = len(RESHAPING[second].operands) - 1
 
     @rule(outer(inner, *(AXES,) * operands), bonus=-1)
     def join(root: Operation, x: SSAValue) -> RewriteResult:
-        """reshape(reshape(x, …), …) = reshape(x, the shape that comes out)"""
+        """reshape(reshape(x, …), …) = reshape(x, shape of the result)"""
         target = target_of(root.results[0].type)
         if target is None:
             return MatchFailure("two sizes of the result are not known, or one is 0")
@@ -107,7 +107,7 @@ def one_reshape(first: str, second: str) -> Rule:
 
 @rule(Reshape(x, const.shape, allowzero=attr.allowzero))
 def reshape_to_itself(x: SSAValue, shape: Constant, allowzero: int) -> RewriteResult:
-    """reshape(x, t) = x if t copies the sizes of x, or names them; the last one may be found"""
+    """reshape(x, t) = x if t copies or repeats the dimensions of x, except one that may be inferred"""
     wanted = whole(shape) or ()
     known = x.type.get_shape() if is_ranked(x.type) else None
     if known is None or len(known) != len(wanted):
@@ -126,7 +126,7 @@ def reshape_to_itself(x: SSAValue, shape: Constant, allowzero: int) -> RewriteRe
 
 @rule(Reshape(x, value.shape, allowzero=attr.allowzero))
 def known_target(root: Operation, x: SSAValue, shape: SSAValue) -> RewriteResult:
-    """reshape(x, computed) = reshape(x, constant) if the type of the result says it"""
+    """reshape(x, computed) = reshape(x, constant) if the result type determines the target"""
     if isinstance(shape, OpResult) and shape.op.name == "onnx.Constant":
         return MatchFailure("the shape is a constant")
     target = target_of(root.results[0].type)
@@ -136,7 +136,7 @@ def known_target(root: Operation, x: SSAValue, shape: SSAValue) -> RewriteResult
 
 
 def both_axes(x: SSAValue, first: Sequence[int], second: Sequence[int], more: int) -> list[int] | None:
-    """Axes of two ops one after the other; `more` is 1 for what adds axes, -1 for what takes them away."""
+    """Return the combined axes of two Unsqueeze (`more` 1) or two Squeeze (`more` -1) in sequence."""
     before = rank(x)
     if before is None:
         return None
@@ -145,6 +145,8 @@ def both_axes(x: SSAValue, first: Sequence[int], second: Sequence[int], more: in
     outer = normalised(second, max(between, between + more * len(second)))
     if inner is None or outer is None:
         return None
+    # The axes of the second Squeeze count among those that the first leaves; the axes of the first Unsqueeze
+    # count among those that the second does not insert.
     if more < 0:
         left = [axis for axis in range(before) if axis not in inner]
         return sorted([*inner, *(left[axis] for axis in outer)])
@@ -153,7 +155,7 @@ def both_axes(x: SSAValue, first: Sequence[int], second: Sequence[int], more: in
 
 
 def joined_axes(outer: Node, made: Template, more: int) -> Rule:
-    """Two squeezes, or two unsqueezes, are one."""
+    """Return the rule that fuses two Squeeze, or two Unsqueeze, to one."""
     by_property = made.name.endswith("V11")
 
     @rule(outer)
@@ -186,7 +188,7 @@ def one_slice(
     axes2: Constant | None,
     steps2: Constant | None,
 ) -> RewriteResult:
-    """slice(slice(x, on some axes), on others) = slice(x, on all of them)"""
+    """slice(slice(x, axes a), axes b) = slice(x, axes a and b) for disjoint a and b"""
     first = _cut(x, starts, ends, axes, steps)
     second = _cut(x, starts2, ends2, axes2, steps2)
     if first is None or second is None or set(first[2]) & set(second[2]):
@@ -197,7 +199,7 @@ def one_slice(
 def _cut(
     x: SSAValue, starts: Constant, ends: Constant, axes: Constant | None, steps: Constant | None
 ) -> tuple[Sequence[int], ...] | None:
-    """Starts, ends, axes and steps, all written."""
+    """Return starts, ends, axes and steps with defaults filled in, or `None` if the rank is not known."""
     begin, end, size = whole(starts) or (), whole(ends) or (), rank(x)
     along = (None if axes is None else whole(axes)) or tuple(range(len(begin)))
     known = None if size is None else normalised(along, size)
@@ -206,7 +208,7 @@ def _cut(
 
 
 def only_part(split: Node) -> Rule:
-    """A split into one part."""
+    """Return the rule that removes a split into one part."""
 
     @rule(split)
     def whole_part(root: Operation, x: SSAValue) -> RewriteResult:
@@ -238,7 +240,7 @@ SPLITS = ("onnx.Split", "onnx.SplitV13", "onnx.SplitV11")
 
 @rule(Squeeze(value.part, const.axes))
 def squeezed_part(root: Operation, part: SSAValue, axes: Constant) -> RewriteResult:
-    """squeeze(split(x)[i]) = gather(x, i), if all parts are of length 1 and read that way"""
+    """squeeze(split(x)[i]) = gather(x, i), if all parts have length 1 and only such users"""
     splitter, cut = part.owner, whole(axes) or ()
     if not isinstance(splitter, Operation) or splitter.name not in SPLITS or not isinstance(part, OpResult):
         return MatchFailure("the data are no part of a split")
@@ -255,7 +257,7 @@ def squeezed_part(root: Operation, part: SSAValue, axes: Constant) -> RewriteRes
 
 
 def same_squeeze(reader: Operation, cut: Sequence[int], size: int) -> bool:
-    """Whether an op squeezes this one axis."""
+    """Return whether an op is a Squeeze of the same axes."""
     axes = constant_of(ONNX, reader.operands[1]) if reader.name == "onnx.Squeeze" else None
     found = None if axes is None else whole(axes)
     return found is not None and [axis % size for axis in found] == [axis % size for axis in cut]
@@ -271,7 +273,7 @@ def gathered_alone(x: SSAValue, index: Constant, axis: int, axes: Constant) -> R
 
 
 def swaps(matrix: SSAValue, perm: tuple[int, ...] | None) -> bool:
-    """Whether a permutation swaps the axes of a matrix."""
+    """Return whether a permutation swaps the axes of a matrix."""
     return perm == (1, 0) or (perm is None and rank(matrix) == 2)
 
 
@@ -296,7 +298,7 @@ def right_turned(
 
 
 def is_flat(x: SSAValue, axis: int) -> str | None:
-    """x is a matrix already."""
+    """x is a matrix whose shape Flatten preserves."""
     shape = x.type.get_shape() if is_ranked(x.type) else ()
     if len(shape) != 2 or not (axis in (1, -1) or (axis in (0, -2) and shape[0] == 1)):
         return "the shape changes"
@@ -305,7 +307,7 @@ def is_flat(x: SSAValue, axis: int) -> str | None:
 
 @rule(Cast(Cast(x, to=attr.first, saturate=attr.saturated), to=attr.second, saturate=attr.saturate))
 def one_cast(root: Operation, x: SSAValue, first: Attribute, second: Attribute) -> RewriteResult:
-    """cast(cast(x, wider), to) = cast(x, to)"""
+    """cast(cast(x, a), b) = cast(x, b) if the cast to a is exact"""
     held = element_type(x.type)
     if held is None:
         return MatchFailure("the element type is not known")
@@ -316,7 +318,11 @@ def one_cast(root: Operation, x: SSAValue, first: Attribute, second: Attribute) 
 
 
 def is_exact(before: np.dtype[np.generic], after: np.dtype[np.generic]) -> bool:
-    """Whether a cast keeps every number; to numpy doubles hold integers of 64 bits."""
+    """
+    Return whether a cast preserves every value.
+
+    NumPy calls the cast from 64-bit integers to float64 safe, although it rounds above 2^53.
+    """
     if before.itemsize == 8 and after != before and is_float(after):
         return False
     return np.can_cast(before, after, "safe") and after.kind in "biuf"

@@ -75,7 +75,7 @@ def number(fill: object) -> float | None:
 def window(
     root: Operation, x: SSAValue, pads: Constant | tuple[int, ...]
 ) -> tuple[list[int], list[int]] | None:
-    """The pads that the op has itself and those that go in, if it can take them."""
+    """Return the pads of the op and those to add on spatial axes, or `None` if they cannot be added."""
     amounts = pads if isinstance(pads, tuple) else tuple(int(each) for each in pads.array.reshape(-1))
     axes = len(amounts) // 2
     before, after = amounts[:axes], amounts[axes:]
@@ -89,7 +89,11 @@ def window(
 
 
 def fits(root: Operation, total: Sequence[int]) -> bool:
-    """Whether every window holds something besides what is padded, and all have one size."""
+    """
+    Return whether every window contains data and none is cut off at the end.
+
+    For kernels without dilations: each pad is smaller than the kernel, and `ceil_mode` is 0.
+    """
     kernel, dilations = (decode(root.properties.get(name)) for name in ("kernel_shape", "dilations"))
     if decode(root.properties.get("ceil_mode")) == 1 or not isinstance(kernel, Sequence):
         return False
@@ -100,11 +104,11 @@ def fits(root: Operation, total: Sequence[int]) -> bool:
 
 
 def average_rule(pad: Node) -> Rule:
-    """An average of data padded with zeros."""
+    """Return the rule that folds a zero Pad into an AveragePool."""
 
     @rule(AveragePool(one_use(pad)))
     def fuse(root: Operation, x: SSAValue, pads: Constant | tuple[int, ...], fill: object) -> RewriteResult:
-        """mean(pad(x, p), q) = mean(x, p + q) where zeros count; if q does not count, only for q = 0"""
+        """mean(pad(x, p), q) = mean(x, p + q) with counted pads; if q is not counted, only for q = 0"""
         found = window(root, x, pads)
         version = version_at(root)
         if found is None:
@@ -123,7 +127,7 @@ def average_rule(pad: Node) -> Rule:
 
 
 def is_not_negative(x: SSAValue) -> bool:
-    """Whether a value is known to be 0 or more everywhere."""
+    """Return whether a value is known to be non-negative everywhere."""
     maker = x.op if isinstance(x, OpResult) else None
     if maker is None:
         return False
@@ -144,7 +148,7 @@ def is_lowest(fill: object) -> bool:
 
 
 def maximum_rule(pad: Node) -> Rule:
-    """A maximum of padded data."""
+    """Return the rule that folds a Pad into a MaxPool."""
 
     @rule(MaxPoolSingleOut(one_use(pad)))
     def fuse(root: Operation, x: SSAValue, pads: Constant | tuple[int, ...], fill: object) -> RewriteResult:
@@ -165,7 +169,7 @@ def maximum_rule(pad: Node) -> Rule:
 
 
 def integer_rule(pad: Node) -> Rule:
-    """A convolution of integers padded with their zero point."""
+    """Return the rule that folds a Pad with the zero point into a ConvInteger."""
 
     @rule(ConvInteger(one_use(pad), w, maybe.zero, value.other))
     def fuse(
@@ -193,7 +197,7 @@ def integer_rule(pad: Node) -> Rule:
 RULES = rules(
     **{f"FusePad{version}IntoAveragePool": average_rule(pad) for version, pad in PADS.items()},
     **{f"FusePad{version}IntoMaxPool": maximum_rule(pad) for version, pad in PADS.items()},
-    # Padding of integers is of opset 11.
+    # Pad supports integers since opset 11.
     **{
         f"FusePad{version}IntoConvInteger": integer_rule(pad)
         for version, pad in PADS.items()

@@ -27,14 +27,14 @@ MOVING = frozenset(
 """Operators whose results hold only elements of the first operand."""
 
 MAX_STEPS = 8
-"""Number of ops to follow backwards to a zero constant."""
+"""Maximum number of ops to follow backwards to a zero constant."""
 
 MAX_ELEMENTS = 1 << 16
-"""Larger constants are not inspected."""
+"""Maximum size of a constant that is inspected: larger ones are assumed not to be zero."""
 
 
 def is_zero(value: SSAValue, steps: int = MAX_STEPS) -> bool:
-    """Whether all elements of a value are known to be 0, not −0."""
+    """Return whether all elements of a value are known to be +0 (-0 is not zero here)."""
     op = value.owner
     if not isinstance(op, OnnxOp) or not steps:
         return False
@@ -59,11 +59,11 @@ def _holds_zeros(array: Array) -> bool:
 
 
 def without_zero_states(template: Template, last: Sequence[Pattern]) -> Rule:
-    """A network whose states begin as zeros is one without initial states."""
+    """Return the rule that drops all-zero initial states of an RNN operator."""
 
     @rule(template(*DATA_OPERANDS, value.lengths, *last), bonus=-1)
     def without_states(root: Operation) -> RewriteResult:
-        """A network whose states begin as zeros is one without initial states"""
+        """Drop all-zero initial states of an RNN: zero is the default"""
         operands = list(root.operands)
         places = range(*STATES.indices(len(operands) - (template.name == "LSTM")))
         zeros = [place for place in places if not is_absent(operands[place]) and is_zero(operands[place])]
