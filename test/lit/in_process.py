@@ -1,7 +1,7 @@
 """
-Runs `RUN: onnx-opt … | filecheck …` lines inside lit's own process: 25 ms a test instead of half a second.
+Run `RUN: onnx-opt … | filecheck …` lines inside lit's own process: 25 ms a test instead of half a second.
 
-Lines that are more than pipes of `onnx-opt`, `filecheck` and `not` go to lit's shell.
+Tests with anything else than pipes of `onnx-opt`, `filecheck` and `not` are run by lit's shell.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from xonnc.tools.opt import run_opt
 
 FORMATS: Any = import_module("lit.formats")
 TEST: Any = import_module("lit.Test")
-"""lit has no types; these two are all that is used of it."""
+"""Imported by name, as lit has no type annotations."""
 
 OPT = {"onnx-opt", "onnx-mlir-opt"}
 CHECK = {"filecheck", "FileCheck"}
@@ -38,7 +38,7 @@ _BOTH = "2>&1"
 
 @dataclass(frozen=True)
 class Command:
-    """One part of a pipe."""
+    """One command of a pipe."""
 
     tool: str
     args: tuple[str, ...]
@@ -47,21 +47,21 @@ class Command:
 
 
 class InProcessTest:
-    """A lit test format."""
+    """A lit test format that runs tests in process if it can."""
 
     def __init__(self) -> None:
         self.shell = FORMATS.ShTest()
 
     def getTestsInDirectory(self, *where: Any) -> Any:  # lit's name
-        """The tests of a folder, as lit's own format finds them."""
+        """Return the tests of a folder, as lit's own format finds them."""
         return self.shell.getTestsInDirectory(*where)
 
     def getTestsForPath(self, *where: Any) -> Any:  # lit's name
-        """The test in a file."""
+        """Return the test in a file."""
         return self.shell.getTestsForPath(*where)
 
     def execute(self, test: Any, lit_config: Any) -> Any:
-        """Runs one test."""
+        """Run one test."""
         path = Path(test.getSourcePath())
         pipes = script(path.read_text(), path)
         if pipes is None or test.config.unsupported:
@@ -74,7 +74,7 @@ class InProcessTest:
 
 
 def script(source: str, path: Path) -> list[list[Command]] | None:
-    """The pipes of a test file; `None` if they need a shell."""
+    """Return the pipes of a test file, `None` if one of them needs a shell."""
     if _KEYWORDS.search(source):
         return None
     lines: list[str] = []
@@ -93,7 +93,7 @@ def script(source: str, path: Path) -> list[list[Command]] | None:
 
 
 def parse(line: str, path: Path) -> list[Command] | None:
-    """The commands of one line; `None` if it needs a shell."""
+    """Return the commands of one line, `None` if it needs a shell."""
     if _OTHER_SUBSTITUTION.search(line) or "`" in line or "$" in line:
         return None
     lexer = shlex.shlex(line.replace(_BOTH, "\0"), posix=True, punctuation_chars="|&;<>()")
@@ -112,7 +112,7 @@ def parse(line: str, path: Path) -> list[Command] | None:
 
 
 def command(words: list[str], path: Path) -> Command | None:
-    """One command, if it is one of ours."""
+    """Return one command, `None` if its tool is not run in process."""
     inverted = words[:1] == ["not"]
     words = words[1:] if inverted else words
     if not words or words[0] not in OPT | CHECK:
@@ -122,7 +122,7 @@ def command(words: list[str], path: Path) -> Command | None:
 
 
 def failure(pipe: list[Command]) -> str:
-    """Runs a pipe; what went wrong, empty if nothing."""
+    """Run a pipe and describe what failed; empty if nothing did."""
     text, problem = "", ""
     for one in pipe:
         if one.tool in OPT:
@@ -137,7 +137,7 @@ def failure(pipe: list[Command]) -> str:
 
 
 def check(args: tuple[str, ...], text: str) -> tuple[int, str]:
-    """filecheck: its exit code and what it says."""
+    """Run filecheck and return its exit code and output."""
     said = StringIO()
     with redirect_stdout(said), redirect_stderr(said):
         try:

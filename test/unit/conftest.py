@@ -1,4 +1,4 @@
-"""What many tests need: a small model that every stage of the compiler takes."""
+"""Fixtures and options shared by all unit tests: a small model that every compiler stage supports."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 os.environ["XONNC_CACHE"] = "off"
-"""Tests compile what they say; those of the cache have folders of their own."""
+"""No compile cache, so that each test really compiles; tests of the cache set folders of their own."""
 
 
 @pytest.fixture
 def small_model(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a small classifier (convolution, activation, pool, layer, softmax) to a file of that name."""
+    """Writer of a small classifier (Conv, activation, MaxPool, Gemm, Softmax) to a file of the given name."""
 
     def write(name: str, *, operator: str = "Relu") -> Path:
         random = np.random.default_rng(7)
@@ -50,7 +50,7 @@ def small_model(tmp_path: Path) -> Callable[..., Path]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How many instances the shared test of all rules makes, and which ones."""
+    """Add the options of `test_rule_numbers.py`: number of instances per rule, and random seed."""
     group = parser.getgroup("rules", "instances in test_rule_numbers.py")
     group.addoption("--rules-seed", type=int, default=0, help="another seed makes other instances")
     group.addoption("--rules-count", type=int, default=50, help="instances on which each rule must fire")

@@ -1,4 +1,4 @@
-"""Where the golden NVDLA vectors are: all of them beside the repository, or the few that it holds."""
+"""Location of the golden NVDLA vectors: all of them beside the repository, or the subset in `test/data`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiling and simulating small networks; `deviation` is how far the result is from onnxruntime's."""
+"""Fixtures to compile and simulate small networks; `deviation` is the error against onnxruntime."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def context() -> Context:
 
 @pytest.fixture
 def build() -> Callable[..., onnx.ModelProto]:
-    """A model from nodes as text, one a line, with input shapes and weights drawn from a seed or given."""
+    """Builder of models from nodes in ONNX text syntax, one a line, with given or random weights."""
 
     def make(
         nodes: str,
@@ -88,7 +88,7 @@ def _values(value: tuple[int, ...] | npt.NDArray[Any], generator: np.random.Gene
 
 @pytest.fixture
 def simplified(context: Context) -> Callable[[onnx.ModelProto], ModuleOp]:
-    """The module of a model after `simplify-onnx`."""
+    """Importer of a model that also runs `simplify-onnx`."""
 
     def run(model: onnx.ModelProto) -> ModuleOp:
         module = import_proto(model, context)
@@ -102,7 +102,7 @@ def simplified(context: Context) -> Callable[[onnx.ModelProto], ModuleOp]:
 def compiled(
     context: Context, simplified: Callable[[onnx.ModelProto], ModuleOp]
 ) -> Callable[[onnx.ModelProto], CompiledLoadable]:
-    """A model compiled for nv_full; what the compiler wrote passes the verifiers and the static checks."""
+    """Compiler of a model for nv_full; asserts that module and loadable pass verifiers and static checks."""
 
     def run(model: onnx.ModelProto) -> CompiledLoadable:
         module = simplified(model)
@@ -118,7 +118,7 @@ def compiled(
 def deviation(
     compiled: Callable[[onnx.ModelProto], CompiledLoadable], tmp_path: Path
 ) -> Callable[[onnx.ModelProto], float]:
-    """The largest error of any output, in units of the largest number in that output (0.01 at least)."""
+    """Maximum error of all outputs, each relative to the largest magnitude of that output (at least 0.01)."""
 
     def run(model: onnx.ModelProto) -> float:
         path = tmp_path / "model.onnx"

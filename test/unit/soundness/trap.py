@@ -1,4 +1,4 @@
-"""What a trap is: a model that others made wrong, the inputs that show it, and what must come out."""
+"""A trap: a model that some simplifier miscompiled, inputs that show it, and the expected result."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from xonnc.fuzzing.validity import invalidity
 Array = npt.NDArray[Any]
 
 PARSE: Callable[[str], onnx.ModelProto] = vars(parser)["parse_model"]
-"""By name, because its type is only known in part."""
+"""Looked up by name, because its type annotation is incomplete."""
 
 
 def nothing_more(before: onnx.ModelProto, after: onnx.ModelProto) -> None:
-    """The outputs say it all."""
+    """Check nothing besides the outputs."""
 
 
 @dataclass(frozen=True)
 class Trap:
-    """A model on which a simplifier was wrong, or failed."""
+    """A model that a simplifier miscompiled, or on which it crashed."""
 
     rows: tuple[str, ...]
-    """Which points of the lists in `test_soundness.py` it stands for."""
+    """Rows of the lists in `test_soundness.py` that it covers."""
     text: str
-    """The model in ONNX's text form; weights too long for it stand in `weights`."""
+    """The model in ONNX text syntax; weights too large for it are in `weights`."""
     passes: tuple[str, ...]
-    """The passes in question; `xonnc simplify` is tried besides."""
+    """The passes to run; `xonnc simplify` is run as well."""
     feeds: Mapping[str, Array] = field(default_factory=dict[str, Array])
     weights: Mapping[str, Array] = field(default_factory=dict[str, Array])
     edit: Callable[[onnx.ModelProto], None] | None = None
-    """Puts into the model what the text form has no words for."""
+    """Edit of the model for what the text syntax cannot express."""
     outputs: Mapping[str, Array] | None = None
-    """What must come out where neither onnxruntime nor the reference can be asked."""
+    """Expected outputs where neither onnxruntime nor the reference evaluator can compute them."""
     says: Callable[[onnx.ModelProto, onnx.ModelProto], None] = nothing_more
-    """What must hold of the models before and after besides."""
+    """Additional assertions about the models before and after."""
     has_known_types: bool = True
-    """False where the type inference of the onnx package itself fails."""
+    """False if the type inference of the onnx package fails on the model."""
     is_run: bool = True
-    """False for what gives no equal outputs twice, or none at all."""
+    """False if the outputs are nondeterministic, or the model cannot be run."""
 
     def model(self) -> onnx.ModelProto:
-        """The model, which is valid."""
+        """Return the model; asserts that it is valid."""
         made = PARSE(self.text)
         made.graph.initializer.extend(
             numpy_helper.from_array(array, name) for name, array in self.weights.items()
@@ -59,16 +59,16 @@ class Trap:
 
 
 def operators(model: onnx.ModelProto) -> list[str]:
-    """The operators of the main graph, in order."""
+    """Return the operator types of the main graph, in order."""
     return [node.op_type for node in model.graph.node]
 
 
 def floats(*numbers: float) -> Array:
-    """A vector."""
+    """Return a float32 vector."""
     return np.array(numbers, np.float32)
 
 
 def grid(*shape: int) -> Array:
-    """Numbers of both signs and zero, none twice."""
+    """Return distinct float32 integers around zero, of both signs."""
     size = int(np.prod(shape))
     return (np.arange(size, dtype=np.float32) - size // 2).reshape(shape)

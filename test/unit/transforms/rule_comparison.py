@@ -1,4 +1,4 @@
-"""How near two results have to be."""
+"""Tolerances for the comparison of two results."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Doubles: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Closeness:
-    """What floats may be apart, in units of the precision of their type; the rest is equal."""
+    """Tolerance for floats, in units of their type's machine epsilon; all other types must be equal."""
 
     ulps: float = 0
-    """Of the size of the number itself."""
+    """Relative to the magnitude of the element itself."""
     steps: float = 0
-    """Of its size and that of the largest number that goes in or comes out: sums lose digits."""
+    """Relative to its magnitude plus the largest one of inputs and outputs: sums suffer from cancellation."""
     narrow: float = 0
-    """The same for types with fewer digits than 32-bit floats, whose every sum is rounded."""
+    """The same for types narrower than float32, where every partial sum is rounded."""
     single: bool = False
-    """Whether doubles are computed in single precision too."""
+    """Whether float64 is computed in float32 as well."""
 
     def allowed(self, epsilon: float, smallest: float, wanted: Doubles, scale: float) -> Doubles:
-        """The difference allowed for each element."""
+        """Return the allowed difference of each element."""
         size = np.abs(wanted)
         steps = self.narrow if epsilon > SINGLE else self.steps
         precision = max(epsilon, SINGLE) if self.single else epsilon
@@ -37,20 +37,20 @@ class Closeness:
 
 
 SINGLE = 2.0**-23
-"""The precision of 32-bit floats."""
+"""Machine epsilon of float32."""
 
 SAME = Closeness()
-"""What only moves elements."""
+"""For rules that only move elements."""
 
 FOLDED = Closeness(ulps=1)
-"""What one operator computes from constants."""
+"""For a single operator folded from constants."""
 
 REWRITTEN = Closeness(steps=1e-5 / SINGLE, narrow=8)
-"""What several operators compute in another order: 1e-5 of the size for 32-bit floats."""
+"""For several operators in another order of computation: 1e-5 of the magnitude for float32."""
 
 
 def parts(array: Array) -> list[Doubles]:
-    """Floats as doubles; complex numbers as two arrays."""
+    """Convert floats to float64, and complex arrays to their real and imaginary parts."""
     if array.dtype.kind == "c":
         both = array.astype(np.complex128)
         return [np.real(both), np.imag(both)]
@@ -58,13 +58,13 @@ def parts(array: Array) -> list[Doubles]:
 
 
 def precision(dtype: np.dtype[np.generic]) -> tuple[float, float]:
-    """The distance from 1 to the next float, and the smallest one with all its digits."""
+    """Return machine epsilon and the smallest normal number of a float type."""
     info = vars(ml_dtypes)["finfo"](dtype)
     return float(info.eps), float(info.smallest_normal)
 
 
 def difference(old: Array, new: Array, near: Closeness, scale: float = 0) -> str | None:
-    """Where two results differ, `None` if they agree; `scale` is the size of what was computed with."""
+    """Describe where two results differ, `None` if they agree; `scale` is the magnitude of the inputs."""
     if old.shape != new.shape or old.dtype != new.dtype:
         return f"{new.dtype}{list(new.shape)} in place of {old.dtype}{list(old.shape)}"
     if old.dtype.kind != "c" and not is_float(old.dtype):
@@ -83,7 +83,7 @@ def difference(old: Array, new: Array, near: Closeness, scale: float = 0) -> str
 
 
 def size_of(arrays: list[Array]) -> float:
-    """The largest finite number among floats, 0 if there is none."""
+    """Return the largest finite magnitude among all float arrays, 0 if there is none."""
     most = 0.0
     for array in arrays:
         if is_float(array.dtype):

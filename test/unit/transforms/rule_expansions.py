@@ -1,4 +1,4 @@
-"""Ops that ONNX does not have, by ops that it has: what the reference needs to run instances with them."""
+"""Expand ops that ONNX does not have to ONNX operators, so that the reference can run their instances."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from xonnc.transforms.shapes.convolution import same_pads
 
 
 def gathered(x: SSAValue, places: Callable[[Array], Array]) -> RewriteResult:
-    """What a movement of x's elements makes, as a Gather of them; places that hold none are zero"""
+    """Express a movement of x's elements as a Gather; positions without an element are zero."""
     shape, element = static_shape(x.type), element_type(x.type)
     assert shape is not None
     assert element is not None
@@ -44,7 +44,7 @@ def gathered(x: SSAValue, places: Callable[[Array], Array]) -> RewriteResult:
 
 
 def spread(numbers: Array, strides: Sequence[int], pads: Sequence[int]) -> Array:
-    """Elements with zeros between and around them on the last axes."""
+    """Insert zeros between elements along the last axes, and pad them with zeros."""
     axes = len(strides)
     sizes = [(size - 1) * stride + 1 for size, stride in zip(numbers.shape[-axes:], strides, strict=True)]
     wide = np.zeros((*numbers.shape[:-axes], *sizes), numbers.dtype)
@@ -55,12 +55,12 @@ def spread(numbers: Array, strides: Sequence[int], pads: Sequence[int]) -> Array
 
 @rule(UpsampleAndPad(value.x, strides=attr.strides, pads=attr.pads))
 def upsample_and_pad(x: SSAValue, strides: Sequence[int], pads: Sequence[int]) -> RewriteResult:
-    """Zeros between and around"""
+    """Insert zeros between elements and pad with zeros"""
     return gathered(x, lambda numbers: spread(numbers, strides, pads))
 
 
 def columns(numbers: Array, root: Operation) -> Array:
-    """The windows of a convolution on two axes as columns."""
+    """Return the windows of a 2-D convolution as columns (im2col)."""
     properties = {name: decode(found) for name, found in root.properties.items()}
     kernel, strides, dilations, pads = (
         np.array(properties.get(name) or default)
@@ -84,20 +84,20 @@ def columns(numbers: Array, root: Operation) -> Array:
 
 @rule(Im2Col(value.x))
 def im2col(root: Operation, x: SSAValue) -> RewriteResult:
-    """Windows as columns"""
+    """Windows of a convolution as columns (im2col)"""
     return gathered(x, lambda numbers: columns(numbers, root))
 
 
 @rule(RMSLayerNormalization(value.x, value.scale, value.b, axis=attr.axis, epsilon=attr.epsilon))
 def rms_norm(x: SSAValue, scale: SSAValue, b: SSAValue, axis: int, epsilon: float) -> RewriteResult:
-    """The normalisation that ONNX has since opset 23, and a bias"""
+    """RMSNormalization of opset 23, and an addition of the bias"""
     made = RMSNormalization(x, scale, axis=axis, epsilon=epsilon, stash_type=1).typed(x)
     return (made if is_absent(b) else Add(made, b).typed(x)), absent
 
 
 @rule(ShapeTransform(value.x, index_map=attr.index_map))
 def shape_transform(root: Operation, x: SSAValue, index_map: AffineMapAttr) -> RewriteResult:
-    """Element i goes to the place that the map says"""
+    """Element i moves to the index that the affine map gives"""
     made = static_shape(root.results[0].type)
     assert made is not None
 
@@ -123,7 +123,7 @@ def concat_shape_transpose(
 EXPANSIONS = rules(
     ConcatShapeTranspose=concat_shape_transpose,
     Im2Col=im2col,
-    # The order in memory is nothing that numbers show.
+    # The memory layout does not change the values.
     LayoutTransform=rule(LayoutTransform(value.x), Identity(value.x)),
     RMSLayerNormalization=rms_norm,
     ShapeTransform=shape_transform,

@@ -1,4 +1,4 @@
-"""What the shared test of all rules is made of: models that are instances of patterns, and who runs them."""
+"""Models that are instances of patterns, for the shared test of all rules, and their evaluators."""
 
 from __future__ import annotations
 
@@ -58,30 +58,30 @@ from xonnc.rewriting.rules import definition_of
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 Given = Array | tuple[int, ...] | None
-"""A value by its name: an array, the shape of a random one, or absent."""
+"""A value: an array, the shape of a random array, or absent."""
 
 ANY_OPSET = 21
-"""The opset of a model in which no operator is left."""
+"""Opset of a model that has no operator left to determine it."""
 
 
 class Evaluator(Protocol):
-    """The reference, one model at a time."""
+    """Interface of the reference evaluator of a model."""
 
     def run(self, output_names: None, feed_inputs: Mapping[str, Array]) -> Sequence[Array]: ...
 
 
 OLD_IR = 10
-"""The version of files that every onnxruntime reads."""
+"""An IR version that all supported onnxruntime versions read."""
 
 
 def scaler(op: object, x: Array, offset: Array | None = None, scale: Array | None = None) -> tuple[Array]:
-    """Scaler by its specification: the reference needs both properties and gives the type of x."""
+    """Scaler as specified: the reference evaluator requires both attributes and returns the type of x."""
     moved = x.astype(np.float32) - (0 if offset is None else np.asarray(offset, np.float32))
     return (np.asarray(moved * (1 if scale is None else np.asarray(scale, np.float32))),)
 
 
 def one_hot(op: object, indices: Array, depth: Array, values: Array, axis: int = -1) -> tuple[Array]:
-    """OneHot by its specification: the reference takes no depth of shape [1]."""
+    """OneHot as specified: the reference evaluator rejects a depth of shape [1]."""
     count = int(depth.reshape(()))
     wanted = np.expand_dims(np.where(indices < 0, indices + count, indices), axis)
     classes = np.arange(count).reshape(
@@ -91,7 +91,7 @@ def one_hot(op: object, indices: Array, depth: Array, values: Array, axis: int =
 
 
 def own_op(domain: str, name: str, run: Callable[..., tuple[Array]]) -> type:
-    """An operator for the reference evaluator."""
+    """Return an operator class for the reference evaluator."""
     base: type = import_module("onnx.reference.op_run").OpRun
     return type(name, (base,), {"op_domain": domain, "_run": run})
 
@@ -100,7 +100,7 @@ OWN_OPS = (own_op("ai.onnx.ml", "Scaler", scaler), own_op("", "OneHot", one_hot)
 
 
 def evaluator(model: onnx.ModelProto, by_onnxruntime: bool) -> Evaluator:
-    """The ONNX reference evaluator, or onnxruntime; neither has types."""
+    """Return the ONNX reference evaluator or onnxruntime, imported by name as neither has annotations."""
     if by_onnxruntime:
         model.ir_version = OLD_IR
         return import_module("onnxruntime").InferenceSession(model.SerializeToString())
@@ -111,7 +111,7 @@ PLACES = frozenset(
     "axes condition ends exponent first indices inner labels lengths outer pads position repeats roi scales"
     " second shape sizes split starts steps target".split()
 )
-"""Names of values that keep their own element type: they say where, or how many."""
+"""Names of values that keep their own element type: indices, axes, counts and the like."""
 
 FLOATS = (np.float32, np.float64, np.float16)
 INTEGERS = (np.int32, np.int64, np.int8, np.uint8)
@@ -119,15 +119,15 @@ EVERY = (*FLOATS, *INTEGERS, np.bool_)
 
 
 SPLITS = {"Split", "SplitV11", "SplitV13"}
-"""Ops that are made with two results."""
+"""Ops that are created with two results."""
 
 SEQUENCES = {"SequenceConstruct", "SplitToSequence"}
-"""Ops that make a sequence of what they read."""
+"""Ops that return a sequence of their operands."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """What one instance of a pattern is made of, where the defaults do not fit."""
+    """Operands and attributes of one instance of a pattern, where they differ from the defaults."""
 
     values: Mapping[str, Given] = field(default_factory=dict[str, Given])
     attributes: Mapping[str, Literal | Attribute | None] = field(
@@ -138,32 +138,32 @@ class Example:
     )
     dtypes: Sequence[type[np.generic]] = EVERY
     pattern: Node | None = None
-    """A pattern more exact than the rule's own."""
+    """A more specific pattern than the rule's own."""
     inferred: bool = True
-    """Whether shape inference runs first, which writes absent properties."""
+    """Whether shape inference runs first, which fills in absent properties."""
     types: Sequence[Attribute] = ()
-    """The types of the root's results where they do not follow from the first operand."""
+    """Result types of the root op, if they do not follow from its first operand."""
     kept: Mapping[str, Attribute] = field(default_factory=dict[str, Attribute])
-    """The root's attributes besides its properties."""
+    """Discardable attributes of the root op."""
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How many values a name for several stands for, if not 3; they are called x0, x1, …"""
+    """Number of values of a variadic name, if not 3; they are called x0, x1, …"""
     own: Collection[str] = ()
-    """Names of arrays that keep their own element type, besides `PLACES`."""
+    """Names of further arrays that keep their own element type, besides `PLACES`."""
     expected: Callable[[Mapping[str, Array]], Sequence[Array]] | None = None
-    """What the instance makes of its inputs, where it is no ONNX that the reference runs."""
+    """Expected results for given inputs, where the reference evaluator cannot run the instance."""
     specials: bool = True
-    """Whether random elements may be infinite, NaN, or the limits of integers."""
+    """Whether random elements may be infinities, NaN or integer limits."""
     opset: int | None = None
-    """For operators whose old meaning only onnxruntime knows: the opset under which it runs them."""
+    """Opset for onnxruntime, for old operators that only onnxruntime implements."""
 
 
 def ints(*numbers: int) -> Array:
-    """A constant that says where or how many."""
+    """Return an int64 constant of indices, axes or counts."""
     return np.array(numbers, np.int64)
 
 
 def example(attributes: Mapping[str, Literal | Attribute | None] | None = None, **values: Given) -> Example:
-    """An example of any element type."""
+    """Return an example for all element types."""
     return Example(values, attributes or {})
 
 
@@ -231,7 +231,7 @@ class Instance:
     def operands(self, part: OperandSpec) -> list[SSAValue]:
         match part:
             case Node(name=name) if name:
-                # A named node that stands in several places is one op.
+                # All occurrences of a named node are the same op.
                 if name not in self.shared:
                     self.shared[name] = self.op(part)
                 return [self.shared[name].results[part.result]]
@@ -270,7 +270,7 @@ class Instance:
         return elements(self.random, given, self.dtype, special)
 
     def exportable(self) -> ModuleOp:
-        """The module without ops that ONNX does not have."""
+        """Return the module with ops that ONNX does not have expanded."""
         if not any(op.name.removeprefix("onnx.") in EXPANSIONS for op in self.module.walk()):
             return self.module
         expanded = self.module.clone()
@@ -279,19 +279,19 @@ class Instance:
         return expanded
 
     def model(self) -> onnx.ModelProto:
-        """The module as it is now, for the reference."""
+        """Export the current module for the reference evaluator."""
         model = export_proto(self.exportable())
         if not model.opset_import:
             model.opset_import.add(version=ANY_OPSET)
         return model
 
     def evaluate(self, model: onnx.ModelProto) -> list[Array]:
-        """What the reference makes of a model with the values of this instance."""
+        """Evaluate a model on the inputs of this instance."""
         results = evaluator(model, self.example.opset is not None).run(None, self.feeds)
         return [as_array(result) for result in results]
 
     def expected(self) -> Callable[[], Sequence[Array]]:
-        """What comes out of the module as it is now, computed when it is asked for."""
+        """Return a function that evaluates the module as it is now, before later changes."""
         given = self.example.expected
         if given is not None:
             return lambda: given(self.feeds)
@@ -299,12 +299,12 @@ class Instance:
         return lambda: self.evaluate(model)
 
     def run(self) -> list[Array]:
-        """What the reference makes of the module as it is now."""
+        """Evaluate the current module."""
         return self.evaluate(self.model())
 
 
 def as_array(result: object) -> Array:
-    """A result of the reference: sequences stacked, strings as strings."""
+    """Convert a result of the reference to an array: sequences are stacked, strings stay strings."""
     array = np.asarray(result)
     if array.dtype.kind not in "OS":
         return array

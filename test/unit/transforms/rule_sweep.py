@@ -1,7 +1,7 @@
 """
-One rule on many instances of its pattern.
+Test one rule on many instances of its pattern.
 
-Each instance is evaluated by the reference as it is and after the rule was applied to it alone: the results
+The reference evaluator runs each instance before and after this rule alone was applied to it: the results
 must agree, and the module must verify, export to valid ONNX, and have results of the same types. Where the
 rule does not match, the graph must not change. Afterwards the whole table is applied twice: the second time
 must change nothing.
@@ -34,34 +34,34 @@ from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 MAX_TRIES = 8
-"""How many instances may be made for one on which the rule fires."""
+"""Maximum number of instances generated for each one on which the rule must fire."""
 PATIENCE = 8
-"""After so many instances of an element type on which the rule never fired the type is left out."""
+"""Number of instances of an element type without a match after which the type is skipped."""
 EACH_EXAMPLE = 2
-"""So many element types of a fixed example are tried on which the rule fires."""
+"""Number of element types on which the rule must fire before the next fixed example is tried."""
 CHECK: Callable[[onnx.ModelProto], None] = vars(onnx.checker)["check_model"]
 CONSTANTS = frozenset({"onnx.Constant", "onnx.NoValue"})
 
 
 @dataclass
 class Tally:
-    """What came of the instances of a rule."""
+    """Results of all instances of a rule."""
 
     fixed: int = 0
-    """Examples on which it fired."""
+    """Number of fixed examples on which it fired."""
     generated: int = 0
-    """Generated instances on which it fired."""
+    """Number of generated instances on which it fired."""
     failures: int = 0
     kinds: Counter[str] = field(default_factory=Counter[str])
-    """Generated instances on which it fired, by element type."""
+    """Number of generated instances on which it fired, by element type."""
     refused: set[Kind] = field(default_factory=set[Kind])
-    """Element types that an op of the pattern does not take."""
+    """Element types that an op of the pattern does not support."""
     wrong: list[str] = field(default_factory=list[str])
-    """What was wrong, each with all that makes the instance again."""
+    """Failures, each with what is needed to reproduce the instance."""
 
 
 class Sweep:
-    """All instances of one rule of a table, made from a seed."""
+    """All instances of one rule of a table, reproducible from a seed."""
 
     def __init__(self, table: Table, name: str, seed: int, wanted: int) -> None:
         self.table, self.name, self.seed, self.wanted = table, name, seed, wanted
@@ -70,7 +70,7 @@ class Sweep:
         self.tally = Tally()
 
     def run(self) -> Tally:
-        """Fixed examples first, then generated instances until the rule fired on enough of them."""
+        """Run fixed examples first, then generated instances until the rule has fired on enough of them."""
         for place, example in enumerate(self.table.examples.get(self.name, ())):
             fired = 0
             for kind in in_turn(example, place):
@@ -88,7 +88,7 @@ class Sweep:
         return self.tally
 
     def numbered(self) -> Iterator[tuple[int, Kind]]:
-        """Numbers of instances and their element types in turn, without those that the op does not take."""
+        """Yield indices of instances and element types in turn, without types on which it never fires."""
         kinds, tried = list(self.table.kinds.get(self.name, KINDS)), Counter[Kind]()
         for number in count():
             kinds = [
@@ -101,7 +101,7 @@ class Sweep:
             yield number, kind
 
     def promises(self, kind: Kind, tried: int) -> bool:
-        """Whether the rule may fire on an element type: it did, or the op takes it and there is hope."""
+        """Whether the rule may fire on an element type: it has, or the op takes it and tries are left."""
         name = np.dtype(kind).name
         return self.tally.kinds[name] > 0 or (kind not in self.tally.refused and tried < PATIENCE)
 
@@ -109,7 +109,7 @@ class Sweep:
         return np.random.default_rng(zlib.crc32(f"{self.name} {what} {self.seed}".encode()))
 
     def example(self, example: Example | Text, kind: Kind, what: str) -> bool:
-        """Whether the rule fired on an instance; what is wrong with it is noted."""
+        """Return whether the rule fired on an instance; failures are recorded."""
         try:
             instance = self.instance(example, kind, what)
         except VerifyException:
@@ -129,7 +129,7 @@ class Sweep:
         return Instance(self.alone[self.name].root, example, kind, specials, seed)
 
     def check(self, instance: Instance) -> tuple[bool, str | None]:
-        """Whether the rule fired, and what is wrong."""
+        """Return whether the rule fired, and a description of the failure if there is one."""
         expected, old_types = instance.expected(), types_of(instance)
         graph = graph_of(instance)
         fired = apply_rules(instance.module, instance.context, self.alone, pass_name="test").changed
@@ -161,21 +161,21 @@ class Sweep:
 
 
 def in_turn(example: Example, place: int) -> list[Kind]:
-    """An example's element types: the first one, then the others from another one on for each example."""
+    """Return an example's element types: the first one, then the others, rotated by the example's index."""
     first, *others = example.dtypes
     start = place % len(others) if others else 0
     return [first, *others[start:], *others[:start]]
 
 
 def types_of(instance: Instance) -> list[Attribute]:
-    """The types of the results of the model."""
+    """Return the types of the model's results."""
     end = instance.function.body.block.last_op
     assert end is not None
     return [operand.type for operand in end.operands]
 
 
 def keeps(old: Attribute, new: Attribute) -> bool:
-    """Whether the type after a rewrite says the same as before, or more."""
+    """Whether the type after a rewrite is equal to the one before, or more static."""
     if old == new:
         return True
     if not is_tensor(old) or not is_tensor(new):
@@ -191,7 +191,7 @@ def keeps(old: Attribute, new: Attribute) -> bool:
 
 
 def graph_of(instance: Instance) -> Hashable:
-    """What the module computes, wherever its constants stand."""
+    """Return a hashable form of the graph that does not depend on the positions of constants."""
     names: dict[SSAValue, Hashable] = {}
     ops: list[Hashable] = []
     for op in instance.function.walk():

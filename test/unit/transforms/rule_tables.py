@@ -1,19 +1,19 @@
 """
-The tables of rules, and what their instances are made of.
+The tables of rules, and the generators and examples of their instances.
 
-To have a new rule tested put it into its table, and into `GENERATORS` of `<table>_generators.py` a function
-that draws one instance of its pattern:
+To test a new rule, add it to its table, and to `GENERATORS` of `<table>_generators.py` a function that makes
+a random instance of its pattern:
 
     def clips(draw: Draw) -> Example:
         return Example({"x": draw.shape(), "low": draw.array(()), "high": None})
 
-It says what the names of the pattern stand for: an array, the shape of random elements, `None` for an operand
-that is not there; and what properties are (`attributes` by their names in the pattern, `properties` by op). A
-rule that only has names for operands that broadcast together needs nothing. Fixed cases worth keeping stand
-in `EXAMPLES` of `<table>_examples.py`; `vary(EXAMPLES["Rule"])` makes a generator of them for rules over few
-structures. A rule without a generator fails the test, as does one that never fires.
+It binds the names of the pattern: to an array, to the shape of a random array, or to `None` for an absent
+operand; and it gives attributes (`attributes` by their names in the pattern, `properties` by op). A rule
+whose names are all operands that broadcast together needs no generator. Regression cases are in `EXAMPLES`
+of `<table>_examples.py`; `vary(EXAMPLES["Rule"])` makes a generator of them for rules with few graph
+structures. A rule that needs a generator and has none fails the test, as does one that never fires.
 
-To have a new table tested add it to `TABLES` below: one entry.
+To test a new table, add an entry to `TABLES` below.
 """
 
 from __future__ import annotations
@@ -55,42 +55,42 @@ T = TypeVar("T")
 
 
 def greedily(module: ModuleOp, context: Context, rules: RuleSet) -> None:
-    """As passes that go to a fixed point."""
+    """Apply rules like passes that rewrite greedily to a fixed point."""
     apply_rules(module, context, rules, pass_name="test")
 
 
 def converting(module: ModuleOp, context: Context, rules: RuleSet) -> None:
-    """As passes that replace each op once."""
+    """Apply rules like conversion passes, which replace each op once."""
     convert(module, context, rules, pass_name="test")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rules, and how they are tested."""
+    """A table of rules, and how they are tested."""
 
     name: str
     rules: RuleSet
     examples: Mapping[str, Sequence[Example]]
-    """Cases worth keeping, tried first."""
+    """Regression cases, run first."""
     generators: Mapping[str, Generator]
     closeness: Mapping[str, Closeness] = field(default_factory=dict[str, Closeness])
-    """How near results must be, if not as near as `REWRITTEN` says."""
+    """Tolerances of rules that differ from the default, `REWRITTEN`."""
     finite: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Rules that are not tried on infinities, NaN and the limits of integers, and why."""
+    """Rules not tested with infinities, NaN and integer limits, with the reason."""
     kinds: Mapping[str, Sequence[Kind]] = field(default_factory=dict[str, "Sequence[Kind]"])
-    """Element types, where they are fewer than the op takes: those that the reference computes."""
+    """Element types of rules for which the reference supports fewer than the op does."""
     run: Callable[[ModuleOp, Context, RuleSet], None] = greedily
 
     def apply(self, module: ModuleOp, context: Context) -> None:
-        """Applies the whole table."""
+        """Apply the whole table."""
         self.run(module, context, self.rules)
 
     def near(self, name: str) -> Closeness:
-        """How near the results of a rule must be."""
+        """Return the tolerance of a rule."""
         return self.closeness.get(name, REWRITTEN)
 
     def generator(self, name: str) -> Generator:
-        """What makes instances of a rule."""
+        """Return the instance generator of a rule."""
         if name in self.generators:
             return self.generators[name]
         root = self.rules[name].root
@@ -103,7 +103,7 @@ class Table:
 
 
 def names(node: Node) -> Iterator[str]:
-    """The names of operands in a pattern, from left to right."""
+    """Yield the names of operands in a pattern, from left to right."""
     for part in node.operands:
         if isinstance(part, Node):
             yield from names(part)
@@ -112,7 +112,7 @@ def names(node: Node) -> Iterator[str]:
 
 
 def broadcasting(root: Node) -> Generator:
-    """Instances of a pattern whose operands broadcast together, as many as there are."""
+    """Return a generator of instances whose operands all broadcast together."""
 
     def make(draw: Draw) -> Example:
         found = list(dict.fromkeys(names(root)))
@@ -128,7 +128,7 @@ def broadcasting(root: Node) -> Generator:
 
 
 def merged(*entries: Mapping[str, T]) -> dict[str, T]:
-    """Entries of several modules, of which a later one counts."""
+    """Merge the entries of several modules; later ones override earlier ones."""
     return {name: entry for each in entries for name, entry in each.items()}
 
 
@@ -138,7 +138,7 @@ TABLES = (
         constprop_onnx.ConstProp().rules().without(tuple(constprop_evaluated.ELSEWHERE)),
         constprop_examples.EXAMPLES,
         merged(constprop_generators.GENERATORS, functions.GENERATORS, axes.GENERATORS),
-        # The modules say how close whole tables of rules are, those tested elsewhere among them.
+        # The modules have tolerances for whole tables, including rules that are tested elsewhere.
         closeness={
             name: closeness
             for name, closeness in merged(
@@ -203,4 +203,4 @@ TABLES = (
 )
 
 CASES = [(table, name) for table in TABLES for name in table.rules]
-"""Every rule that is tested by instances, with its table."""
+"""All rules that are tested by instances, with their tables."""

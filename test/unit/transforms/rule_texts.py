@@ -1,4 +1,4 @@
-"""Instances written as text, for rules about regions and about several readers."""
+"""Instances written as IR text, for rules on regions and on values with several uses."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ ENTRY = '\n"onnx.EntryPoint"() <{func = @main_graph}> : () -> ()'
 
 @dataclass(frozen=True)
 class Text:
-    """A module with one function `@main_graph`, and what goes into it by its names."""
+    """A module with one function `@main_graph`, and its inputs by name."""
 
     text: str
     feeds: Mapping[str, Array]
     opset: int | None = None
-    """If only onnxruntime runs it right: the opset."""
+    """The opset, if only onnxruntime computes it correctly."""
 
 
 class TextInstance(Instance):
-    """An instance read from text."""
+    """An instance parsed from text."""
 
     def __init__(self, given: Text) -> None:
         self.context = Context()

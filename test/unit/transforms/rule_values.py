@@ -1,4 +1,4 @@
-"""Element types that the shared test of all rules draws from, and random elements of them."""
+"""Element types of the shared test of all rules, and random elements of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS: tuple[Kind, ...] = (
     np.complex128,
     ml_dtypes.uint4,
 )
-"""Every element type by its numpy type, those that most ops take first; strings are objects."""
+"""All element types as NumPy types, the most widely supported first; strings are `object_`."""
 
 FLOATING = frozenset({np.float16, np.float32, np.float64, ml_dtypes.bfloat16})
 
@@ -41,17 +41,17 @@ WORDS = (b"", b"a", b"-7", "ü".encode(), b"longer text", b"NaN")
 
 
 def is_float(dtype: np.dtype[np.generic]) -> bool:
-    """Whether elements are real floats, of eight bits or more."""
+    """Whether a type is a real float type, of eight bits or more."""
     return dtype.kind == "f" or dtype.name.startswith(("bfloat", "float"))
 
 
 def is_integer(dtype: np.dtype[np.generic]) -> bool:
-    """Whether elements are integers, of four bits or more; booleans are none."""
+    """Whether a type is an integer type, of four bits or more; `bool` is not."""
     return dtype.kind in "iu" or dtype.name.startswith(("int", "uint"))
 
 
 def as_kind(array: Array, dtype: np.dtype[np.generic]) -> Array:
-    """Given elements in another type; numbers become words."""
+    """Convert an array to another element type; for strings, numbers select one of `WORDS`."""
     if dtype != np.object_ or array.dtype == np.object_:
         return array.astype(dtype)
     words = np.empty(array.size, np.object_)

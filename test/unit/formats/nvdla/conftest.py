@@ -18,5 +18,5 @@ def vectors() -> Path:
 
 @pytest.fixture(scope="session")
 def vector(vectors: Path) -> Callable[[str], Loadable]:
-    """Reads the loadable of a vector, `nv_small/conv_k1_int8` for example."""
+    """Reader of the loadable of a golden vector by name, such as `nv_small/conv_k1_int8`."""
     return lambda name: read_loadable(vectors / name / "loadable.nvdla")

@@ -1,4 +1,4 @@
-"""Models as C source: compiled, run, and what they give."""
+"""Models compiled to C source, built with a C compiler and run."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def outputs_of(
     lacking: Sequence[str] = (),
 ) -> list[Array]:
     """
-    The outputs of a C program of a model, which are of the types and shapes of `like`.
+    Compile a model to C source, build it, run it, and return its outputs, typed and shaped like `like`.
 
-    Conditions of the preprocessor that are `lacking` are 0.
+    Preprocessor conditions in `lacking` are replaced by 0, as on a processor without that feature.
     """
     compile_artifact(model, folder / "net.c", target, prefix="net")
     source = (folder / "net.c").read_text()

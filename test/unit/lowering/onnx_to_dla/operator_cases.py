@@ -1,4 +1,4 @@
-"""Networks of one operator, as what `build` of conftest takes, that more than one test goes through."""
+"""Single-operator networks, as arguments of the fixture `build`, shared by several tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Weights = dict[str, npt.NDArray[np.int64]]
 
 
 def case(name: str, nodes: str, **options: Any) -> Any:
-    """A network by its nodes as text."""
+    """A network, given by its nodes in ONNX text syntax."""
     return pytest.param(nodes, options, id=name)
 
 
@@ -78,7 +78,7 @@ PICKED = [
         weights={"k": np.array([0, 1, 1, -2, 0, 2, 0, 1], np.int64), "v": np.array(0.75, np.float32)},
     ),
 ]
-"""What only picks elements."""
+"""Operators that only select elements."""
 
 REDUCED = [
     case("mean over space", "y = ReduceMean<axes=[2,3]>(x)", x=(1, 5, 9, 7)),
@@ -99,4 +99,4 @@ REDUCED = [
     case("depth to space by columns", 'y = DepthToSpace<blocksize=2, mode="CRD">(x)', x=(1, 20, 3, 4)),
     case("space to depth", "y = SpaceToDepth<blocksize=2>(x)", x=(1, 5, 6, 4)),
 ]
-"""Reductions, and places that move between axes."""
+"""Reductions, and rearrangements between axes."""

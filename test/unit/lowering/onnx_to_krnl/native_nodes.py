@@ -1,4 +1,4 @@
-"""One node, native against the reference evaluator of the onnx package."""
+"""Compare single nodes in native code with the reference evaluator of the onnx package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = npt.NDArray[np.generic]
 
 
 class Reference(Protocol):
-    """The reference evaluator, which has no types."""
+    """Interface of the reference evaluator, which has no type annotations."""
 
     def run(self, output_names: None, feed_inputs: Mapping[str, object]) -> Sequence[object]: ...
 
@@ -27,9 +27,9 @@ class Reference(Protocol):
 @dataclass(frozen=True)
 class Node:
     """
-    A node of an operator with its inputs.
+    A node with its inputs.
 
-    Those that `constant` names by number are initializers; the rest are fed. `None` is an input left out.
+    Inputs whose indices are in `constant` are initializers, the others are fed. `None` is an omitted input.
     """
 
     operator: str
@@ -40,7 +40,7 @@ class Node:
     outputs: int = 1
     rtol: float = 2e-5
     expected: Sequence[Array] | None = None
-    """What it gives, where the reference is wrong or has no such operator."""
+    """Expected outputs, where the reference is wrong or does not have the operator."""
     domain: str = ""
     domain_opset: int = 5
 
@@ -53,7 +53,7 @@ class Node:
 
     @property
     def feeds(self) -> dict[str, Array]:
-        """What is fed, by name."""
+        """Arrays to feed, by input name."""
         return {
             f"x{place}": each
             for place, each in enumerate(self.inputs)
@@ -61,7 +61,7 @@ class Node:
         }
 
     def wanted(self) -> Sequence[Array]:
-        """What the reference gives."""
+        """Return the expected outputs, by default those of the reference evaluator."""
         if self.expected is not None:
             return self.expected
         node = self._node()
@@ -77,7 +77,7 @@ class Node:
             return [np.asarray(each) for each in reference.run(None, everything)]
 
     def model(self) -> onnx.ModelProto:
-        """The node with outputs of the types that the reference gives."""
+        """Return a model of the node, with output types as the reference computes them."""
         node = self._node()
         ports = [
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
@@ -111,7 +111,7 @@ class Node:
 
 
 def opened(node: Node) -> onnx.ModelProto:
-    """The node's model, which does not say the sizes of its outputs."""
+    """Return the node's model with dynamic dimensions in all output shapes."""
     model = node.model()
     for port in model.graph.output:
         for size in port.type.tensor_type.shape.dim:
@@ -121,9 +121,9 @@ def opened(node: Node) -> onnx.ModelProto:
 
 def check(node: Node, model: onnx.ModelProto | None = None) -> Session:
     """
-    Compares what a node gives natively with the reference, and sees that nothing ran on the host.
+    Compare the native result of a node with the reference, and assert that no operator ran on the host.
 
-    `model` is the one to compile, if not the node's as it is.
+    `model` is compiled in place of the node's own model.
     """
     session = compile_native(node.model() if model is None else model)
     given = session.run(None, node.feeds)

@@ -1,4 +1,4 @@
-"""A context with every dialect, and text through parser and printer."""
+"""Fixtures to parse and print modules in a context with all dialects."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def make_context() -> Context:
 
 @pytest.fixture(scope="session")
 def ctx() -> Context:
-    """Every dialect of xDSL, and ours."""
+    """A context with all dialects of xDSL, and with `onnx`."""
     return make_context()
 
 
 @pytest.fixture
 def parsed(ctx: Context) -> Callable[[str], ModuleOp]:
-    """The module in a text."""
+    """Parser of a module."""
     return lambda text: OnnxParser(ctx, text, "t.mlir").parse_module()
 
 
 @pytest.fixture
 def printed() -> Callable[..., str]:
-    """The text of a module."""
+    """Printer of a module, with options of `OnnxPrinter`."""
 
     def work(module: ModuleOp, **options: Any) -> str:
         stream = StringIO()
@@ -49,7 +49,7 @@ def printed() -> Callable[..., str]:
 
 @pytest.fixture
 def again(parsed: Callable[[str], ModuleOp], printed: Callable[..., str]) -> Callable[..., str]:
-    """Text printed from text; printing that once more changes nothing."""
+    """Round trip of text through parser and printer; asserts that a second round trip changes nothing."""
 
     def work(text: str, **options: Any) -> str:
         once = printed(parsed(text), **options)

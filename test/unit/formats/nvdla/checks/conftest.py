@@ -18,7 +18,7 @@ Edits: TypeAlias = Mapping[str, Any]
 
 
 def replaced(value: Any, keys: list[str | int], new: Any) -> Any:
-    """`value` with what `keys` lead to changed; the last key of a tuple may be one past its end."""
+    """Return `value` with the field at path `keys` replaced; an index one past the end of a tuple appends."""
     if not keys:
         return new
     key, *rest = keys
@@ -30,15 +30,17 @@ def replaced(value: Any, keys: list[str | int], new: Any) -> Any:
 
 
 def keys_of(path: str) -> list[str | int]:
-    """`op[0].in_cvt.scale` as ["op", 0, "in_cvt", "scale"]."""
+    """Split a path: `op[0].in_cvt.scale` becomes ["op", 0, "in_cvt", "scale"]."""
     return [name or int(index) for name, index in re.findall(r"(\w+)|\[(\d+)\]", path.replace("[", ".["))]
 
 
 def edited(loadable: Loadable, edits: Edits) -> Loadable:
     """
-    A loadable with fields changed. Paths that begin with `network`, `op[i]`, `surface[i]`, `graph[i]`,
-    `lut[i]` go to a DLA task, `emu_network`, `emu_op[i]`, `source[i]`, `destination[i]` to one of the
-    emulator: to the first of its kind, or with `task[n].` in front to that one. Others begin at the loadable.
+    Return a loadable with fields replaced.
+
+    Paths that begin with `network`, `op[i]`, `surface[i]`, `graph[i]` or `lut[i]` refer to a DLA task, those
+    with `emu_network`, `emu_op[i]`, `source[i]` or `destination[i]` to an emulator task: to the first of its
+    kind, or to task n with the prefix `task[n].`. Other paths refer to the loadable.
     """
     for path, new in edits.items():
         keys = keys_of(path)
@@ -67,7 +69,7 @@ EMU_PARTS = ("emu_network", "emu_op", "source", "destination")
 
 
 def _dla_part(task: DlaTask, kind: str, number: int) -> tuple[int, int, Record]:
-    """A part of a task: where its array is in the address list, bytes into the array, the record."""
+    """Return a record of a DLA task: index of its array in the address list, byte offset there, record."""
     network = task.network
     parts: dict[str, tuple[int, int, Record]] = {"network": (0, 0, network)}
     if number < len(task.operations):
@@ -94,7 +96,7 @@ def _emu_part(task: EmuTask, kind: str, number: int) -> tuple[int, int, Record]:
 
 
 def _stored(loadable: Loadable, address: int, offset: int, record: Record) -> Loadable:
-    """The loadable with `record` packed into the blob at an address."""
+    """Return the loadable with `record` packed into the blob at an address, at a byte offset."""
     name = loadable.memories[loadable.addresses[address].mem_id].contents[0]
     packed = record.pack()
 
@@ -109,13 +111,13 @@ def _stored(loadable: Loadable, address: int, offset: int, record: Record) -> Lo
 
 @pytest.fixture(scope="session")
 def edited_vector(vector: Callable[[str], Loadable]) -> Callable[[str, Edits], Loadable]:
-    """A vector with fields changed."""
+    """A golden vector with fields replaced."""
     return lambda name, edits: edited(vector(name), edits)
 
 
 @pytest.fixture(scope="session")
 def find_edited(vector: Callable[[str], Loadable]) -> Callable[[str, Edits], list[Problem]]:
-    """What the checks find in a vector with fields changed, warnings too."""
+    """Problems that the checks find in a golden vector with fields replaced, warnings included."""
 
     def find(name: str, edits: Edits) -> list[Problem]:
         return findings(edited(vector(name), edits), load_target(name.split("/")[0]))
@@ -125,7 +127,7 @@ def find_edited(vector: Callable[[str], Loadable]) -> Callable[[str, Edits], lis
 
 @pytest.fixture(scope="session")
 def check_edited(vector: Callable[[str], Loadable]) -> Callable[[str, Edits], list[Problem]]:
-    """What the checks find in a vector with fields changed."""
+    """Problems that `check_loadable` reports in a golden vector with fields replaced."""
 
     def check(name: str, edits: Edits) -> list[Problem]:
         return check_loadable(edited(vector(name), edits), load_target(name.split("/")[0]))
