@@ -79,7 +79,7 @@ def parse_layout(text: str) -> tuple[str, str]:
 
 
 def with_moving(enable: Collection[str], layouts: Layouts) -> Collection[str]:
-    """Return the passes to enable if layouts are changed."""
+    """Return the passes to enable: with `move-transposes-onnx` in addition if layouts are changed."""
     return (*enable, MoveTransposes.name) if layouts else enable
 
 

@@ -245,7 +245,7 @@ def _write_names(function: FuncOp, inputs: Sequence[_Input]) -> None:
 
 
 def _forget_types(module: ModuleOp) -> None:
-    """Reset the types of all results to unranked, to be inferred again."""
+    """Reset the types of all results but constants to unranked, to be inferred again."""
     for op in module.walk():
         if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp):
             for result in op.results:

@@ -40,7 +40,7 @@ MAX_ROUNDS = 4
 OWN: Mapping[str, str] = {
     "FlexAttention": "Decomposed to matrix products and a softmax around its bodies, for static shapes."
 }
-"""Operators decomposed otherwise than by their ONNX body, and how."""
+"""Operators decomposed by code of this project instead of by their ONNX function body, and how."""
 
 LEFT = (RangeOp,)
 """
@@ -56,6 +56,7 @@ def inline_standard_functions(
 
     The result is simplified by `passes`, which must not recompose the operator.
     """
+    # Each round inlines one level: simplification in between infers the types that inner bodies depend on.
     for _ in range(MAX_ROUNDS):
         found = [
             op for op in module.walk() if isinstance(op, OnnxOp) and not isinstance(op, LEFT) and wanted(op)

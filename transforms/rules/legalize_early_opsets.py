@@ -1,7 +1,7 @@
 """
 Legalise operator versions of opsets before 11 for native kernels.
 
-Only for ops of static shapes, which are lowered to kernels right away: ops that remain must still belong to
+Only for ops with static shapes, which are lowered to kernels at once: ops that remain must still belong to
 the opset of the model.
 """
 
@@ -100,16 +100,17 @@ def aligned(part: SSAValue, whole: SSAValue, axis: int | None) -> OperandSpec | 
         return None
     if axis is None or not size:
         return part
+    # NumPy aligns trailing axes: y needs an axis of size 1 for each axis of x after those that it matches.
     behind = len(shape) - axis % len(shape) - len(size)
     return Reshape(part, listed([*size, *[1] * behind])) if behind > 0 else part
 
 
 def with_axis(old: Template, new: Template) -> Rule:
-    """f(x, y) with y broadcast from an axis on = f(x, y'), y' with as many axes of size 1 behind"""
+    """f(x, y) with y broadcast from `axis` on = f(x, y'), y' with trailing axes of size 1 appended"""
 
     @rule(old(x, y, axis=attr.axis))
     def broadcast(root: Operation, x: SSAValue, y: SSAValue, axis: int | None) -> RewriteResult:
-        """f(x, y) with y broadcast from an axis on = f(x, y'), y' with as many axes of size 1 behind"""
+        """f(x, y) with y broadcast from `axis` on = f(x, y'), y' with trailing axes of size 1 appended"""
         part = aligned(y, x, axis)
         return UNKNOWN if part is None or not is_known(root) else new(x, part)
 
@@ -117,11 +118,11 @@ def with_axis(old: Template, new: Template) -> Rule:
 
 
 def of_channels(old: Template) -> Rule:
-    """prelu(x, slope) with a slope for each channel, which is the second axis"""
+    """prelu(x, slope) with a slope per channel (axis 1) = prelu(x, slope with trailing axes of size 1)"""
 
     @rule(old(x, y))
     def prelu(root: Operation, x: SSAValue, y: SSAValue) -> RewriteResult:
-        """prelu(x, slope) with a slope for each channel, which is the second axis"""
+        """prelu(x, slope) with a slope per channel (axis 1) = prelu(x, slope with trailing axes of size 1)"""
         shape = static_shape(y.type)
         part = aligned(y, x, None if shape is None or shape == (1,) else 1)
         return UNKNOWN if part is None or not is_known(root) else PRelu(x, part)
@@ -130,14 +131,14 @@ def of_channels(old: Template) -> Rule:
 
 
 def renamed(old: Template, new: Template, *operands: OperandSpec) -> Rule:
-    """The same operator in a newer version; removed properties have no effect."""
+    """Return the rule that replaces an op by its newer version; attributes removed since have no effect."""
     pattern = old(*operands)
     return rule(pattern, new(*operands, like=pattern), where=known)
 
 
 @rule(ClipV6(x, max=attr.high, min=attr.low))
 def clip_6(root: Operation, x: SSAValue, high: float, low: float) -> RewriteResult:
-    """clip(x) between two properties = clip(x, low, high), the bounds of x's element type"""
+    """clip(x) with bounds as attributes = clip(x, low, high), with bounds in the element type of x"""
     return ClipV11(x, like_data(root, low), like_data(root, high)) if is_known(root) else UNKNOWN
 
 
@@ -145,26 +146,26 @@ def clip_6(root: Operation, x: SSAValue, high: float, low: float) -> RewriteResu
 def slice_1(
     root: Operation, x: SSAValue, axes: Sequence[int] | None, ends: Sequence[int], starts: Sequence[int]
 ) -> RewriteResult:
-    """slice(x) between properties = slice(x, starts, ends, axes)"""
+    """slice(x) with bounds as attributes = slice(x, starts, ends, axes)"""
     along = absent if axes is None else listed(axes)
     return Slice(x, listed(starts), listed(ends), along, absent) if is_known(root) else UNKNOWN
 
 
 @rule(TopKV1(x, axis=attr.axis, k=attr.k))
 def top_k_1(root: Operation, x: SSAValue, axis: int, k: int) -> RewriteResult:
-    """top_k(x) of a property = top_k(x, [k]), the largest in order"""
+    """top_k(x) with k as attribute = top_k(x, [k]), the largest in descending order"""
     return TopK(x, listed([k]), axis=axis, largest=1, sorted=1) if is_known(root) else UNKNOWN
 
 
 @rule(UpsampleV7(x, mode=attr.mode, scales=attr.scales))
 def upsample_7(root: Operation, x: SSAValue, mode: str, scales: Sequence[float]) -> RewriteResult:
-    """upsample(x) by properties = upsample(x, scales)"""
+    """upsample(x) with scales as attribute = upsample(x, scales)"""
     return Upsample(x, np.array(scales, np.float32), mode=mode) if is_known(root) else UNKNOWN
 
 
 @rule(ReshapeV1(x))
 def reshape_1(root: Operation, x: SSAValue) -> RewriteResult:
-    """reshape(x) by a property = reshape(x, shape)"""
+    """reshape(x) with the shape as attribute = reshape(x, shape of the result)"""
     shape = static_shape(root.results[0].type)
     return UNKNOWN if shape is None or not is_known(root) else Reshape(x, listed(shape))
 
@@ -184,7 +185,7 @@ def batch_normalization_6(
     epsilon: float,
     test: int,
 ) -> RewriteResult:
-    """A batch normalisation in a test = one with one result"""
+    """BatchNormalization with `is_test` 1 is the inference mode, with one result"""
     if not test or any(result.type != NONE for result in root.results[1:]):
         return MatchFailure("it is in training")
     if not is_known(root):
@@ -197,7 +198,7 @@ UNARY = (
     *("Abs", "Ceil", "Elu", "Exp", "Floor", "HardSigmoid", "LeakyRelu", "Log", "Neg", "Reciprocal", "Relu"),
     *("Selu", "Sigmoid", "Sqrt", "Tanh"),
 )
-"""Elementwise operators that had the `consumed_inputs` property."""
+"""Elementwise operators that had the `consumed_inputs` attribute."""
 
 VARIADIC = ("Max", "Mean", "Min", "Sum")
 
@@ -218,11 +219,11 @@ PAIRS: dict[str, tuple[Template, Template]] = {
     "SubV6": (SubV6, Sub),
     "XorV1": (XorV1, Xor),
 }
-"""Binary operators that had the `axis` and `broadcast` properties."""
+"""Binary operators that had the `axis` and `broadcast` attributes."""
 
 
 def template(name: str) -> Template:
-    """The template of an op by its name."""
+    """Return the template of an op by its name."""
     found: object = getattr(onnx, name)
     assert isinstance(found, Template)
     return found

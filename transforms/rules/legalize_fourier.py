@@ -48,7 +48,11 @@ from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.op_builder import OpBuilder
 
 DIRECT = 1024
-"""Longest transform as one matrix product: the float32 matrix takes 8 MB, a row N² multiply-adds."""
+"""
+Longest transform as one matrix product.
+
+At this length the float32 matrix takes 8 MB (real to complex), and a transform N² multiply-adds per part.
+"""
 
 Matrix = npt.NDArray[np.float64]
 
@@ -56,8 +60,8 @@ x, signal, window = value.x, value.signal, value.window
 
 
 def roots(length: int, exponents: npt.NDArray[np.int64], inverse: bool) -> tuple[Matrix, Matrix]:
-    """Real and imaginary parts of e^(∓2πi m / N) for each m; of quarters of the circle they are exact."""
-    # Angles below one turn: cosines of large ones lose digits.
+    """Return real and imaginary parts of e^(∓2πi m / N) for all exponents m, exact at multiples of π/2."""
+    # Reduce exponents modulo N, so that angles are below 2π: the cosine of a large angle is less accurate.
     eighths = np.arange(length) * 8 / length
     angles = eighths * np.pi / 4
     is_quarter = eighths % 2 == 0
@@ -76,20 +80,21 @@ class Transform:
     results: int
     inverse: bool
     mirrored: bool = False
-    """Whether the input is the first half of a spectrum whose other half is its conjugate: real results."""
+    """Whether the input is the first half of a conjugate-symmetric spectrum: results are real."""
 
     @property
     def result_parts(self) -> int:
-        """1 for real results, 2 for complex ones."""
+        """Return 1 for real results, 2 for complex ones."""
         return 1 if self.mirrored else 2
 
     def waves(self) -> tuple[Matrix, Matrix]:
-        """Real and imaginary parts of the weights, for each term and result."""
+        """Return real and imaginary parts of the weights: [terms, results]."""
         exponents = np.outer(np.arange(self.terms), np.arange(self.results))
         cosine, sine = roots(self.length, exponents, self.inverse)
         weights = np.full((self.terms, 1), 1.0 / self.length if self.inverse else 1.0)
         if self.mirrored:
-            # Every term stands for itself and its conjugate, but for those that are their own mirror.
+            # Each term stands for itself and its conjugate, so it counts twice. Exceptions are term 0 and,
+            # for an even length, the Nyquist term N / 2: they are their own conjugates.
             weights *= 2
             weights[0] /= 2
             if self.length % 2 == 0 and self.terms == self.length // 2 + 1:
@@ -97,8 +102,9 @@ class Transform:
         return weights * cosine, weights * sine
 
     def matrix(self, parts: int) -> Matrix:
-        """The matrix for rows of `terms` numbers of 1 or 2 parts each, the parts side by side."""
+        """Return the matrix for rows of `terms` elements of 1 or 2 parts each, the parts interleaved."""
         real, imaginary = self.waves()
+        # (a + b i)(c + d i) = (a c - b d) + (a d + b c) i, one row per part of the input.
         rows = [[real, imaginary], [-imaginary, real]]
         chosen = [row[: self.result_parts] for row in rows[:parts]]
         whole = np.array(chosen).transpose(2, 0, 3, 1)
@@ -107,7 +113,7 @@ class Transform:
 
 @dataclass(frozen=True)
 class Signal:
-    """A tensor whose last two axes are the transformed one and that of real and imaginary parts."""
+    """A tensor whose last two axes are the axis to transform and the real and imaginary parts."""
 
     builder: OpBuilder
     value: SSAValue
@@ -118,7 +124,7 @@ class Signal:
     dtype: np.dtype[np.generic]
 
     def transformed(self, transform: Transform) -> Signal:
-        """The transform along the axis."""
+        """Return the transform along the axis, as one matrix product."""
         matrix = self.builder.constant(transform.matrix(self.parts).astype(self.dtype))
         flat = self._reshaped(self.value, self.size * self.parts)
         made = self.builder(MatMul, flat, matrix)
@@ -128,7 +134,7 @@ class Signal:
 
     def transformed_in_two(self, transform: Transform, first: int) -> Signal:
         """
-        The transform of N = N₁ N₂ elements as transforms of N₁ and of N₂.
+        Return the transform of N = N₁ N₂ elements, as transforms of N₁ and of N₂ (Cooley and Tukey).
 
         With n = N₂ n₁ + n₂ and k = k₁ + N₁ k₂:
         X[k] = Σ_n₂ e^(n₂ k₂ / N₂) e^(n₂ k₁ / N) Σ_n₁ x[n] e^(n₁ k₁ / N₁), where e^t is e^(∓2πi t)
@@ -192,7 +198,7 @@ class Signal:
 
 
 def factor(length: int) -> int | None:
-    """The factor of a length nearest to its square root, if it and its counterpart are short enough."""
+    """Return the largest factor up to the square root, or `None` if its cofactor exceeds `DIRECT`."""
     for first in range(int(length**0.5), 0, -1):
         if length % first == 0:
             return first if length // first <= DIRECT else None
@@ -200,19 +206,19 @@ def factor(length: int) -> int | None:
 
 
 def computed_as(element: Attribute | None) -> Attribute | None:
-    """The element type in which a transform is computed; `None` if it is not of floats."""
+    """Return the element type in which a transform is computed, or `None` if it is not floating-point."""
     if isinstance(element, Float32Type | Float64Type):
         return element
     return f32 if isinstance(element, Float16Type | BFloat16Type) else None
 
 
 def shape_of(given: SSAValue) -> Sequence[int]:
-    """The sizes of a tensor, dynamic ones as `DYNAMIC_INDEX`; none if its rank is not known."""
+    """Return the shape of a tensor, `DYNAMIC_INDEX` for dynamic dimensions; empty if unranked."""
     return given.type.get_shape() if is_ranked(given.type) else ()
 
 
 def dft(root: Operation, x: SSAValue, length: int | None, axis: int) -> RewriteResult:
-    """A transform along an axis as matrix products."""
+    """Rewrite a discrete Fourier transform along an axis as one or two matrix products."""
     shape, element = shape_of(x), computed_as(element_type(x.type))
     if element is None or len(shape) < 2 or not -len(shape) <= axis < len(shape):
         return MatchFailure("not floats of known rank")
@@ -255,7 +261,7 @@ def dft(root: Operation, x: SSAValue, length: int | None, axis: int) -> RewriteR
 def stft(
     root: Operation, signal: SSAValue, step: Constant, window: SSAValue, length: Constant | None
 ) -> RewriteResult:
-    """Transforms of windows of a signal as a convolution with stride `step` and weights of waves."""
+    """STFT is a convolution with stride `step`, whose filters are the windowed DFT basis functions"""
     shape, element = shape_of(signal), computed_as(element_type(signal.type))
     stride, size = _number(step), None if length is None else _number(length)
     if window.type != NONE:
@@ -291,7 +297,7 @@ def stft(
 
 
 def _finished(op: Operation, made: SSAValue) -> Sequence[SSAValue]:
-    """The value that replaces an op's, made by an op at its location."""
+    """Return the value that replaces the result of an op, its defining op moved to that op's location."""
     if isinstance(made.owner, Operation):
         made.owner.location = op.location
     return [made]
@@ -303,7 +309,7 @@ def _flag(root: Operation, name: str) -> bool:
 
 
 def _number(given: Constant) -> int | None:
-    """The number that a constant of one element holds."""
+    """Return the value of a one-element constant, or `None`."""
     return int(given.array.reshape(-1)[0]) if given.array.size == 1 else None
 
 

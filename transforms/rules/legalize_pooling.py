@@ -13,15 +13,15 @@ from xonnc.rewriting.patterns import MatchFailure, OperandSpec, RewriteResult, T
 from xonnc.rewriting.rules import Rule, rule, rules
 
 PASS_COST = 4
-"""Cost of a pass over the image besides its comparisons, in comparisons per element."""
+"""Cost of a pass per element besides its comparisons, in comparisons."""
 
 
 def is_cheaper_by_axis(kernel: Sequence[int], strides: Sequence[int]) -> bool:
     """
-    Whether one pass an axis needs fewer comparisons for an element of the result than one pass over all.
+    Return whether one pass per axis costs fewer comparisons per result element than a single pass.
 
-    The pass over the last axis comes first and makes as many rows as there were before: `strides` times as
-    many as are left at the end.
+    The last axis comes first. A pass over one axis does not shrink the axes before it yet: it computes
+    `prod(strides[:axis])` times as many elements as the result has.
     """
     passes = [
         (size + PASS_COST) * prod(strides[:axis]) for axis, size in enumerate(kernel) if _moves(axis, kernel)
@@ -34,12 +34,12 @@ def _moves(axis: int, kernel: Sequence[int]) -> bool:
 
 
 def _along(axis: int, numbers: Sequence[int], neutral: int) -> list[int]:
-    """Numbers of one axis, and what says nothing for the others."""
+    """Return the values with all but one axis replaced by the neutral value."""
     return [number if place == axis else neutral for place, number in enumerate(numbers)]
 
 
 def by_axis(template: Template) -> Rule:
-    """maxpool(x) over rows and columns = maxpool over rows(maxpool over columns(x))"""
+    """MaxPool over rows and columns is a MaxPool over rows of a MaxPool over columns"""
 
     @rule(
         template(
@@ -62,7 +62,7 @@ def by_axis(template: Template) -> Rule:
         pads: Sequence[int] | None,
         strides: Sequence[int] | None,
     ) -> RewriteResult:
-        """maxpool(x) over rows and columns = maxpool over rows(maxpool over columns(x))"""
+        """MaxPool over rows and columns is a MaxPool over rows of a MaxPool over columns"""
         if any(result.type != NONE for result in root.results[1:]):
             return MatchFailure("the indices are read")
         ones = [1] * len(kernel)
@@ -70,7 +70,7 @@ def by_axis(template: Template) -> Rule:
         if not is_cheaper_by_axis(kernel, strides):
             return MatchFailure("one pass over the window is as cheap")
         made: OperandSpec = x
-        # From the last axis on: of equal elements (0 and -0) the first in order of rows stays.
+        # Last axis first: among equal elements (0 and -0), the first in row-major order is kept.
         for axis in reversed(range(len(kernel))):
             if kernel[axis] == strides[axis] == 1 and not any(_pads_along(axis, pads)):
                 continue

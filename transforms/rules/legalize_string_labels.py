@@ -20,11 +20,11 @@ from xonnc.rewriting.rules import Rule, rule, rules
 
 
 def by_number(template: Template, numbered: str) -> Rule:
-    """y, z = classifier(x), its classes strings = look up y', z = classifier(x), its classes 0, 1, …"""
+    """A classifier with string labels is one with labels 0, 1, … and a LabelEncoder"""
 
     @rule(template(value.x, classlabels_strings=attr.labels))
     def classifier(root: Operation, x: SSAValue, labels: Sequence[str] | None) -> RewriteResult:
-        """y, z = classifier(x), its classes strings = look up y', z = classifier(x), its classes 0, 1, …"""
+        """A classifier with string labels is one with labels 0, 1, … and a LabelEncoder"""
         # With one label, ONNX defines an implicit second class: leave that to the operator.
         if not labels or len(labels) < 2:
             return MatchFailure("its classes are no strings, or one alone")

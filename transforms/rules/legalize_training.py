@@ -43,8 +43,9 @@ def batch_normalization(
     training: int,
 ) -> RewriteResult:
     """
-    y = (x - m) scale / sqrt(v + epsilon) + bias with the mean m and variance v of x itself by channel; the
-    mean kept is momentum mean + (1 - momentum) m, and so is the variance
+    y = (x - m) scale / sqrt(v + epsilon) + bias, with the mean m and variance v of x per channel
+
+    The running mean becomes momentum · mean + (1 - momentum) · m; the running variance likewise.
     """
     shape = static_shape(x.type)
     if not training or shape is None or len(shape) < 2:

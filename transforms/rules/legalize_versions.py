@@ -40,13 +40,13 @@ x, scales = value.x, value.scales
 
 @rule(PadV2(x, mode=attr.mode, pads=attr.pads, value=attr.fill))
 def pad_2(root: Operation, x: SSAValue, mode: str, pads: Sequence[int], fill: float) -> RewriteResult:
-    """pad(x) by properties = pad(x, pads, fill), the fill of x's element type"""
+    """pad(x) with pads as attribute = pad(x, pads, fill), with the fill in the element type of x"""
     return PadV11(x, listed(pads), like_data(root, fill), mode=mode)
 
 
 @rule(ResizeV10(x, scales, mode=attr.mode))
 def resize_10(x: SSAValue, scales: SSAValue, mode: str) -> RewriteResult:
-    """resize(x, scales) = resize(x, [], scales) with samples at i / scale, the nearest one below"""
+    """resize(x, scales) = resize(x, [], scales) with asymmetric coordinates i / scale; nearest rounds down"""
     return ResizeV11(
         x,
         np.zeros(0, np.float32),
@@ -67,18 +67,18 @@ OLD_RESIZE = ResizeV11(
 def resize_11(
     old: Operation, x: SSAValue, roi: SSAValue, scales: SSAValue, sizes: SSAValue, coordinates: str
 ) -> RewriteResult:
-    """The same resize"""
+    """Resize-11 is Resize-13, which only lacks the mode tf_half_pixel_for_nn"""
     if coordinates == "tf_half_pixel_for_nn":
         return MatchFailure("Resize of opset 13 has no tf_half_pixel_for_nn")
     return ResizeV13(x, roi, scales, sizes, like=old)
 
 
 def of_matrix(old: Template, new: Template) -> Rule:
-    """f(x) of a matrix of the axes from one on = f(x) along it, where that is the last that is not 1"""
+    """f of x flattened to a matrix at `axis` is f along `axis` if all later axes have size 1"""
 
     @rule(old(x, axis=attr.axis))
     def along(x: SSAValue, axis: int) -> RewriteResult:
-        """f(x) of a matrix of the axes from one on = f(x) along it, where that is the last that is not 1"""
+        """f of x flattened to a matrix at `axis` is f along `axis` if all later axes have size 1"""
         shape = static_shape(x.type)
         if shape is None:
             return MatchFailure("a shape is not known")

@@ -61,11 +61,11 @@ WITH_SCALARS = {"Clip": 3, "DequantizeLinear": 3, "QuantizeLinear": 3}
 ELEMENTWISE = frozenset(f"onnx.{name}" for name in (*UNARY, *BROADCASTING, *VARIADIC, *WITH_SCALARS))
 
 MAX_OPS = 64
-"""Limit of ops visited to find where the users of a transpose rejoin."""
+"""Maximum number of ops visited to find where the users of a transpose rejoin."""
 
 
 def permutation_of(made: SSAValue) -> tuple[int, ...] | None:
-    """The written permutation of the transpose that makes a value; `None` if none does."""
+    """Return the explicit, non-negative permutation of the Transpose that defines a value, or `None`."""
     if not isinstance(made, OpResult) or made.op.name != "onnx.Transpose":
         return None
     perm = decode(made.op.properties.get("perm"))
@@ -76,18 +76,18 @@ def permutation_of(made: SSAValue) -> tuple[int, ...] | None:
 
 
 def inverse(perm: Sequence[int]) -> list[int]:
-    """The permutation that undoes another."""
+    """Return the inverse permutation."""
     return sorted(range(len(perm)), key=lambda axis: perm[axis])
 
 
 def source_of(made: SSAValue) -> SSAValue:
-    """What a transpose reads."""
+    """Return the operand of the Transpose that defines a value."""
     assert isinstance(made, OpResult)
     return made.op.operands[0]
 
 
 def before(perm: Sequence[int], made: Attribute) -> Attribute:
-    """The type of what a transpose makes a value of this type of."""
+    """Return the operand type of a Transpose by `perm` that has the result type `made`."""
     if not is_ranked(made):
         return made
     shape = made.get_shape()
@@ -95,13 +95,13 @@ def before(perm: Sequence[int], made: Attribute) -> Attribute:
 
 
 def is_one_element(operand: SSAValue, axes: int) -> bool:
-    """Whether a tensor has one element and no more axes, so that it broadcasts in any order of these."""
+    """Return whether a tensor has one element and at most `axes` axes, so that transposing has no effect."""
     shape = static_shape(operand.type)
     return shape is not None and len(shape) <= axes and set(shape) <= {1}
 
 
 def shared_permutation(operands: Sequence[SSAValue]) -> tuple[int, ...] | None:
-    """The permutation of the operands that are transposed; `None` if they have several."""
+    """Return the permutation of all transposed operands, or `None` if there is none or they differ."""
     found = {perm for operand in operands if (perm := permutation_of(operand)) is not None}
     return found.pop() if len(found) == 1 else None
 
@@ -109,7 +109,12 @@ def shared_permutation(operands: Sequence[SSAValue]) -> tuple[int, ...] | None:
 def sources(
     operands: Sequence[SSAValue], perm: Sequence[int], scalars: bool
 ) -> list[SSAValue | np.ndarray] | None:
-    """What operands are before the transpose; `None` if some would need one of their own."""
+    """
+    Return the operands without the transpose by `perm`, or `None` if one is not transposed by it.
+
+    Absent and one-element operands are unchanged. Constants are transposed back, unless `scalars`: then the
+    op broadcasts no operand of several elements.
+    """
     found: list[SSAValue | np.ndarray] = []
     for operand in operands:
         known = constant_of(ONNX, operand)
@@ -126,7 +131,7 @@ def sources(
 
 
 def never_more(root: Operation) -> str | None:
-    """A transpose goes for the one that comes, here or where its readers meet again."""
+    """Sinking removes at least one transpose for the one it adds, here or where the users rejoin."""
     transposed = {operand for operand in root.operands if permutation_of(operand) is not None}
     if any(all(use.operation is root for use in operand.uses) for operand in transposed):
         return None
@@ -137,6 +142,8 @@ def never_more(root: Operation) -> str | None:
 
 def meet_again(transposed: SSAValue) -> bool:
     """Return whether all users of a value are elementwise until they rejoin in one value."""
+    # Grow the set of values computed from the transpose, in block order, until only one of them has users
+    # outside the set: the transposes sunk through all branches then merge at that value.
     perm, block = permutation_of(transposed), transposed.owner.parent
     inside = {transposed}
     for _ in range(MAX_OPS):
@@ -158,7 +165,7 @@ def _place(op: Operation) -> int:
 
 
 def _goes_through(op: Operation, inside: set[SSAValue], perm: Sequence[int] | None) -> bool:
-    """Whether an op is elementwise, on values that are `inside`, transposed alike, or constant."""
+    """Return whether an op is elementwise, with all operands `inside`, transposed by `perm`, or constant."""
     if op.name not in ELEMENTWISE or perm is None:
         return False
     others = [operand for operand in op.operands if operand not in inside]
@@ -211,7 +218,7 @@ def concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> RewriteResu
 
 
 def reduction(name: str, by_operand: bool) -> Rule:
-    """reduce(transpose(x, p), axes) = transpose(reduce(x, p[axes]), p without them)"""
+    """reduce(transpose(x, p), axes) = transpose(reduce(x, p[axes]), p without the reduced axes)"""
     op = Template(ONNX, name)
     by_axes = op(moved, const.axes, keepdims=attr.kept)
 
@@ -223,7 +230,7 @@ def reduction(name: str, by_operand: bool) -> Rule:
         axes: Constant | tuple[int, ...] | None,
         kept: int | None,
     ) -> RewriteResult:
-        """reduce(transpose(x, p), axes) = transpose(reduce(x, p[axes]), p without them)"""
+        """reduce(transpose(x, p), axes) = transpose(reduce(x, p[axes]), p without the reduced axes)"""
         given = whole(axes) if isinstance(axes, Constant) else axes
         if perm is None or min(perm, default=0) < 0 or not given:
             return MatchFailure("the permutation is not written, or the axes are not known")
@@ -240,14 +247,14 @@ def reduction(name: str, by_operand: bool) -> Rule:
 
 
 def without(perm: Sequence[int], cut: Sequence[int]) -> list[int]:
-    """The permutation of the axes that are left when those at `cut` of the result are gone."""
+    """Return the permutation of the remaining axes after dropping result axes `cut`, renumbered from 0."""
     left = [source for axis, source in enumerate(perm) if axis not in cut]
     return [sorted(left).index(source) for source in left]
 
 
 @rule(Squeeze(moved, const.axes))
 def squeeze(root: Operation, x: SSAValue, perm: tuple[int, ...] | None, axes: Constant) -> RewriteResult:
-    """squeeze(transpose(x, p), axes) = transpose(squeeze(x, p[axes]), p without them)"""
+    """squeeze(transpose(x, p), axes) = transpose(squeeze(x, p[axes]), p without the squeezed axes)"""
     cut = None if perm is None else normalised(whole(axes) or (), len(perm))
     if perm is None or min(perm, default=0) < 0 or not cut:
         return MatchFailure("the permutation is not written, or the axes are not known")
@@ -277,7 +284,7 @@ def cut_out(
 
 
 def padding(name: str) -> Rule:
-    """pad(transpose(x, p), a) = transpose(pad(x, a of p), p)"""
+    """pad(transpose(x, p), a) = transpose(pad(x, a permuted back by p), p)"""
     op = Template(ONNX, name)
     more: tuple[Pattern, ...] = () if name == "PadV13" else (value.axes,)
     pattern: Node = op(moved, const.pads, value.fill, *more)
@@ -286,7 +293,7 @@ def padding(name: str) -> Rule:
     def move(
         root: Operation, x: SSAValue, perm: tuple[int, ...] | None, pads: Constant, fill: SSAValue
     ) -> RewriteResult:
-        """pad(transpose(x, p), a) = transpose(pad(x, a of p), p)"""
+        """pad(transpose(x, p), a) = transpose(pad(x, a permuted back by p), p)"""
         amounts = whole(pads) or ()
         if perm is None or min(perm, default=0) < 0 or len(amounts) != 2 * len(perm):
             return MatchFailure("the permutation is not written")
@@ -299,16 +306,16 @@ def padding(name: str) -> Rule:
 
 
 def without_axes(axes: SSAValue) -> str | None:
-    """Pads are for every axis."""
+    """The axes are absent: there are pads for all axes."""
     return None if is_absent(axes) else "pads are for some axes"
 
 
 def reshaping(root: Node) -> Rule:
-    """reshape(transpose(x, p)) = reshape(x) if only axes of length 1 change places"""
+    """reshape(transpose(x, p)) = reshape(x) if axes longer than 1 keep their order"""
 
     @rule(root)
     def drop(root: Operation, x: SSAValue, perm: tuple[int, ...] | None) -> RewriteResult:
-        """reshape(transpose(x, p)) = reshape(x) if only axes of length 1 change places"""
+        """reshape(transpose(x, p)) = reshape(x) if axes longer than 1 keep their order"""
         if perm is None or min(perm, default=0) < 0 or not is_ranked(x.type):
             return MatchFailure("the permutation or the rank is not known")
         sizes = x.type.get_shape()
@@ -324,7 +331,7 @@ def reshaping(root: Node) -> Rule:
 
 
 def unary(name: str) -> Rule:
-    """An elementwise op of one operand."""
+    """Return the rule for an elementwise op of one operand."""
     return elementwise(name, Transpose(x, perm=attr.perm))
 
 
@@ -335,7 +342,7 @@ REDUCTIONS = tuple(
 )
 
 OLDER = (*(f"{name}V13" for name in REDUCTIONS if name != "ReduceSum"), "ReduceSumV11")
-"""Reductions whose axes are a property."""
+"""Reductions whose axes are an attribute."""
 
 RULES = rules(
     FuseTransposes=fuse_transposes,

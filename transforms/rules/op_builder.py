@@ -67,7 +67,7 @@ class OpBuilder:
         properties: Mapping[str, Attribute],
         results: int,
     ) -> Operation:
-        """A new op of a class with this many results; their types are inferred."""
+        """Create an op of a class with this many results, of inferred types."""
         types: Sequence[Attribute] = ONNX.result_types(kind, operands, dict(properties))
         types = [types[min(index, len(types) - 1)] for index in range(results)]
         op = kind.create(

@@ -18,7 +18,7 @@ from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.recompose_matchers import either_way, exact_type, holds, made_by
 
 Argument = Callable[[SSAValue, SSAValue], bool]
-"""Whether a value, what an Erf or Tanh is taken of, is its argument in the Gelu of the second value."""
+"""Predicate of (argument of an Erf or Tanh, x): whether the argument is the one in the Gelu of x."""
 
 CUBIC = 0.044715
 
@@ -55,13 +55,13 @@ def is_square(found: SSAValue, x: SSAValue) -> bool:
 
 
 def is_multiple(found: SSAValue, factor: float, of: Callable[[SSAValue], bool], x: SSAValue) -> bool:
-    """Whether `found` is a factor times something."""
+    """Return whether `found` is the constant `factor` times a value for which `of` holds."""
     product = made_by(found, MulOp)
     return product is not None and any(of(a) and holds(b, factor, x) for a, b in either_way(product))
 
 
 def is_sum(found: SSAValue, one: Callable[[SSAValue], bool], other: Callable[[SSAValue], bool]) -> bool:
-    """Whether `found` is the sum of two such values."""
+    """Return whether `found` is the sum of values for which `one` and `other` hold, in either order."""
     total = made_by(found, AddOp)
     return total is not None and any(one(a) and other(b) for a, b in either_way(total))
 
@@ -109,7 +109,7 @@ def factored(found: SSAValue, x: SSAValue) -> bool:
 
 
 def half_and_factors(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, SSAValue]]:
-    """Return the constant 0.5 and two values whose product with it is the result of `root`."""
+    """Yield all ways to read `root` as the product of three factors, the candidate for 0.5 first."""
     for half, product in either_way(root):
         inner = made_by(product, MulOp)
         if inner is not None:
@@ -122,7 +122,7 @@ def half_and_factors(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, SSAV
 
 
 def approximation(found: SSAValue, x: SSAValue, erf: tuple[Argument, ...], tanh: tuple[Argument, ...]) -> str:
-    """By which function `found` = 1 + erf(…) or 1 + tanh(…) makes the Gelu of x; empty if it does not."""
+    """Return `approximate` of the Gelu of x that has the factor `found`; an empty string if it is none."""
     total = made_by(found, AddOp)
     if total is None:
         return ""
@@ -138,7 +138,7 @@ def approximation(found: SSAValue, x: SSAValue, erf: tuple[Argument, ...], tanh:
 
 
 def gelu(erf: tuple[Argument, ...], tanh: tuple[Argument, ...]) -> Rule:
-    """x (1 + erf(x / √2)) / 2 is the Gelu of x, with the argument of erf or tanh written in these ways"""
+    """Return the rule that recomposes Gelu, for the given forms of the arguments of erf and tanh."""
 
     @rule(Mul(value.a, value.b))
     def recompose(root: Operation) -> RewriteResult:
@@ -164,4 +164,4 @@ STANDARD = rules(
         (polynomial(cube), polynomial(product_of_three), factored),
     )
 )
-"""For models whose opset has Gelu, in all ways in which it is written."""
+"""Rules for models whose opset has Gelu, for all accepted decompositions."""

@@ -57,7 +57,7 @@ def scaled(found: SSAValue) -> Scores | None:
     pairs = [*either_way(multiple)] if multiple else [(quotient.A, quotient.B)] if quotient else []
     for part, factor in pairs:
         inner, number = made_by(part, MatMulOp), number_in(factor)
-        # Attention multiplies Q and K by √scale each.
+        # The scale must be positive: Attention multiplies Q and K by √scale each.
         if inner is not None and part.has_one_use() and is_scalar(factor) and number and number > 0:
             return Scores(inner, 1 / number if quotient else number)
     return None

@@ -106,9 +106,10 @@ def joined(convs: Sequence[ConvOp]) -> ConcatOp | None:
 @rule(Conv(value.x, value.w, value.b))
 def combine(root: Operation, x: SSAValue) -> RewriteResult:
     """
-    Convolutions of x are one whose weights are all of theirs, and its channels are their results
+    Parallel convolutions of x are one convolution with concatenated weights
 
-    Only without groups, which the peer does not ask: channels would be taken from another group.
+    Its channels are split into the results, or replace their Concat along the channels. Only for
+    `group` 1, which onnx-mlir does not check: concatenated filters would read channels of another group.
     """
     convs = convolutions_of(x) if static_shape(x.type) is not None else "the shape of x is not known"
     parallel = between(root, convs) if isinstance(root, ConvOp) and not isinstance(convs, str) else convs
@@ -156,7 +157,7 @@ def channels_of(conv: ConvOp) -> int:
 
 
 def split(last: Operation, parallel: Parallel) -> Sequence[SSAValue]:
-    """Create the convolution and the Split of its channels; onnx-mlir takes the last result first."""
+    """Create the convolution and the Split of its channels, the last convolution first as in onnx-mlir."""
     to, convs = OpBuilder(last), list(reversed(parallel.convs))
     made = one_convolution(to, convs)
     sizes = to.ints(*(channels_of(conv) for conv in convs))

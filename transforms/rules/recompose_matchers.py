@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype, stat
 from xonnc.transforms.numerics import is_float, is_integer
 
 MAX_ELEMENTS = 4096
-"""Larger constants are not checked for being uniform, since they may be weights in a file."""
+"""Maximum size of a constant that is checked for uniformity: larger ones may be weights still in a file."""
 
 NEAR = 1e-6
 """Relative tolerance for constants in models."""

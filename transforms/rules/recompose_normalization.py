@@ -93,7 +93,7 @@ def by_power(found: SSAValue) -> Iterator[Quotient]:
 
 
 def is_one(found: SSAValue) -> bool:
-    """A single literal 1."""
+    """Return whether a value is a constant 1 of one element."""
     return number_in(found) == 1 and is_ranked(found.type) and set(found.type.get_shape()) <= {1}
 
 
@@ -119,7 +119,7 @@ def mean_by_property(found: SSAValue) -> tuple[SSAValue, int] | None:
 
 
 def mean_by_operand(found: SSAValue) -> tuple[SSAValue, int] | None:
-    """The same for axes as a constant operand."""
+    """Return the same as `mean_by_property`, for axes as a constant operand."""
     mean = made_by(found, ReduceMeanOp)
     constant = made_by(mean.axes, ConstantOp) if mean else None
     elements = constant.properties.get("value") if constant else None
@@ -192,7 +192,7 @@ def center(x: SSAValue, axis: int, forms: Forms) -> SSAValue | None:
 
 
 def first_of(readers: Sequence[Callable[[SSAValue], _Found | None]], found: SSAValue) -> _Found | None:
-    """What the first reader that understands a value makes of it."""
+    """Return the first result of the matchers that is not `None`, or `None`."""
     return next((read for reader in readers if (read := reader(found)) is not None), None)
 
 
@@ -240,10 +240,10 @@ EVERY = Forms(
 @rule(Mul(value.a, value.b))
 def layer_norm(root: Operation) -> RewriteResult:
     """
-    scale (x - mean) / √(mean((x - mean)²) + epsilon) is a layer normalisation
+    scale (x - mean) / √(mean((x - mean)²) + epsilon) is LayerNormalization
 
-    One without mean if none is subtracted. Epsilon is the constant's, which the peer loses; and the scale
-    must not make the result larger.
+    It is RMSLayerNormalization if no mean is subtracted. Epsilon is that of the constant; onnx-mlir
+    loses it. The scale must broadcast to x without enlarging it.
     """
     found = find(root, PEER)
     if isinstance(found, str):
@@ -264,7 +264,7 @@ def standard(root: Operation) -> Normalized | MatchFailure:
 
 @rule(Mul(value.a, value.b))
 def standard_layer_norm(root: Operation) -> RewriteResult:
-    """scale (x - mean) / √(mean((x - mean)²) + epsilon) is a layer normalisation"""
+    """scale (x - mean) / √(mean((x - mean)²) + epsilon) is LayerNormalization"""
     found = standard(root)
     if isinstance(found, MatchFailure):
         return found
@@ -273,7 +273,7 @@ def standard_layer_norm(root: Operation) -> RewriteResult:
 
 @rule(Mul(value.a, value.b))
 def standard_rms_norm(root: Operation) -> RewriteResult:
-    """scale x / √(mean(x²) + epsilon) is a normalisation by the root of the mean of squares"""
+    """scale x / √(mean(x²) + epsilon) is RMSNormalization"""
     found = standard(root)
     if isinstance(found, MatchFailure):
         return found

@@ -27,14 +27,14 @@ def is_of_bytes(
             return "a zero point is not there, or not of 8 bits"
         if element_type(scale.type) != f32:
             return "a scale is not of single precision"
-        # A scale for each column of a matrix means one for each row here.
+        # Per-axis parameters mean another axis in QLinearMatMul (rows of a) than in DequantizeLinear.
         if static_shape(scale.type) not in ((), (1,)) or static_shape(zero.type) not in ((), (1,)):
             return "a scale or zero point is not one number"
     return None
 
 
 RULES = rules(
-    # quantize(dequantize(a) dequantize(b)) is a product of quantised matrices
+    # quantize(dequantize(a) dequantize(b)) = qlinear_matmul(a, b)
     RecomposeQLinearMatMulFromQuantizeLinearPattern=rule(
         QuantizeLinear(
             MatMul(DequantizeLinear(a, a_scale, a_zero), DequantizeLinear(b, b_scale, b_zero)),

@@ -64,7 +64,12 @@ def _whole_sequences(op: Operation) -> bool:
 
 
 def _resize(op: Operation) -> bool:
-    """Modes that count from the last, with sizes that are rounded, or of one element; and some numbers."""
+    """
+    Return whether the reference is wrong for a Resize.
+
+    That is so for -0 and very large values, and for the modes that align corners (`align_corners`,
+    `pytorch_half_pixel`) if the result size is rounded or 1.
+    """
     if _any(op, lambda held: (held == 0) & np.signbit(held)) or _has_large(op):
         return True
     if given(op, "coordinate_transformation_mode") not in ("align_corners", "pytorch_half_pixel"):
@@ -99,7 +104,7 @@ def _normalizer(op: Operation) -> bool:
 
 
 def _has_large(op: Operation) -> bool:
-    """Whether there are integers that doubles cannot tell apart, or floats near the largest of their type."""
+    """Return whether integers exceed 2^53, the exact range of float64, or floats 1/8 of their maximum."""
     held = constant_value(op.operands[0])
     if held is None or not isinstance(held.held, np.ndarray):
         return False
@@ -125,7 +130,7 @@ def _linear_classifier(op: Operation) -> bool:
 
 
 def _trains(op: Operation) -> bool:
-    """BatchNormalization before opset 14, which the reference runs in training mode."""
+    """Return whether the opset is before 14, where the reference runs BatchNormalization in training mode."""
     version = version_at(op)
     return version is not None and version < 14
 

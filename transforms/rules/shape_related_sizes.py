@@ -42,14 +42,14 @@ def is_size(given: SSAValue) -> bool:
 
 
 def sizes_of(given: SSAValue) -> list[SSAValue] | None:
-    """Return the dimensions that a vector is concatenated of, or `None`."""
+    """Return the dimensions that are concatenated to a vector, or `None`."""
     if is_size(given):
         return [given]
     return concatenated(given)
 
 
 def concatenated(given: SSAValue) -> list[SSAValue] | None:
-    """As `sizes_of`, for the result of a Concat."""
+    """Return the same as `sizes_of`, for the result of a Concat only."""
     maker = given.op if isinstance(given, OpResult) else None
     if not isinstance(maker, ConcatOp) or rank(given) not in (1, None):
         return None
@@ -104,8 +104,12 @@ def concat_sizes(parts: Sequence[SSAValue]) -> RewriteResult:
 
 @rule(Gather(x, const.indices, axis=attr.axis))
 def gather_sizes(root: Operation, x: SSAValue, indices: Constant) -> RewriteResult:
-    """gather(concat(sizes), indices) = concat of the sizes picked; negative indices count from the back, one
-    size is picked from too (the peer adds 1 to a negative index, and wants a concatenation)"""
+    """
+    gather(concat(sizes), indices) = concat(sizes[i] for i in indices)
+
+    Negative indices count from the back, and x may be a single dimension. onnx-mlir adds 1 to a negative
+    index, and requires a concatenation.
+    """
     sizes = sizes_of(x)
     if sizes is None:
         return NO_SIZES
@@ -117,7 +121,7 @@ def gather_sizes(root: Operation, x: SSAValue, indices: Constant) -> RewriteResu
 
 @rule(Slice(x, const.starts, const.ends, maybe.axes, maybe.steps))
 def slice_sizes(x: SSAValue, starts: Constant, ends: Constant, steps: Constant | None) -> RewriteResult:
-    """slice(concat(sizes), start, end) = concat of the sizes between"""
+    """slice(concat(sizes), start, end, step) = concat(sizes[start:end:step])"""
     sizes = sizes_of(x)
     if sizes is None:
         return NO_SIZES
@@ -150,7 +154,7 @@ def _number(size: SSAValue) -> int | None:
 
 @rule(Reshape(x, value.shape, allowzero=0))
 def reshape_type(root: Operation, x: SSAValue, shape: SSAValue) -> RewriteResult:
-    """The type of a reshape has the sizes that are constants, unless a 0 copies one"""
+    """Refine the result type of Reshape by the constants of its target, unless one is 0 (a copy)"""
     if any(_number(size) == 0 for size in concatenated(shape) or ()):
         return MatchFailure("a 0 copies a size")
     made = refined(root.results[0].type, shape)
@@ -159,7 +163,7 @@ def reshape_type(root: Operation, x: SSAValue, shape: SSAValue) -> RewriteResult
 
 @rule(ConstantOfShape(value.shape))
 def constant_type(root: Operation, shape: SSAValue) -> RewriteResult:
-    """The type of a constant of some shape has the sizes that are constants"""
+    """Refine the result type of ConstantOfShape by the constants of its shape operand"""
     made = refined(root.results[0].type, shape)
     return NO_NEWS if made is None else ConstantOfShape(shape, like=root).typed(made)
 
