@@ -1,1 +1,1 @@
-"""Plug-ins that come with xonnc, written against `xonnc.plugin` alone."""
+"""Bundled plug-ins; they use the public plug-in API `xonnc.plugin` only."""

@@ -1,4 +1,4 @@
-"""Activations, and sums with a bias before them."""
+"""Activation functions, some fused with the addition of a bias."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from xonnc.plugin import Builder, TensorType, Value, attribute, broadcast, one, 
 
 
 def gelu(x: Array) -> Array:
-    """x Φ(x)."""
+    """Gaussian error linear unit (GELU): x Φ(x)."""
     return 0.5 * x * (1 + erf(x / np.sqrt(x.dtype.type(2))))
 
 
 def fast_gelu(x: Array) -> Array:
-    """The approximation of Gelu by a hyperbolic tangent."""
+    """GELU by its tanh approximation: 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³)))."""
     return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
 
 
 @contrib("Gelu")
 class Gelu:
-    """Gaussian error linear unit."""
+    """Gaussian error linear unit (GELU)."""
 
     inputs = one("T", name="x")
     outputs = one("T")
@@ -60,7 +60,7 @@ class Gelu:
 
 @contrib("FastGelu")
 class FastGelu:
-    """Gelu by a hyperbolic tangent, of a sum with an optional bias."""
+    """GELU by its tanh approximation, after the addition of an optional bias."""
 
     inputs = (one("T", name="x"), optional("T", name="bias"))
     outputs = one("T")
@@ -88,7 +88,7 @@ class FastGelu:
 
 @contrib("BiasGelu")
 class BiasGelu:
-    """Gelu of a sum with a bias along the last axis."""
+    """GELU after the addition of a bias along the last axis."""
 
     inputs = (one("T", name="x"), one("T", name="bias"))
     outputs = one("T")
@@ -115,7 +115,7 @@ class BiasGelu:
 
 @contrib("QuickGelu")
 class QuickGelu:
-    """x σ(α x)."""
+    """Approximation of GELU by the logistic function: x σ(α x)."""
 
     inputs = one("T", name="x")
     outputs = one("T")
@@ -144,7 +144,7 @@ class QuickGelu:
 
 @contrib("BiasSplitGelu")
 class BiasSplitGelu:
-    """The first half of the last axis times Gelu of the second, after a bias is added."""
+    """Gated GELU (GEGLU): after a bias, the first half of the last axis times GELU of the second half."""
 
     inputs = (one("T", name="x"), one("T", name="bias"))
     outputs = one("T")
@@ -201,7 +201,7 @@ class BiasAdd:
 
 @contrib("BiasDropout")
 class BiasDropout:
-    """Bias and residual added; dropout is the identity, since training is not supported."""
+    """Addition of a bias and a residual; dropout is the identity, since training is not supported."""
 
     inputs = (
         one("T", name="x"),
@@ -247,7 +247,7 @@ class BiasDropout:
 
 @contrib("BiasSoftmax")
 class BiasSoftmax:
-    """Softmax of a sum with a bias; all axes from `axis` on are one."""
+    """Softmax after the addition of a bias, over all axes from `axis` on, flattened to one."""
 
     inputs = (one("T", name="x"), one("T", name="bias"))
     outputs = one("T")

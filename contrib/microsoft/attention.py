@@ -1,4 +1,4 @@
-"""Attention with fused projections, masks and states, and rotary embeddings."""
+"""Attention with fused projections, masks and key-value caches; rotary position embedding."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from xonnc.plugin import Builder, TensorType, Value, attribute, one, optional
 
 REAL = (np.float32, np.float16)
 MASKED = -10000.0
-"""What is added to the scores of masked keys unless the node says another number."""
+"""The default bias of masked attention scores, as in onnxruntime."""
 
 
 def heads(x: Array, count: int) -> Array:
-    """(batch, length, width) as (batch, heads, length, size)."""
+    """Split the heads: (batch, length, width) to (batch, heads, length, head size)."""
     return x.reshape((*x.shape[:2], count, -1)).transpose((0, 2, 1, 3))
 
 
 def merged(x: Array) -> Array:
-    """(batch, heads, length, size) as (batch, length, width)."""
+    """Merge the heads: (batch, heads, length, head size) to (batch, length, width)."""
     return x.transpose((0, 2, 1, 3)).reshape((x.shape[0], x.shape[2], -1))
 
 
 def split_heads(b: Builder, x: Value, count: int) -> Value:
-    """(batch, length, width) as (batch, heads, length, size)."""
+    """Split the heads: (batch, length, width) to (batch, heads, length, head size)."""
     return b.Transpose(b.Reshape(x, [0, 0, count, -1]), perm=[0, 2, 1, 3])
 
 
 def merge_heads(b: Builder, x: Value) -> Value:
-    """(batch, heads, length, size) as (batch, length, width)."""
+    """Merge the heads: (batch, heads, length, head size) to (batch, length, width)."""
     return b.Reshape(b.Transpose(x, perm=[0, 2, 1, 3]), [0, 0, -1])
 
 
 def scale_of(op: Any, size: Any) -> float:
-    """The factor of the scores."""
+    """Return the scale of the attention scores: the attribute, or 1/√(head size) without one."""
     if op.scale:
         return float(op.scale)
     if not isinstance(size, int):
@@ -55,18 +55,18 @@ def scale_of(op: Any, size: Any) -> float:
 
 
 def causal(length: int, total: int) -> Array:
-    """Which keys each query sees: those up to its own."""
+    """Return the causal mask: true where a query attends to a key, which is at its own position or before."""
     return np.tril(np.ones((length, total), np.bool_), total - length)
 
 
 def attend(q: Array, k: Array, v: Array, scale: float, bias: Any) -> Array:
-    """Scaled dot product attention, the scores with a bias."""
+    """Scaled dot-product attention: softmax(scale Q Kᵀ + bias) V."""
     scores = q @ k.swapaxes(-1, -2) * q.dtype.type(scale) + bias
     return np.asarray(softmax(scores) @ v)
 
 
 def scores_of(b: Builder, q: Value, k: Value, scale: float, biases: list[Value]) -> Value:
-    """The scores of each query and key, with biases."""
+    """Build the attention scores scale Q Kᵀ, plus the biases."""
     scores = b.Mul(b.MatMul(q, b.Transpose(k, perm=[0, 1, 3, 2])), scale)
     for bias in biases:
         scores = b.Add(scores, bias)
@@ -74,8 +74,9 @@ def scores_of(b: Builder, q: Value, k: Value, scale: float, biases: list[Value])
 
 
 def causal_of(b: Builder, q: Value, k: Value, masked: float) -> Value:
-    """What is added to the scores so that queries see the keys up to their own."""
+    """Build the bias of the causal mask: `masked` for keys after the query's position, else 0."""
     length, total = b.Shape(q, start=2, end=3), b.Shape(k, start=2, end=3)
+    # With a key-value cache the queries are the last `length` of `total` positions.
     rows = b.Add(b.Range(0, b.Squeeze(length, [0]), 1), b.Sub(total, length))
     columns = b.Range(0, b.Squeeze(total, [0]), 1)
     hidden = b.Less(b.Unsqueeze(rows, [1]), b.Unsqueeze(columns, [0]))
@@ -83,12 +84,17 @@ def causal_of(b: Builder, q: Value, k: Value, masked: float) -> Value:
 
 
 def range_of(b: Builder, end: Value) -> Value:
-    """The integers below a number, which is a tensor of one element."""
+    """Build a Range from 0 to `end`, a tensor of shape [1]."""
     return b.Range(np.int64(0), b.Squeeze(end, [0]), np.int64(1))
 
 
 def mask_bias(mask: Array, masked: float, total: int) -> Array:
-    """What a mask adds to the scores: of lengths, of keys, or of queries and keys."""
+    """
+    Return the bias of the attention scores for a mask, broadcastable to (batch, heads, queries, keys).
+
+    A mask of rank 1 has the number of keys of each sequence, of rank 2 a flag for each key, of rank 3 a flag
+    for each query and key.
+    """
     if mask.ndim == 1:
         mask = np.arange(total)[None] < mask[:, None]
     mask = mask[:, None, None] if mask.ndim == 2 else mask[:, None]
@@ -96,7 +102,7 @@ def mask_bias(mask: Array, masked: float, total: int) -> Array:
 
 
 def mask_bias_of(op: Any, b: Builder, mask: Value, k: Value, masked: float) -> Value:
-    """`mask_bias` by ONNX's operators."""
+    """Build `mask_bias` from ONNX operators."""
     rank = rank_of(op, mask)
     if rank == 1:
         keys = range_of(b, b.Shape(k, start=2, end=3))
@@ -108,14 +114,14 @@ def mask_bias_of(op: Any, b: Builder, mask: Value, k: Value, masked: float) -> V
 
 
 def require_plain_mask(op: Any, mask: Any, batch: Any) -> None:
-    """Refuses masks of two numbers for each sequence."""
+    """Raise `XonncError` for a mask of rank 1 that is not one length per sequence."""
     if mask is not None and len(mask.shape or ()) == 1 and mask.shape[0] != batch:
         raise op.fail("the mask has more than one length for each sequence; give it one for each key")
 
 
 @contrib("Attention")
 class Attention:
-    """Attention of the projections of one tensor, with a state of keys and values."""
+    """Multi-head self-attention with a fused QKV projection and an optional key-value cache."""
 
     inputs = (
         one("T", name="x"),
@@ -139,7 +145,7 @@ class Attention:
 
     @staticmethod
     def widths(op: Any) -> list[Any]:
-        """The widths of the queries, keys and values; symbolic if those of the weights are."""
+        """Return the hidden sizes of Q, K and V; symbolic if those of the weights are."""
         if op.qkv_hidden_sizes:
             return list(op.qkv_hidden_sizes)
         return [op.weights.shape[1] // 3] * 3
@@ -241,7 +247,7 @@ class Attention:
 
 @contrib("MultiHeadAttention")
 class MultiHeadAttention:
-    """Attention of projected queries, keys and values, with a state of keys and values."""
+    """Multi-head attention of projected queries, keys and values, with an optional key-value cache."""
 
     inputs = (
         one("T", name="q"),
@@ -269,7 +275,7 @@ class MultiHeadAttention:
 
     @staticmethod
     def require_supported(op: Any) -> None:
-        """Refuse packed operands and shared buffers."""
+        """Raise `XonncError` for packed QKV operands and for a key-value cache in a shared buffer."""
         if op.k is None or op.v is None:
             raise op.fail("packed queries, keys and values are not supported; give them as three operands")
         if op.past_length is not None or op.cache_indirection is not None:
@@ -364,7 +370,7 @@ class MultiHeadAttention:
 
 @contrib("RotaryEmbedding")
 class RotaryEmbedding:
-    """Rotary position embedding with tables of cosines and sines."""
+    """Rotary position embedding (RoPE) with precomputed tables of cosines and sines."""
 
     inputs = (
         one("T", name="x"),

@@ -1,4 +1,4 @@
-"""What the operators of com.microsoft share: the plug-in, element types, quantization in NumPy and ONNX."""
+"""Shared helpers of the com.microsoft operators: element types, quantization in NumPy and in ONNX ops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ plugin = Plugin("microsoft", version="1.0")
 
 Array: TypeAlias = npt.NDArray[Any]
 Sample: TypeAlias = tuple[list[Array | None], dict[str, Any]]
-"""The operands and attributes of one node."""
+"""The operands and attributes of a node to test an operator with."""
 Samples: TypeAlias = Iterator[Sample]
 ClassT = TypeVar("ClassT", bound=type)
 
@@ -29,17 +29,17 @@ def contrib(name: str) -> Callable[[ClassT], ClassT]:
 
 
 def allowed(**variables: Sequence[type[np.generic]]) -> Mapping[str, Sequence[type[np.generic]]]:
-    """The element types of type variables."""
+    """Declare the element types of type variables."""
     return variables
 
 
 def wide(x: Array) -> Array:
-    """Elements in the precision that a reference computes in: at least float32."""
+    """Cast to the precision in which references compute: float32, or float64 for float64."""
     return x if x.dtype == np.float64 else x.astype(np.float32)
 
 
 def dequantize(x: Array, scale: Array, zero: Array | None = None, *, axis: int | None = None) -> Array:
-    """The real values of quantized integers; one scale, or several along `axis`."""
+    """Dequantize integers, per tensor or per channel along `axis`, in float32."""
     scale = scale.reshape(()) if scale.size == 1 else along(scale, axis, x.ndim)
     offset = np.zeros((), np.int32) if zero is None else zero.astype(np.int32)
     offset = offset.reshape(()) if offset.size == 1 else along(offset, axis, x.ndim)
@@ -47,7 +47,7 @@ def dequantize(x: Array, scale: Array, zero: Array | None = None, *, axis: int |
 
 
 def quantize(x: Array, scale: Array, zero: Array | None, dtype: Any, axis: int | None = None) -> Array:
-    """Real values as integers of `dtype`, rounded half to even and saturated."""
+    """Quantize to integers of `dtype`, rounding half to even and saturating, per tensor or along `axis`."""
     scale = scale.reshape(()) if scale.size == 1 else along(scale, axis, x.ndim)
     offset = np.zeros((), np.int32) if zero is None else zero.astype(np.int32)
     offset = offset.reshape(()) if offset.size == 1 else along(offset, axis, x.ndim)
@@ -57,35 +57,35 @@ def quantize(x: Array, scale: Array, zero: Array | None, dtype: Any, axis: int |
 
 
 def along(values: Array, axis: int | None, rank: int) -> Array:
-    """A vector as a tensor that broadcasts along `axis`."""
+    """Reshape a vector so that it broadcasts along `axis` of a tensor of rank `rank`."""
     if axis is None or values.ndim != 1:
         return values
     return values.reshape([-1 if each == axis % rank else 1 for each in range(rank)])
 
 
 def scalar(b: Builder, value: Value | None) -> Value | None:
-    """A scale or zero point of one element as a tensor of rank 0."""
+    """Reshape a scale or zero point of shape [1] to rank 0, so that ONNX takes it as per-tensor."""
     return b.Reshape(value, []) if value is not None and value.shape == (1,) else value
 
 
 def real(b: Builder, x: Value, scale: Value, zero: Value | None, axis: int = 1) -> Value:
-    """Quantized integers as real values."""
+    """Build a DequantizeLinear; `axis` is that of per-channel scales."""
     return b.DequantizeLinear(x, scalar(b, scale), scalar(b, zero), axis=axis)
 
 
 def integer(b: Builder, x: Value, scale: Value, zero: Value | None, dtype: Any) -> Value:
-    """Real values as quantized integers of `dtype`."""
+    """Build a QuantizeLinear to integers of `dtype`."""
     return b.QuantizeLinear(x, scalar(b, scale), zero_or(b, zero, dtype))
 
 
 def zero_or(b: Builder, zero: Value | None, dtype: Any) -> Value:
-    """A zero point, or the constant zero of `dtype` in place of an absent one."""
+    """Return the zero point, or a constant zero of `dtype` if it is absent."""
     found = scalar(b, zero)
     return b.constant(np.zeros((), dtype)) if found is None else found
 
 
 def sized(b: Builder, x: Value, axis: int) -> Value | list[int]:
-    """The size of an axis as a list of one integer, computed at run time if it is dynamic."""
+    """Return the size of an axis as a list of one integer, or as a 1-D tensor if it is dynamic."""
     size = None if x.shape is None else x.shape[axis]
     if isinstance(size, int):
         return [size]
@@ -94,7 +94,7 @@ def sized(b: Builder, x: Value, axis: int) -> Value | list[int]:
 
 
 def shaped(b: Builder, *sizes: Any) -> Any:
-    """A shape for Reshape or Expand from integers and lists of one integer."""
+    """Build the shape operand of Reshape or Expand from integers and results of `sized`."""
     if all(isinstance(each, int | list) for each in sizes):
         return [each if isinstance(each, int) else each[0] for each in sizes]
     parts = [np.array([each], np.int64) if isinstance(each, int) else each for each in sizes]
@@ -103,24 +103,24 @@ def shaped(b: Builder, *sizes: Any) -> Any:
 
 
 def rank_of(op: Any, value: Any) -> int:
-    """The rank of an operand; raises an error for one of unknown rank."""
+    """Return the rank of an operand; raise `XonncError` if it is unknown."""
     if value.shape is None:
         raise op.fail("the rank of an operand is not known")
     return len(value.shape)
 
 
 def normal(rng: np.random.Generator, *shape: int, dtype: Any = np.float32) -> Array:
-    """Drawn real values."""
+    """Return samples of the standard normal distribution."""
     return rng.normal(size=shape).astype(dtype)
 
 
 def some_shape(rng: np.random.Generator, least: int = 1, most: int = 4, size: int = 6) -> tuple[int, ...]:
-    """A drawn shape without empty axes."""
+    """Return a random shape of `least` to `most` axes, each of 1 to `size` - 1 elements."""
     return tuple(int(each) for each in rng.integers(1, size, rng.integers(least, most + 1)))
 
 
 def quantized(rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> tuple[Array, Array, Array]:
-    """Drawn integers of 8 bits with a scale and a zero point."""
+    """Return random 8-bit integers with a random scale and zero point."""
     info = np.iinfo(dtype)
     x = rng.integers(info.min, int(info.max) + 1, tuple(shape)).astype(dtype)
     zero = np.asarray(rng.integers(info.min, int(info.max) + 1), dtype)

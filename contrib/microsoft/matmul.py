@@ -1,4 +1,4 @@
-"""Matrix products: fused with transposes, factors, biases and activations, and of quantized matrices."""
+"""Matrix products: fused with transposes, scales, biases and activations, and quantized ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from xonnc.plugin import Builder, TensorType, Value, attribute, broadcast, one, 
 
 
 def product_type(op: Any, a: TensorType, b: TensorType) -> TensorType:
-    """The type of a product of matrices, with NumPy's rules for vectors and batches."""
+    """Return the type of a matrix product, by the rules of NumPy's `matmul`."""
     if a.shape is None or b.shape is None:
         return a.with_shape(None)
     left, right = a.shape, b.shape
@@ -40,7 +40,12 @@ def product_type(op: Any, a: TensorType, b: TensorType) -> TensorType:
 
 
 def permutation(rank: int, swaps: int, moves_batch: int) -> list[int]:
-    """The axes of a factor whose batch axes, or last two axes, are transposed."""
+    """
+    Return the permutation that transposes an operand of a matrix product.
+
+    `swaps` exchanges the last two axes; `moves_batch` (`transBatchA`) first moves the leading axis before the
+    last one.
+    """
     axes = list(range(rank))
     if moves_batch and rank > 2:
         axes = [*axes[1:-1], axes[0], axes[-1]]
@@ -50,12 +55,12 @@ def permutation(rank: int, swaps: int, moves_batch: int) -> list[int]:
 
 
 def transposed(shape: Any, perm: list[int]) -> list[Any]:
-    """A shape with its axes in another order."""
+    """Return a shape with its axes permuted."""
     return [shape[axis] for axis in perm]
 
 
 def activated(x: Array, name: str, alpha: float | None, beta: float | None) -> Array:
-    """An activation by its name in fused operators."""
+    """Compute the activation that a fused operator names."""
     match name:
         case "" | "Identity":
             return x
@@ -77,7 +82,7 @@ def activated(x: Array, name: str, alpha: float | None, beta: float | None) -> A
 
 
 def activate(b: Builder, x: Value, name: str, alpha: float | None, beta: float | None) -> Value:
-    """An activation of fused operators by ONNX's."""
+    """Build the activation that a fused operator names, as an ONNX operator."""
     match name:
         case "" | "Identity":
             return x
@@ -97,11 +102,11 @@ def activate(b: Builder, x: Value, name: str, alpha: float | None, beta: float |
 
 
 class Product:
-    """A matrix product with transposed factors, times a factor."""
+    """Matrix product with optionally transposed operands and a scale (`alpha`)."""
 
     @staticmethod
     def perms(op: Any, a: int, b: int) -> tuple[list[int], list[int]]:
-        """The axes of both factors."""
+        """Return the permutations of both operands, of rank `a` and `b`."""
         moves = getattr(op, "trans_batch_a", 0), getattr(op, "trans_batch_b", 0)
         return permutation(a, op.trans_a, moves[0]), permutation(b, op.trans_b, moves[1])
 
@@ -122,7 +127,7 @@ class Product:
 
     @staticmethod
     def parameters(op: Any) -> tuple[float | None, float | None]:
-        """The parameters of a fused activation."""
+        """Return the attributes alpha and beta of a fused activation; `None` where absent."""
         return getattr(op, "activation_alpha", None), getattr(op, "activation_beta", None)
 
     @staticmethod
@@ -148,7 +153,7 @@ class Product:
 
 @contrib("FusedMatMul")
 class FusedMatMul(Product):
-    """A matrix product with transposed factors, times a factor."""
+    """Matrix product with optionally transposed operands and a scale (`alpha`)."""
 
     inputs = (one("T", name="a"), one("T", name="b"))
     outputs = one("T")
@@ -170,7 +175,7 @@ class FusedMatMul(Product):
 
 @contrib("TransposeMatMul")
 class TransposeMatMul(Product):
-    """The former name of FusedMatMul."""
+    """The former name of FusedMatMul: a matrix product with transposed operands and a scale."""
 
     inputs = (one("T", name="a"), one("T", name="b"))
     outputs = one("T")
@@ -182,7 +187,7 @@ class TransposeMatMul(Product):
 
 @contrib("FusedMatMulActivation")
 class FusedMatMulActivation(Product):
-    """A matrix product with transposed factors, times a factor, and an activation."""
+    """Matrix product with transposed operands and a scale, followed by an activation."""
 
     inputs = (one("T", name="a"), one("T", name="b"))
     outputs = one("T")
@@ -206,7 +211,7 @@ class FusedMatMulActivation(Product):
 
 @contrib("FusedGemm")
 class FusedGemm:
-    """α A B + β C and an activation."""
+    """General matrix multiplication (GEMM) α A B + β C, followed by an activation."""
 
     inputs = (one("T", name="a"), one("T", name="b"), optional("T", name="c"))
     outputs = one("T")
@@ -253,7 +258,7 @@ class FusedGemm:
 
 @contrib("GemmFastGelu")
 class GemmFastGelu:
-    """The approximation of Gelu of a matrix product and a bias."""
+    """Matrix product and bias, followed by GELU in its tanh approximation."""
 
     inputs = (one("T", name="x"), one("T", name="w"), optional("T", name="bias"))
     outputs = one("T")
@@ -280,16 +285,16 @@ class GemmFastGelu:
 
 
 WEIGHTS = ((np.uint8, 0, 0), (np.int8, 0, 1), (np.int8, 1, 1), (np.uint8, 1, 0))
-"""Of drawn weights: the element type, and whether there is a scale for each column, and a bias."""
+"""Sample weights: element type, whether scales are per column, and whether there is a bias."""
 
 
 def integer_product(op: Any, b: Builder, a: Any, w: Any, a_zero: Any, w_zero: Any) -> Value:
-    """The product of integers less their zero points, as real values."""
+    """Build an integer matrix product with zero points subtracted, cast to float32."""
     return b.Cast(b.MatMulInteger(a, w, scalar(b, a_zero), scalar(b, w_zero)), to=np.float32)
 
 
 def exact_product(a: Array, w: Array, a_zero: Array | None, w_zero: Array | None) -> Array:
-    """The product of integers less their zero points."""
+    """Compute an integer matrix product with zero points subtracted, in int32."""
     left = a.astype(np.int32) - (0 if a_zero is None else a_zero.astype(np.int32))
     right = w.astype(np.int32) - (0 if w_zero is None else w_zero.astype(np.int32))
     return np.asarray(left @ right)
@@ -297,7 +302,7 @@ def exact_product(a: Array, w: Array, a_zero: Array | None, w_zero: Array | None
 
 @contrib("DynamicQuantizeMatMul")
 class DynamicQuantizeMatMul:
-    """The product of a matrix that is quantized at run time and a quantized one."""
+    """Quantized GEMM whose left operand is quantized dynamically to uint8."""
 
     inputs = (
         one("T1", name="a"),
@@ -343,7 +348,7 @@ class DynamicQuantizeMatMul:
 
 @contrib("MatMulIntegerToFloat")
 class MatMulIntegerToFloat:
-    """The product of quantized matrices as real values."""
+    """Quantized GEMM with a dequantized floating-point result."""
 
     inputs = (
         one("T1", name="a"),
@@ -389,7 +394,7 @@ class MatMulIntegerToFloat:
 
 @contrib("QGemm")
 class QGemm:
-    """A product of quantized matrices and a bias in units of the product; without a scale a real result."""
+    """Quantized GEMM with an int32 bias at the product's scale; dequantized if there is no `y_scale`."""
 
     inputs = (
         one("TA", name="a"),
@@ -455,7 +460,7 @@ class QGemm:
 
 @contrib("MatMulInteger16")
 class MatMulInteger16:
-    """The product of matrices of 16-bit integers."""
+    """Matrix product of 16-bit integers, accumulated in 32 bits."""
 
     inputs = (one("T1", name="a"), one("T2", name="b"))
     outputs = one("T3")

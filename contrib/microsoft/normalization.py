@@ -1,4 +1,4 @@
-"""Normalization layers, with the sums and embeddings that are fused before them."""
+"""Normalization layers, fused with preceding residual additions or embeddings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ REAL = (np.float32, np.float16)
 def normalized(
     x: Array, gamma: Array, beta: Array | None, epsilon: float, centered: bool = True
 ) -> list[Array]:
-    """Layer normalization over the last axis, the mean and the reciprocal of the deviation."""
+    """
+    Return the layer normalization over the last axis, the mean and the inverse standard deviation.
+
+    Without `centered` the mean is taken as 0: RMS normalization.
+    """
     mean = x.mean(-1, keepdims=True) if centered else np.zeros((*x.shape[:-1], 1), x.dtype)
     deviation = 1 / np.sqrt(np.square(x - mean).mean(-1, keepdims=True) + x.dtype.type(epsilon))
     y = (x - mean) * deviation * wide(gamma)
@@ -32,13 +36,13 @@ def normalized(
 
 
 def statistics_type(x: TensorType) -> TensorType:
-    """The type of the mean over the last axis."""
+    """Return the type of the statistics: float32 with a last axis of size 1."""
     return (x if x.shape is None else x.with_shape((*x.shape[:-1], 1))).with_dtype(np.float32)
 
 
 @contrib("SkipLayerNormalization")
 class SkipLayerNormalization:
-    """Layer normalization of the sum of a tensor, a skip connection and a bias."""
+    """Layer normalization of the sum of a tensor, a residual (skip) connection and a bias."""
 
     inputs = (
         one("T", name="x"),
@@ -88,7 +92,7 @@ class SkipLayerNormalization:
 
 @contrib("SkipSimplifiedLayerNormalization")
 class SkipSimplifiedLayerNormalization:
-    """RMS normalization of the sum of a tensor, a skip connection and a bias."""
+    """RMS normalization of the sum of a tensor, a residual (skip) connection and a bias."""
 
     inputs = (one("T", name="x"), one("T", name="skip"), one("T", name="gamma"), optional("T", name="bias"))
     outputs = (
@@ -132,7 +136,7 @@ class SkipSimplifiedLayerNormalization:
 
 
 def group_norm(op: Any, x: Array, gamma: Array, beta: Array) -> Array:
-    """Group normalization and its activation."""
+    """Compute group normalization and its optional activation (SiLU)."""
     y = np.moveaxis(x, -1, 1) if op.channels_last else x
     groups = y.reshape((y.shape[0], op.groups, -1))
     mean = groups.mean(-1, keepdims=True)
@@ -144,7 +148,7 @@ def group_norm(op: Any, x: Array, gamma: Array, beta: Array) -> Array:
 
 
 def group_norm_of(op: Any, b: Builder, x: Value) -> Value:
-    """Group normalization and its activation by ONNX's operators."""
+    """Build group normalization and its optional activation from ONNX operators."""
     rank = rank_of(op, x)
     y = b.Transpose(x, perm=[0, rank - 1, *range(1, rank - 1)]) if op.channels_last else x
     gamma, beta = b.CastLike(op.gamma, y), b.CastLike(op.beta, y)
@@ -155,7 +159,7 @@ def group_norm_of(op: Any, b: Builder, x: Value) -> Value:
 
 @contrib("GroupNorm")
 class GroupNorm:
-    """Group normalization of images with the channels last, and an optional SiLU."""
+    """Group normalization of images, by default channels-last, and an optional SiLU."""
 
     inputs = (one("T", name="x"), one("M", name="gamma"), one("M", name="beta"))
     outputs = one("T")
@@ -187,7 +191,7 @@ class GroupNorm:
 
 @contrib("SkipGroupNorm")
 class SkipGroupNorm:
-    """Group normalization of the sum of a tensor, a skip connection and a bias; the sum is a result too."""
+    """Group normalization of the sum of a tensor, a skip connection and a bias; also returns the sum."""
 
     inputs = (
         one("T", name="x"),
@@ -232,7 +236,7 @@ class SkipGroupNorm:
 
 
 def embedding_types(op: Any, output: TensorType) -> list[TensorType]:
-    """The types of the embedding, the mask index and the sum before normalization."""
+    """Return the types of the normalized embedding, the mask index and the sum before normalization."""
     ids, table = op.input_ids.shape, op.inputs[2].shape
     shape = None if ids is None or table is None else (*ids, table[1])
     index = op.input_ids.with_shape(None if ids is None else (ids[0],))

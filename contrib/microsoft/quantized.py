@@ -1,4 +1,4 @@
-"""Elementwise operators, pools and joins of integers of 8 bits with scales and zero points."""
+"""Quantized operators: elementwise, pooling, reduction, Concat, QuantizeLinear and DequantizeLinear."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ UNARY = (
 
 
 def read(op: Any, b: Builder) -> Value:
-    """The real values of a unary operator's operand."""
+    """Build the dequantization of a unary operator's operand."""
     return real(b, op.x, op.x_scale, op.x_zero)
 
 
 def write(op: Any, b: Builder, y: Value) -> Value:
-    """The result of an operator of quantized integers."""
+    """Build the quantization of an operator's result."""
     return integer(b, y, op.y_scale, op.y_zero, op.inputs[0].dtype)
 
 
 def binary_samples(rng: np.random.Generator) -> Samples:
-    """Operands of the same shape, or of shapes that broadcast."""
+    """Yield sample operands of the same shape, and of shapes that broadcast."""
     for index, dtype in enumerate((*BYTES, *BYTES)):
         shape = some_shape(rng)
         other = shape[1:] if index > 1 else shape
@@ -85,14 +85,14 @@ def binary_samples(rng: np.random.Generator) -> Samples:
 
 
 def unary_samples(rng: np.random.Generator, *shape: int) -> list[Array]:
-    """An operand of a drawn element type, with the scale and zero point of the result."""
+    """Return a random quantized operand, with the scale and zero point of the result."""
     dtype = BYTES[int(rng.integers(0, 2))]
     _, y_scale, y_zero = quantized(rng, (), dtype)
     return [*quantized(rng, shape or some_shape(rng), dtype), y_scale, y_zero]
 
 
 class Binary:
-    """An elementwise operator of two operands."""
+    """Base class of quantized binary elementwise operators: dequantize, compute, quantize."""
 
     compute: Any
     onnx_name: str
@@ -116,7 +116,7 @@ class Binary:
 
 @contrib("QLinearAdd")
 class QLinearAdd(Binary):
-    """The sum of two quantized tensors."""
+    """Elementwise sum of two quantized tensors."""
 
     inputs = BINARY
     outputs = one("T")
@@ -127,7 +127,7 @@ class QLinearAdd(Binary):
 
 @contrib("QLinearMul")
 class QLinearMul(Binary):
-    """The product of two quantized tensors."""
+    """Elementwise product of two quantized tensors."""
 
     inputs = BINARY
     outputs = one("T")
@@ -138,7 +138,7 @@ class QLinearMul(Binary):
 
 @contrib("QLinearSigmoid")
 class QLinearSigmoid:
-    """The logistic function of a quantized tensor."""
+    """Logistic function (sigmoid) of a quantized tensor."""
 
     inputs = UNARY
     outputs = one("T")
@@ -194,7 +194,7 @@ class QLinearLeakyRelu:
 
 @contrib("QLinearSoftmax")
 class QLinearSoftmax:
-    """Softmax of a quantized tensor; before opset 13 all axes from `axis` on are one."""
+    """Softmax of a quantized tensor; before opset 13 over all axes from `axis` on, flattened to one."""
 
     inputs = UNARY
     outputs = one("T")
@@ -228,7 +228,7 @@ class QLinearSoftmax:
     def samples(rng: np.random.Generator) -> Samples:
         for opset, axis in ((13, -1), (13, 1), (12, 1), (12, 2)):
             operands = unary_samples(rng, *some_shape(rng, 3, 3))
-            # The result lies between 0 and 1.
+            # The result lies between 0 and 1: 256 steps of 1/256 from the least integer cover it.
             operands[3] = np.asarray(1 / 256, np.float32)
             operands[4] = np.asarray(0 if operands[0].dtype == np.uint8 else -128, operands[0].dtype)
             yield [*operands], {"axis": axis, "opset": opset}
@@ -284,7 +284,7 @@ class QLinearAveragePool:
 
 @contrib("QLinearGlobalAveragePool")
 class QLinearGlobalAveragePool:
-    """The mean of each channel of a quantized tensor."""
+    """Global average pooling of a quantized tensor: the mean of each channel."""
 
     inputs = UNARY
     outputs = one("T")
@@ -361,7 +361,7 @@ class QLinearReduceMean:
 
 @contrib("QLinearConcat")
 class QLinearConcat:
-    """Quantized tensors, each with its scale and zero point, joined along an axis."""
+    """Concatenation of quantized tensors, each with its own scale and zero point, along an axis."""
 
     inputs = (one(FLOAT, name="y_scale"), one("T", name="y_zero"), variadic((*BYTES, FLOAT), name="parts"))
     outputs = one("T")
@@ -405,7 +405,7 @@ class QLinearConcat:
 
 @contrib("QLinearWhere")
 class QLinearWhere:
-    """A choice between two quantized tensors."""
+    """Elementwise selection between two quantized tensors by a condition (Where)."""
 
     inputs = (
         one(np.bool_, name="condition"),
@@ -451,7 +451,7 @@ WORDS = (np.uint8, np.int8, np.uint16, np.int16, ml_dtypes.uint4, ml_dtypes.int4
 
 @contrib("QuantizeLinear")
 class QuantizeLinear:
-    """Quantization to 4, 8 or 16 bits, with one scale or several along an axis."""
+    """Quantization to 4, 8 or 16 bits, per tensor or per channel along an axis."""
 
     inputs = (one("T1", name="x"), one("T1", name="scale"), optional("T2", name="zero"))
     outputs = one("T2")
@@ -484,7 +484,7 @@ class QuantizeLinear:
 
 @contrib("DequantizeLinear")
 class DequantizeLinear:
-    """Real values of integers of 4, 8, 16 or 32 bits, with one scale or several along an axis."""
+    """Dequantization of integers of 4, 8, 16 or 32 bits, per tensor or per channel along an axis."""
 
     inputs = (one("T1", name="x"), one("T2", name="scale"), optional("T1", name="zero"))
     outputs = one("T2")
@@ -516,7 +516,7 @@ class DequantizeLinear:
 
 @contrib("MulInteger")
 class MulInteger:
-    """The product of integers of 8 bits less their zero points, in 32 bits."""
+    """Elementwise product of 8-bit integers with zero points subtracted, in int32."""
 
     inputs = (
         one("T", name="a"),

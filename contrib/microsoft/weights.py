@@ -1,4 +1,4 @@
-"""Products and look-ups of weights that are quantized by blocks to 2, 4 or 8 bits."""
+"""Matrix products and Gather with block-quantized weights of 2, 4 or 8 bits."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ REAL = (np.float32, np.float16, ml_dtypes.bfloat16)
 
 
 def unpacked(packed: Array, bits: int) -> Array:
-    """The integers in bytes along the last axis, the lowest bits first."""
+    """Unpack integers of `bits` bits from the bytes of the last axis, lowest bits first."""
     count = 8 // bits
     parts = [(packed >> (bits * index)) & ((1 << bits) - 1) for index in range(count)]
     return np.stack(parts, -1).reshape((*packed.shape[:-1], packed.shape[-1] * count))
 
 
 def block_weights(op: Any, packed: Array, scales: Array, zeros: Array | None) -> Array:
-    """The weights of MatMulNBits, one row for each column of the product."""
+    """Dequantize the weights of MatMulNBits; return them transposed, one row for each output column."""
     rows, blocks = op.N, -(-op.K // op.block_size)
     values = unpacked(packed.reshape((rows, blocks, -1)), op.bits)[..., : op.block_size]
     if zeros is None:
@@ -36,7 +36,7 @@ def block_weights(op: Any, packed: Array, scales: Array, zeros: Array | None) ->
 
 @contrib("MatMulNBits")
 class MatMulNBits:
-    """A product with weights of 2, 4 or 8 bits by blocks along the columns, each with a scale."""
+    """Matrix product with weights of 2, 4 or 8 bits, quantized by blocks along K with a scale each."""
 
     inputs = (
         one("T1", name="a"),
@@ -83,7 +83,7 @@ class MatMulNBits:
 
     @staticmethod
     def unpack(op: Any, b: Builder) -> Value:
-        """The weights in ONNX operators, for those that no constant holds."""
+        """Build the dequantization of weights that are not constant from ONNX operators."""
         rows, blocks = op.N, -(-op.K // op.block_size)
 
         def spread(packed: Any, shape: list[int]) -> Value:
@@ -142,11 +142,11 @@ NF4 = np.array(
     ],
     np.float32,
 )
-"""The values of the four bits in bitsandbytes' two formats."""
+"""The values of the 16 codes of bitsandbytes' formats FP4 and NF4."""
 
 
 def bnb_weights(op: Any, packed: Array, absmax: Array) -> Array:
-    """The weights of MatMulBnb4: the upper four bits of a byte come first."""
+    """Dequantize the weights of MatMulBnb4; the upper nibble of a byte comes first."""
     table = NF4 if op.quant_type else FP4
     flat = packed.reshape(-1)
     values = table[np.stack([flat >> 4, flat & 15], -1).reshape(-1)][: op.N * op.K]
@@ -156,7 +156,7 @@ def bnb_weights(op: Any, packed: Array, absmax: Array) -> Array:
 
 @contrib("MatMulBnb4")
 class MatMulBnb4:
-    """A product with weights in the 4-bit formats of bitsandbytes."""
+    """Matrix product with weights in the 4-bit formats of bitsandbytes (FP4, NF4)."""
 
     inputs = (one("T1", name="a"), one(np.uint8, name="b"), one("T1", name="absmax"))
     outputs = one("T1")
@@ -205,7 +205,7 @@ class MatMulBnb4:
 
 @contrib("GatherBlockQuantized")
 class GatherBlockQuantized:
-    """Gather of weights that are quantized by blocks along an axis, as real values."""
+    """Gather from block-quantized data, dequantizing the gathered elements."""
 
     inputs = (
         one("T1", name="data"),
@@ -222,7 +222,7 @@ class GatherBlockQuantized:
 
     @staticmethod
     def packs(op: Any) -> int:
-        """How many integers an element of the data has."""
+        """Return the number of integers packed into each element of the data."""
         return 8 // op.bits if op.data.dtype == np.uint8 else 1
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Sliding windows: the sizes of pools and convolutions, and their values in NumPy."""
+"""Sliding windows: shape inference and NumPy references of pooling and convolution."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from xonnc.plugin import Builder, TensorType, Value
 
 
 def spatial(given: Sequence[int] | None, count: int, default: int = 1) -> list[int]:
-    """An attribute with one integer for each spatial axis."""
+    """Return an attribute with `count` integers, by default each `default`."""
     return [default] * count if given is None else list(given)
 
 
 def padding(op: Any, sizes: Sequence[int], kernel: Sequence[int]) -> list[int]:
-    """The padding of static sizes: at the beginning of each axis, then at the end."""
+    """Return the padding for static sizes, ONNX's `pads`: the begins of all axes, then the ends."""
     count = len(kernel)
     if op.auto_pad == "VALID":
         return [0] * (2 * count)
@@ -37,7 +37,7 @@ def padding(op: Any, sizes: Sequence[int], kernel: Sequence[int]) -> list[int]:
 
 
 def window_size(op: Any, size: Any, kernel: Sequence[int], axis: int) -> Any:
-    """The size of a spatial axis after a window has gone over it; symbolic if `size` is."""
+    """Return the output size of a pooling or convolution along a spatial axis; symbolic if `size` is."""
     count = len(kernel)
     stride = spatial(op.strides, count)[axis]
     if op.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
@@ -48,7 +48,7 @@ def window_size(op: Any, size: Any, kernel: Sequence[int], axis: int) -> Any:
     if not getattr(op, "ceil_mode", 0):
         return free // stride + 1
     found = (free + (stride - 1)) // stride + 1
-    # The last window begins inside of the input or its padding at the beginning.
+    # With ceil_mode, ONNX drops a last window that begins past the input, in the padding at its end.
     is_outside = isinstance(found, int) and (found - 1) * stride >= size + pads[axis]
     return found - 1 if is_outside else found
 
@@ -56,7 +56,7 @@ def window_size(op: Any, size: Any, kernel: Sequence[int], axis: int) -> Any:
 def pooled_type(
     op: Any, x: TensorType, kernel: Sequence[int], is_last: bool, channels: Any = None
 ) -> TensorType:
-    """The type of a pool's or convolution's result."""
+    """Return the result type of a pooling or convolution; `is_last` means channels last (NHWC)."""
     shape = x.shape
     if shape is None:
         return x
@@ -69,7 +69,7 @@ def pooled_type(
 
 
 def pool_attributes(op: Any, kernel: Sequence[int] | None = None) -> dict[str, Any]:
-    """The attributes that ONNX's pools and convolutions share."""
+    """Return the attributes for ONNX's pooling and convolution operators that the node sets."""
     found = {
         "auto_pad": op.auto_pad,
         "kernel_shape": op.kernel_shape if kernel is None else list(kernel),
@@ -81,13 +81,13 @@ def pool_attributes(op: Any, kernel: Sequence[int] | None = None) -> dict[str, A
 
 
 def windows(op: Any, x: Array, kernel: Sequence[int], fill: float) -> Array:
-    """The elements of each window over the axes behind the second, the windows' axes last."""
+    """Return a view of the windows over the spatial axes of NC…: NC, output axes, then kernel axes."""
     count = len(kernel)
     pads = padding(op, x.shape[2:], kernel)
     sizes = [window_size(op, size, kernel, axis) for axis, size in enumerate(x.shape[2:])]
     strides, dilations = spatial(op.strides, count), spatial(getattr(op, "dilations", None), count)
     extents = [(width - 1) * each + 1 for width, each in zip(kernel, dilations, strict=True)]
-    # A window that begins inside may end behind the padding (ceil_mode).
+    # With ceil_mode, the last window may end past the padding: pad as far as it reaches.
     after = [
         max(0, (sizes[axis] - 1) * strides[axis] + extents[axis] - x.shape[axis + 2] - pads[axis])
         for axis in range(count)
@@ -103,11 +103,12 @@ def windows(op: Any, x: Array, kernel: Sequence[int], fill: float) -> Array:
 
 
 def average_pool(op: Any, x: Array) -> Array:
-    """Average pooling."""
+    """Average pooling in float32, in NC… layout."""
     kernel = op.kernel_shape
     axes = tuple(range(-len(kernel), 0))
     total = windows(op, x, kernel, 0).sum(axes, dtype=np.float32)
     if op.count_include_pad:
+        # The divisor counts the declared padding, but not what ceil_mode adds beyond it, which stays 0.
         pads = padding(op, x.shape[2:], kernel)
         count = len(kernel)
         margins = [(0, 0), (0, 0), *zip(pads[:count], pads[count:], strict=True)]
@@ -120,13 +121,13 @@ def average_pool(op: Any, x: Array) -> Array:
 
 
 def max_pool(op: Any, x: Array) -> Array:
-    """Max pooling of integers."""
+    """Max pooling of integers, in NC… layout."""
     fill = int(np.iinfo(x.dtype).min)
     return np.asarray(windows(op, x, op.kernel_shape, fill).max(tuple(range(-len(op.kernel_shape), 0))))
 
 
 def convolution(op: Any, x: Array, w: Array, bias: Array | None) -> Array:
-    """A convolution in NCHW."""
+    """Grouped convolution of 1 to 3 spatial axes, in NC… layout."""
     groups = op.group
     count = w.ndim - 2
     found = windows(op, x, w.shape[2:], 0)
@@ -142,10 +143,10 @@ def convolution(op: Any, x: Array, w: Array, bias: Array | None) -> Array:
 
 
 def to_channels_first(b: Builder, x: Value, rank: int) -> Value:
-    """NHWC as NCHW."""
+    """Transpose from NHWC to NCHW."""
     return b.Transpose(x, perm=[0, rank - 1, *range(1, rank - 1)])
 
 
 def to_channels_last(b: Builder, x: Value, rank: int) -> Value:
-    """NCHW as NHWC."""
+    """Transpose from NCHW to NHWC."""
     return b.Transpose(x, perm=[0, *range(2, rank), 1])
