@@ -255,6 +255,7 @@ def einsum(constants: tuple[Constant, ...], equation: str) -> RewriteResult:
     if products > MAX_PRODUCTS:
         return MatchFailure(f"{products} products to sum, {MAX_PRODUCTS} are allowed")
     dtype = arrays[0].dtype
+    # Accumulate narrow floats in float32, so that the sum is rounded once.
     wide = [array.astype(np.float32) if is_float(dtype) and dtype.itemsize < 4 else array for array in arrays]
     try:
         with np.errstate(all="ignore"):

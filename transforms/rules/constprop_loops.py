@@ -178,7 +178,7 @@ def loops(bound: int) -> RuleSet:
     """Return the rules for loops of up to `bound` iterations."""
 
     def loop(root: Operation) -> RewriteResult:
-        """The results of the loop"""
+        """Evaluate a Loop on constants"""
         return _results(root, partial(looped, bound))
 
     def scan(
@@ -189,7 +189,7 @@ def loops(bound: int) -> RuleSet:
         output_axes: tuple[int, ...] | None,
         output_directions: tuple[int, ...] | None,
     ) -> RewriteResult:
-        """The results of the scan"""
+        """Evaluate a Scan on constants"""
         scan_inputs, scan_outputs = ScanAxes(axes, directions), ScanAxes(output_axes, output_directions)
         return _results(
             root, partial(scanned, bound, inputs=inputs, input_axes=scan_inputs, output_axes=scan_outputs)

@@ -68,6 +68,7 @@ def reshaped_shape(shape: Sequence[int], wanted: Sequence[int], allow_zero: bool
         return None
     if not allow_zero and any(size == 0 and place >= len(shape) for place, size in enumerate(wanted)):
         return None
+    # The dimension at -1 makes the number of elements equal; beside a dimension of 0, it is undefined.
     filled = [shape[place] if size == 0 and not allow_zero else size for place, size in enumerate(wanted)]
     if -1 in filled:
         others = prod(size for size in filled if size != -1)
@@ -88,7 +89,7 @@ def transposed(c: Constant, perm: tuple[int, ...] | None) -> RewriteResult:
 
 
 def reshaped(c: Constant, shape: Constant, allowzero: int) -> RewriteResult:
-    """The same elements in row-major order"""
+    """Reshape: the same elements in row-major order"""
     tensor = c.tensor
     wanted = reshaped_shape(tensor.shape, whole(shape) or (), bool(allowzero))
     if wanted is None:
@@ -137,7 +138,7 @@ def _unsqueezed(c: Constant, axes: tuple[int, ...]) -> RewriteResult:
 def sliced(
     c: Constant, starts: Constant, ends: Constant, axes: Constant | None, steps: Constant | None
 ) -> RewriteResult:
-    """Every step-th element from start to end, along some axes"""
+    """Slice: every step-th element from start to end along the axes"""
     tensor = c.tensor
     begins, stops = whole(starts) or (), whole(ends) or ()
     places = normalised(whole(axes) or tuple(range(len(begins))), len(tensor.shape))
@@ -151,7 +152,7 @@ def sliced(
 
 
 def split(root: Operation, c: Constant, sizes: Constant | None, axis: int) -> RewriteResult:
-    """Consecutive parts along an axis"""
+    """Split into consecutive parts along an axis"""
     tensor = c.tensor
     place = normalised([axis], len(tensor.shape))
     if place is None:
@@ -199,6 +200,7 @@ def gathered(c: Constant, indices: Constant, axis: int) -> RewriteResult:
         return MatchFailure(f"an index is not in [{-size}, {size})")
     shape = (*array.shape[: place[0]], *wanted.shape, *array.shape[place[0] + 1 :])
     if wanted.size == 1:
+        # A slice is a view: it copies no elements.
         only = int(wanted.reshape(())) % size
         cut = c.tensor.slice([*[slice(None)] * place[0], slice(only, only + 1)])
         return cut.reshape(shape)
@@ -265,7 +267,7 @@ def _source_places(size: int, width: tuple[int, int], mode: str) -> Array:
 
 
 def tiled(c: Constant, repeats: Constant) -> RewriteResult:
-    """Repeated along every axis"""
+    """Tile: c repeated along every axis"""
     counts = whole(repeats) or ()
     if len(counts) != c.array.ndim or min(counts, default=0) < 0:
         return MatchFailure(f"repeats {list(counts)} do not fit {list(c.array.shape)}")
@@ -297,6 +299,7 @@ def counted(start: Constant, limit: Constant, delta: Constant) -> RewriteResult:
         count = max(0, ceil((float(last) - float(first)) / float(step)))
     if (refusal := too_large((count,), first.dtype)) is not None:
         return refusal
+    # Multiples of delta in 64 bits, rounded once: repeated addition would accumulate rounding errors.
     wide = np.int64 if first.dtype.kind in "iu" else np.float64
     return (first.astype(wide) + np.arange(count, dtype=wide) * step.astype(wide)).astype(first.dtype)
 

@@ -37,12 +37,12 @@ c, d = const.c, const.d
 
 
 def x_and_c_are_tensors(x: SSAValue, c: Constant) -> str | None:
-    """No scalars: with a scalar, moving the constant gains nothing."""
+    """x and c are no scalars: with a scalar, moving the constant gains nothing."""
     return "x is a scalar" if is_scalar(x) else "c is a scalar" if c.array.shape in ((), (1,)) else None
 
 
 def y_and_c_are_tensors(y: SSAValue, c: Constant) -> str | None:
-    """No scalars: with a scalar, moving the constant gains nothing."""
+    """y and c are no scalars: with a scalar, moving the constant gains nothing."""
     return x_and_c_are_tensors(y, c)
 
 

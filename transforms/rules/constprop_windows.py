@@ -174,6 +174,7 @@ def maximum(root: Operation, array: Array, windows: Windows) -> RewriteResult:
     largest = np.max(seen, axis=windows.inner)
     if len(root.results) == 1 or root.results[1].first_use is None:
         return largest if len(root.results) == 1 else (largest, None)
+    # Flat indices count over the whole tensor; `storage_order` 1 makes only the spatial part column-major.
     column_major = bool(decode(root.properties.get("storage_order")) or 0)
     order = "F" if column_major else "C"
     inside = np.arange(prod(windows.sizes), dtype=np.int64).reshape(windows.sizes, order=order)

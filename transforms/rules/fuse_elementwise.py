@@ -94,7 +94,7 @@ CLIPPED = frozenset(f"onnx.{name}" for name in (OPERAND_BOUNDS, *TYPED_BOUNDS))
 
 
 def bound(c: Constant, x: SSAValue) -> Array | None:
-    """Return the scalar in c, if c does not add an axis to x."""
+    """Return c as a scalar, or `None` if it has several elements or adds an axis to x."""
     array, axes = c.array, rank(x)
     if array.size != 1 or (array.ndim and (axes is None or array.ndim > axes)):
         return None
