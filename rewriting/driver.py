@@ -174,6 +174,8 @@ class _Driver:
     def run_to_end(self, max_rewrites: int | None) -> None:
         changes = -1
         limit = max_rewrites
+        # The left operand is read before the assignment: it is the count after the last hoisting, since ops
+        # that hoisting merged are no reason for another sweep.
         while changes != (changes := self.report.fired.total() + self.removed):
             for dialect in self.rules.rules.dialects:
                 hoist_constants(self.root, dialect, self.drop)
@@ -350,6 +352,8 @@ class _Driver:
             if result.first_use is not None:
                 return False
         kind = type(op)
+        # Called for every visited op: the trait is looked up once per class, and the general test of effects
+        # runs only for classes without it.
         sure = self.sure_pure.get(kind)
         if sure is None:
             sure = self.sure_pure[kind] = op.has_trait(Pure) and not op.has_trait(IsTerminator)

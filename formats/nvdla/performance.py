@@ -189,6 +189,7 @@ def _layer(
         read_bytes=read,
         written_bytes=written,
         memory_cycles=memory_cycles(target, read + written),
+        # Tasks of the CPU emulator have no chain; of these only the traffic is counted.
         start_cycles=target.memory_latency_cycles if chain else 0,
     )
 

@@ -75,6 +75,7 @@ def integer_normalization_lut(
     def function(s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return factor * (bias + scale * s) ** -beta
 
+    # The function falls for a positive beta: its value at 0 is the largest and must fit 16 bits.
     shift = max(min(floor(log2(32767 / float(function(np.zeros(1))[0]))), MAX_SHIFT), 0)
     sums = np.unique(np.geomspace(1, max(largest, 2), SUM_SAMPLES).astype(np.int64)).astype(np.float64)
     exact, weight = function(sums), np.minimum(np.sqrt(sums), 255.0)
@@ -141,6 +142,7 @@ def function_lut(function: Function) -> tuple[Lut, float]:
     Searches all starts and steps of the 257 entries within the range of the 65.
     """
     under, over = (_asymptote_slope(function, place) for place in (-ASYMPTOTE, ASYMPTOTE))
+    # 256 steps of 2^(a - 7), like 64 steps of 2^(a - 5), cover two units of 2^a.
     exact = function(SAMPLES)
     size = np.maximum(np.abs(exact), 1.0)
     counts = np.abs(exact) < COMPARED_UP_TO

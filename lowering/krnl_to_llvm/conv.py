@@ -180,6 +180,7 @@ def _accumulate_dense(
             )
             for each in range(width)
         ]
+        # Weights are packed in the order of the loops: one running offset reaches them all.
         results = [builder.iadd(at, builder.constant(step))]
         for pixel in range(len(sums) // width):
             number = builder.load(
@@ -203,6 +204,8 @@ def _accumulate_dense(
 
         def body(index: SSAValue, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
             next_pointer = builder.address(pointer, builder.imul(index, distance), conv.element)
+            # Only the loop over channel blocks has this distance: a window dilated by as much as a whole
+            # channel plane would not fit the image.
             if distance == x.block and op.prefetch is not None:
                 _prefetch_block(conv, next_pointer, len(totals) // width)
             return nest(inner, next_pointer, values)
@@ -213,6 +216,8 @@ def _accumulate_dense(
         (kernel[0], dilations[0] * x.row),
         (kernel[1], dilations[1] * x.lanes),
     ]
+    # The last input block may be partly filled; its unused channels have no weights, so that it has a
+    # loop nest of its own.
     whole, rest = divmod(depth, x.lanes)
     carried: Sequence[SSAValue] = [builder.constant(0), *totals]
     if whole:

@@ -50,6 +50,8 @@ def _table(name: str, sequence: Sequence[KernelCall], threads: int) -> str:
     lines: list[str] = []
     dynamic_steps: list[str] = []
     for index, step in enumerate(sequence):
+        # Rounded down, so that a step of enough iterations has at least this many chunks, and at most twice
+        # as many.
         size = max(1, step.iterations // (CHUNKS_PER_THREAD * threads))
         parts = (
             0

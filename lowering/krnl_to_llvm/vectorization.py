@@ -184,6 +184,8 @@ def loop_reductions(op: IterateOp) -> list[Operation | None]:
 
 def _reduction(value: SSAValue, argument: SSAValue) -> Operation | None:
     owner = value.owner
+    # Lanes accumulate separately, so that no iteration has the partial result of the scalar loop: nothing
+    # but the reduction itself may read it.
     if not isinstance(owner, REDUCTIONS) or len(list(argument.uses)) != 1 or len(list(value.uses)) != 1:
         return None
     return owner if list(owner.operands).count(argument) == 1 else None

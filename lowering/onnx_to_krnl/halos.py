@@ -42,6 +42,7 @@ def fill_halo(
             if count:
                 with kernel.loops([count, columns * lanes]) as (row, place):
                     kernel.store(held, out, [plane, kernel.affine(row, 1, first), place])
+        # The rows above have filled the corners.
         for first, count in ((0, left), (columns - right, right)):
             if count:
                 with kernel.loops([rows - top - bottom, count * lanes]) as (row, place):

@@ -219,6 +219,7 @@ class DimSymbols:
         rest = DimExpr(expr.constant % divisor, terms)
         inner = self._rounded(rest)
         if inner is not None:
+            # floor(floor(a / m) / d) = floor(a / (m d)) for positive integers m and d.
             return taken + self.floor(self.resolve(inner.expr), inner.divisor * divisor)
         return taken + self.symbol(FloorDiv(rest, divisor))
 
@@ -243,6 +244,8 @@ class DimSymbols:
         for size in sizes:
             different |= self._broadcasts.get(size.symbol, {size}) if size.symbol is not None else {size}
         different.discard(ONE)
+        # Constants other than 1 are equal in a valid model, and a symbol beside them is 1 or the same; the
+        # minimum makes the result of an invalid model independent of the order of the set.
         fixed = [size.constant for size in different if not size.terms]
         if fixed:
             return DimExpr(min(fixed))
@@ -294,6 +297,7 @@ class DimSymbols:
             return False
         a, b = left.symbol, right.symbol
         if a is not None and b is not None:
+            # Symbols are numbered as the analysis creates them: the earlier one is nearer to the inputs.
             self._equal[max(a, b)] = left if a < b else right
             self.equated.append(given)
             return True
