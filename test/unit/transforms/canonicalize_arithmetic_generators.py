@@ -1,4 +1,4 @@
-"""Generators of instances of the canonicalisations of arithmetic, of scalars and of old broadcasting."""
+"""Generators of instances of canonicalizations of arithmetic, scalars and old broadcasting."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ REALS: tuple[Kind, ...] = (np.float32, np.float16, np.float64, ml_dtypes.bfloat1
 
 
 def clips(draw: Draw) -> Example:
-    """Intervals that meet or do not, some of their ends open."""
+    """Two Clips, whose intervals may be disjoint and some of whose bounds are absent."""
     names = ("low1", "high1", "low2", "high2")
     bounds = {name: draw.array(()) if draw.number_in(0, 3) else None for name in names}
     return Example({"x": draw.shape(), **bounds})
 
 
 def image(draw: Draw, axes: int) -> Shape:
-    """Data with a batch, channels and some axes."""
+    """Return a shape with batch, channels and spatial axes."""
     return (draw.number_in(1, 2), draw.size(), *(draw.number_in(1, 6) for _ in range(axes)))
 
 
 def global_average(draw: Draw) -> Example:
-    """One to three axes."""
+    """A global average pool with one to three spatial axes."""
     return Example({"x": image(draw, draw.number_in(1, 3))})
 
 
 def global_maximum(draw: Draw) -> Example:
-    """Two axes: with any other number the reference gives a result of another rank."""
+    """A global max pool with two spatial axes; for others, the reference's result has the wrong rank."""
     return Example({"x": image(draw, 2)})
 
 
 def whole_power(draw: Draw) -> Example:
-    """Exponents up to 64, as a scalar or a list of one, the base near 1 if they are large."""
+    """Pow with integer exponents up to 64, of shape [] or [1]; the base is near 1 if they are large."""
     exponent = draw.number % 66 if draw.is_float else draw.number % 8
     most = 6 if exponent < 4 else 1.2
     shape = draw.shape()
@@ -52,7 +52,7 @@ def whole_power(draw: Draw) -> Example:
 
 
 def mixed_power(draw: Draw) -> Example:
-    """Exponents of another type than the base, which holds them."""
+    """Pow with exponents of another type, whose values the base's type represents."""
     x, n = draw.broadcast(2)
     kind = draw.pick(np.int64, np.int32, np.float32, np.float64, np.int16, np.uint8)
     base = draw.reals(0.5, 3, x) if draw.is_float else draw.random.integers(1, 4, x)
@@ -60,7 +60,7 @@ def mixed_power(draw: Draw) -> Example:
 
 
 def old_softmax(draw: Draw) -> Example:
-    """Axes of length 1 after the one that counts, or none."""
+    """An old Softmax; axes after the softmax axis have size 1."""
     shape = draw.shape(1, 3, empty=False)
     ones = draw.number_in(0, 2)
     axis = draw.pick(len(shape) - 1, -1) if not ones else len(shape) - 1
@@ -68,7 +68,7 @@ def old_softmax(draw: Draw) -> Example:
 
 
 def relu_and_pool(draw: Draw) -> Example:
-    """Windows of all kinds, which only onnxruntime pads right; it takes no NaN for the largest."""
+    """A Relu and a max pool. Only onnxruntime pads it correctly; it ignores NaN, so there are no specials."""
     kernel = [draw.number_in(1, 3), draw.number_in(1, 3)]
     said = {
         "kernel_shape": kernel,
@@ -80,7 +80,7 @@ def relu_and_pool(draw: Draw) -> Example:
 
 
 def expanded_scalar(draw: Draw) -> Example:
-    """Two numbers, one of them expanded; no integer is divided by 0."""
+    """Two scalars, one of them expanded; integers are not 0, so that they can be divisors."""
     shapes = draw.pick((), (1,)), draw.pick((), (1,))
     k, c = (draw.array(shape, special=draw.is_float) for shape in shapes)
     if draw.is_integer:
@@ -89,7 +89,7 @@ def expanded_scalar(draw: Draw) -> Example:
 
 
 def reshaped(draw: Draw) -> Example:
-    """A scalar after a reshape, which may copy or find sizes."""
+    """An operation with a scalar after a Reshape with dimensions of 0 or -1."""
     shape, zero = draw.shape(), draw.flag()
     if 0 in shape:
         wanted = list(shape)
@@ -189,13 +189,13 @@ GENERATORS: dict[str, Generator] = {
 }
 
 CLOSENESS: dict[str, Closeness] = {
-    # Six products for a power of 64, each rounded, of numbers that were rounded before.
+    # A power of 64 takes six multiplications, each of which rounds and amplifies earlier errors.
     "PowToMulRewritePattern": Closeness(steps=84, narrow=64),
 }
 
 KINDS: dict[str, tuple[Kind, ...]] = {
     "ReorderReluMaxPoolPattern": (np.float32, np.float64, np.int8, np.uint8),
-    # onnxruntime is the reference of what old softmaxes mean.
+    # onnxruntime is the reference for old versions of Softmax.
     "SoftmaxV11ToLatestPattern": (np.float32, np.float64),
     **{f"BinaryOpBroadcastAxisPattern{name}": FLOAT_TYPES for name in ("Div", "Pow")},
 }

@@ -1,4 +1,4 @@
-"""Generators of instances of the canonicalisations of convolutions, products, norms and recurrences."""
+"""Generators of instances of canonicalizations of convolutions, products, norms and recurrent operators."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Said = dict[str, Literal | Attribute]
 
 
 def convolution(draw: Draw, bias: bool | None = None) -> tuple[dict[str, Given], Said]:
-    """Data, weights and a bias that fit together, along one to three axes, and what the operator says."""
+    """Return matching data, weights and bias with one to three spatial axes, and attributes of the Conv."""
     axes, group = draw.pick(1, 2, 2, 3), draw.pick(1, 1, 2)
     inputs, outputs = draw.number_in(1, 2), draw.number_in(1, 2)
     kernel = [draw.number_in(1, 3) for _ in range(axes)]
@@ -46,14 +46,14 @@ def convolution(draw: Draw, bias: bool | None = None) -> tuple[dict[str, Given],
 
 
 def channels(values: dict[str, Given]) -> int:
-    """How many channels come out."""
+    """Return the number of output channels."""
     weights = values["w"]
     assert isinstance(weights, tuple)
     return weights[0]
 
 
 def after_convolution(bias: bool) -> Generator:
-    """A number for each channel, or one for all, with axes in front or without; or what is neither."""
+    """A Conv and a per-channel or scalar operand, with or without a leading axis, or of another shape."""
 
     def make(draw: Draw) -> Example:
         values, said = convolution(draw, bias)
@@ -67,12 +67,12 @@ def after_convolution(bias: bool) -> Generator:
 
 
 def statistics(draw: Draw, count: int) -> dict[str, Given]:
-    """What a normalisation has learnt."""
+    """Return the parameters and statistics of a batch normalization."""
     return {"scale": (count,), "bias": (count,), "mean": (count,), "var": draw.reals(0.1, 4, (count,))}
 
 
 def normalised_convolution(draw: Draw) -> Example:
-    """A convolution and its normalisation."""
+    """A Conv and its batch normalization."""
     values, said = convolution(draw)
     learnt = statistics(draw, channels(values))
     return Example({**values, **learnt}, {"epsilon": draw.pick(1e-5, 1e-3)}, {"Conv": said})
@@ -85,12 +85,12 @@ def normalised_data(draw: Draw) -> Example:
 
 
 def normalised_vector(draw: Draw) -> Example:
-    """Data without channels; the reference wants as many statistics as data."""
+    """Data of rank 1; the reference requires as many statistics as there are elements."""
     return Example({"x": (draw.size(),), **statistics(draw, 1)}, {"epsilon": draw.pick(1e-5, 1e-3)})
 
 
 def padded_convolution(by_property: bool) -> Generator:
-    """Padding with zeros before a convolution that may pad too."""
+    """A Pad with zeros before a Conv that may have pads as well."""
 
     def make(draw: Draw) -> Example:
         values, said = convolution(draw)
@@ -107,14 +107,14 @@ def padded_convolution(by_property: bool) -> Generator:
 
 
 def matrix_plus(draw: Draw) -> Example:
-    """What fits a product of matrices, and what makes it larger."""
+    """A MatMul and an addition that Gemm can express, or that broadcasts to a larger shape."""
     m, k, n = draw.size(), draw.size(), draw.size()
     z = draw.pick((), (1,), (n,), (m, 1), (1, n), (m, n), (1, 1), (2, m, n))
     return Example({"a": (m, k), "b": (k, n), "z": z}, specials=draw.is_float)
 
 
 def gemm_plus(draw: Draw) -> Example:
-    """The same after a factor and transpositions."""
+    """The same for a Gemm with alpha and transposes."""
     m, k, n, ta, tb = draw.size(), draw.size(), draw.size(), draw.flag(), draw.flag()
     z = draw.pick((), (1,), (n,), (m, 1), (1, n), (m, n), (1, 1))
     said = {"alpha": draw.real(), "ta": ta, "tb": tb}
@@ -122,13 +122,13 @@ def gemm_plus(draw: Draw) -> Example:
 
 
 def product(draw: Draw) -> tuple[Shape, Shape]:
-    """Shapes of matrices, or of batches of them that broadcast."""
+    """Return shapes of two matrices, or of batches that broadcast."""
     k, (a, b) = draw.size(), draw.broadcast(2, 2, empty=False)
     return (*a, draw.size(), k), (*b, k, draw.size())
 
 
 def scaled_product(draw: Draw) -> Example:
-    """By one number, 0 and infinity among them."""
+    """A MatMul times or divided by a scalar, which may be infinite, and 0 for floats."""
     a, weights = product(draw)
     c = draw.array(draw.pick((), (1,)), special=draw.flag() == 1)
     if draw.is_integer:
@@ -137,7 +137,7 @@ def scaled_product(draw: Draw) -> Example:
 
 
 def reshaped_product(draw: Draw) -> Example:
-    """Leading axes made one before a product."""
+    """A Reshape that flattens leading axes before a MatMul."""
     *outer, k = draw.shape(3, 4, empty=False)
     rows = draw.pick(-1, int(np.prod(outer)))
     pattern = MatMul(Reshape(value.a, const.shape, allowzero=draw.flag()), value.b)
@@ -145,7 +145,7 @@ def reshaped_product(draw: Draw) -> Example:
 
 
 def attention(op: Template) -> Generator:
-    """A scale behind projections, on either side, with moves in between."""
+    """A scale after a product with a projection on either side, with data movement in between."""
 
     def make(draw: Draw) -> Example:
         m, k, h, n = 2 * draw.size(), draw.size(), draw.size(), draw.size()
@@ -174,9 +174,10 @@ def attention(op: Template) -> Generator:
 
 def varied(draw: Draw, shape: Shape, rows: int) -> Array:
     """
-    Data that differ in every row: of next to equal ones a norm says more about rounding than about them
+    Return data with well-separated elements in every row.
 
-    So it does of what is near the mean, if the scale is infinite.
+    Normalized nearly equal elements are dominated by rounding errors, as are elements near the mean if the
+    scale is infinite.
     """
     count = int(np.prod(shape)) // rows
     each = np.tile(np.linspace(-2, 2, count), (rows, 1)) + draw.reals(-1, 1, (rows, 1))
@@ -192,7 +193,7 @@ def instance_norm(draw: Draw) -> Example:
 
 
 def group_norm(by_group: bool) -> Generator:
-    """Channels in groups."""
+    """A group normalization, with parameters per group or per channel."""
 
     def make(draw: Draw) -> Example:
         groups = draw.number_in(1, 3)
@@ -209,7 +210,7 @@ def group_norm(by_group: bool) -> Generator:
 
 
 def normalised_layer(op: Template, swapped: bool) -> Generator:
-    """Over axes from one on, and a bias that broadcasts to them or makes them more."""
+    """A layer normalization, and a bias that broadcasts to its axes or to a larger shape."""
 
     def make(draw: Draw) -> Example:
         shape = draw.shape(1, 4, empty=False)
@@ -226,7 +227,7 @@ def normalised_layer(op: Template, swapped: bool) -> Generator:
 
 
 def recurrent(name: str, batch_first: bool) -> Generator:
-    """A network in one direction or both; onnxruntime knows lengths, the reference batches first."""
+    """A recurrent operator, also bidirectional; onnxruntime supports lengths, the reference layout = 1."""
     gates, states = NETWORKS[name]
 
     def make(draw: Draw) -> Example:
@@ -294,7 +295,7 @@ FINITE: dict[str, str] = {
 }
 
 CLOSENESS = {
-    # By `stash_type` the operators compute in single precision whatever their type.
+    # With the default `stash_type`, the operators compute in float32 whatever their type.
     "RemoveGroupNormPattern1": Closeness(steps=84, narrow=8, single=True),
     # The reference computes in float16, layer normalisations in single precision.
     "RemoveGroupNormPattern2": Closeness(steps=84, narrow=128),
@@ -304,7 +305,7 @@ CLOSENESS = {
 SINGLE: tuple[Kind, ...] = (np.float32,)
 
 KINDS: dict[str, tuple[Kind, ...]] = {
-    # Only these onnxruntime has.
+    # onnxruntime supports only these types.
     **{f"RNNOpRewriteSeqLenPattern{name}": SINGLE for name in NETWORKS},
     **{f"RNNOpRewriteLayoutPattern{name}": (np.float32, np.float64) for name in NETWORKS},
 }

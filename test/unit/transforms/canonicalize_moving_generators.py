@@ -1,4 +1,4 @@
-"""Generators of instances of the canonicalisations that move elements, or take away what does nothing."""
+"""Generators of instances of canonicalizations that move elements or erase no-ops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xonnc.rewriting.patterns import Literal, Node, Template, const, value
 from xonnc.transforms.rules.canonicalize_movement import THROUGH
 
 NUMBERS = tuple(kind for kind in ALL if np.dtype(kind).kind not in "cO" and np.dtype(kind).itemsize)
-"""Types that casts take; strings and complex numbers need text that is a number."""
+"""Types for casts; not strings, whose text would have to be numeric, nor complex types."""
 
 WHOLE = tuple(kind for kind in NUMBERS if np.dtype(kind).name not in ("int4", "uint4"))
 
@@ -32,36 +32,36 @@ RANGES: tuple[Kind, ...] = (
     np.int64,
     np.bool_,
 )
-"""Targets that hold what small random numbers are cast to, negative ones too."""
+"""Target types that represent small random values, negative ones included."""
 
 
 def target(draw: Draw) -> dict[str, Literal | Attribute]:
-    """What a cast says."""
+    """Return the attributes of a Cast."""
     return {"to": element_type_of(np.dtype(draw.pick(*RANGES)))}
 
 
 def finite(draw: Draw, shape: Shape) -> np.ndarray:
-    """Numbers that every type holds."""
+    """Return values that every type represents."""
     return draw.random.integers(0, 7, shape) if not draw.is_float else draw.reals(-6, 6, shape)
 
 
 def transposed(draw: Draw) -> Example:
-    """An operator between two permutations."""
-    # The reference has a Softsign for arrays with axes only.
+    """An operator between two transposes."""
+    # The reference evaluator's Softsign fails for rank 0.
     shape = draw.shape(1)
     first, second = draw.perm(len(shape)), draw.perm(len(shape))
     return Example({"x": shape}, {"first": first, "second": second})
 
 
 def transposed_cast(draw: Draw) -> Example:
-    """A cast between two permutations."""
+    """A cast between two transposes."""
     shape = draw.shape()
     first, second = draw.perm(len(shape)), draw.perm(len(shape))
     return Example({"x": finite(draw, shape)}, {"first": first, "second": second}, {"Cast": target(draw)})
 
 
 def transposed_parts(draw: Draw) -> Example:
-    """Transposes of parts of one shape but for the axis along which they are joined."""
+    """A Concat of transposed operands, which differ in the concatenated axis only."""
     shape, count = draw.shape(1), draw.number_in(1, 3)
     axis, values, parts = draw.axis(len(shape), negative=False), dict[str, Given](), list[Node]()
     for place in range(count):
@@ -77,18 +77,18 @@ def transposed_parts(draw: Draw) -> Example:
 
 
 def identity_transpose(draw: Draw) -> Example:
-    """0, 1, 2, …"""
+    """A transpose with the identity permutation."""
     shape = draw.shape()
     return Example({"x": shape}, {"perm": list(range(len(shape)))})
 
 
 def unwritten_transpose(draw: Draw) -> Example:
-    """No permutation, which shape inference would write."""
+    """A transpose without `perm`, which shape inference would fill in."""
     return Example({"x": draw.shape()}, inferred=False)
 
 
 def joined(draw: Draw, count: int, least: int = 1) -> tuple[list[Shape], int]:
-    """Shapes of parts, and the axis along which they are joined."""
+    """Return shapes of operands of a Concat, and its axis."""
     shape = list(draw.shape(least))
     axis = draw.axis(len(shape))
     found: list[Shape] = []
@@ -99,33 +99,33 @@ def joined(draw: Draw, count: int, least: int = 1) -> tuple[list[Shape], int]:
 
 
 def cast_of_parts(draw: Draw) -> Example:
-    """Parts of any lengths, cast together."""
+    """A cast of a Concat of operands of any length."""
     shapes, axis = joined(draw, draw.number_in(1, 4))
     values: dict[str, Given] = {f"parts{place}": finite(draw, shape) for place, shape in enumerate(shapes)}
     return Example(values, {"axis": axis}, {"Cast": target(draw)}, counts={"parts": len(shapes)})
 
 
 def cast_of_slice(draw: Draw) -> Example:
-    """Any slice, cast."""
+    """A cast of any slice."""
     shape = draw.shape(1)
     return Example({"x": finite(draw, shape), **cuts(draw, shape)}, properties={"Cast": target(draw)})
 
 
 def joined_pattern(shapes: Sequence[Shape], axis: int) -> Example:
-    """A concatenation of parts of these shapes."""
+    """A Concat of operands of the given shapes."""
     parts = [getattr(value, f"part{place}") for place in range(len(shapes))]
     values: dict[str, Given] = {f"part{place}": shape for place, shape in enumerate(shapes)}
     return Example(values, pattern=Concat(*parts, axis=axis))
 
 
 def with_empty_lists(draw: Draw) -> Example:
-    """Lists, at least one of them empty and one not."""
+    """A Concat of vectors, at least one of them empty and one not."""
     lengths = [0, draw.size(), *(draw.size(empty=True) for _ in range(draw.number_in(0, 2)))]
     return joined_pattern([(lengths[place],) for place in draw.perm(len(lengths))], draw.pick(0, -1))
 
 
 def with_empty_parts(draw: Draw) -> Example:
-    """Parts of any rank, at least one of them of no length along the axis and one not."""
+    """A Concat of operands of any rank, at least one of them of size 0 along the axis and one not."""
     shapes, axis = joined(draw, draw.number_in(2, 4))
     for place, size in ((0, 0), (1, draw.size())):
         changed = list(shapes[place])
@@ -135,7 +135,7 @@ def with_empty_parts(draw: Draw) -> Example:
 
 
 def nested_parts(draw: Draw) -> Example:
-    """Concatenations along one axis inside one along the same, or one part alone."""
+    """Nested Concats along the same axis, or a Concat of a single operand."""
     shapes, axis = joined(draw, draw.number_in(1, 4))
     names = [getattr(value, f"part{place}") for place in range(len(shapes))]
     values: dict[str, Given] = {f"part{place}": shape for place, shape in enumerate(shapes)}
@@ -145,7 +145,7 @@ def nested_parts(draw: Draw) -> Example:
 
 
 def refactored(draw: Draw, shape: Shape) -> list[int]:
-    """Another shape of as many elements."""
+    """Return another shape with as many elements."""
     total = int(np.prod(shape))
     if total == 0:
         return [0, *(draw.size() for _ in range(draw.number_in(0, 2)))]
@@ -153,7 +153,7 @@ def refactored(draw: Draw, shape: Shape) -> list[int]:
 
 
 def two_reshapes_allowing_zero(draw: Draw) -> Example:
-    """The second one with sizes that may be 0, or one left to be found."""
+    """Two reshapes; the second one may have dimensions of 0, or one of -1."""
     shape = draw.shape()
     first, second = (refactored(draw, shape) if 0 not in shape else list(shape)), refactored(draw, shape)
     if 0 not in second and draw.flag():

@@ -1,4 +1,4 @@
-"""Generators of instances of rules that pick, put in, sort or sum elements of constants along an axis."""
+"""Generators of instances of rules that gather, scatter, sort or reduce constants along an axis."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from xonnc.transforms.rules import constprop_axes, constprop_indexing
 
 
 def along(draw: Draw) -> Example:
-    """Ops along one axis."""
+    """Operators along one axis."""
     shape = draw.shape(1, empty=False)
     return Example({"c": shape}, {"axis": draw.axis(len(shape))})
 
 
 def as_rows(draw: Draw) -> Example:
-    """From an axis on, as up to opset 12."""
+    """Axes from `axis` on are flattened, as up to opset 12."""
     shape = draw.shape(1, empty=False)
     return Example({"c": shape}, {"axis": draw.axis(len(shape))}, opset=11, specials=False)
 
 
 def by_norm(draw: Draw) -> Example:
-    """By the sum of magnitudes, of which the reference takes the signs, or the root of squares."""
+    """LpNormalization with p = 1, where the reference omits absolute values, or p = 2."""
     shape = draw.shape(1, empty=False)
     attributes = {"axis": draw.axis(len(shape)), "p": draw.pick(1, 2)}
     return Example({"c": shape}, attributes, specials=False, opset=14)
 
 
 def local_response(draw: Draw) -> Example:
-    """Odd windows of channels, wider than there are channels too; the reference takes wrong ones of few."""
+    """LRN with odd windows, also wider than the channels; the reference is wrong for few channels."""
     shape = draw.shape(4, 4, empty=False)
     return Example(
         {"c": shape},
@@ -51,7 +51,7 @@ def local_response(draw: Draw) -> Example:
 
 
 def extremum(draw: Draw) -> Example:
-    """With equal elements, the first or the last of them."""
+    """ArgMax and ArgMin with ties, of which the first or the last index counts."""
     shape = draw.shape(1, empty=False)
     return Example(
         {"c": np.rint(draw.reals(0, 4, shape))},
@@ -61,7 +61,7 @@ def extremum(draw: Draw) -> Example:
 
 
 def cumulative(draw: Draw) -> Example:
-    """From either end, with the element itself or without."""
+    """CumSum in either direction, inclusive or exclusive."""
     shape = draw.shape(1, empty=False)
     axis = np.array(draw.axis(len(shape)), draw.pick(np.int32, np.int64))
     return Example(
@@ -83,7 +83,7 @@ EQUATIONS = (
 
 
 def einsum(draw: Draw) -> Example:
-    """Products of matrices, sums, diagonals, outer products."""
+    """Einsum: matrix products, sums, diagonals, outer products."""
     equation, terms = draw.pick(*EQUATIONS)
     sizes = {label: draw.number_in(1, 4) for label in "bijk"}
     shapes = {f"constants{n}": tuple(sizes[label] for label in term) for n, term in enumerate(terms)}
@@ -93,7 +93,7 @@ def einsum(draw: Draw) -> Example:
 
 
 def reversal(draw: Draw) -> Example:
-    """Lengths from none to all."""
+    """ReverseSequence with lengths from 0 to the whole axis."""
     shape = draw.shape(2, 4, empty=False)
     batch = draw.flag()
     lengths = ints(*(draw.number_in(0, shape[1 - batch]) for _ in range(shape[batch])))
@@ -101,7 +101,7 @@ def reversal(draw: Draw) -> Example:
 
 
 def top(draw: Draw) -> Example:
-    """Equal elements among them; any number of them."""
+    """TopK with ties, and any k."""
     shape = draw.shape(1, empty=False)
     axis = draw.axis(len(shape))
     return Example(
@@ -113,7 +113,7 @@ def top(draw: Draw) -> Example:
 
 
 def unique(draw: Draw) -> Example:
-    """Elements, or slices of the first axis but of text; the reference orders no others."""
+    """Unique of elements, or of slices of axis 0 except for strings; the reference supports no other axis."""
     is_text = draw.dtype.hasobject
     shape = draw.shape(1, 1 if is_text or draw.flag() else 3, empty=False)
     axis = 0 if len(shape) > 1 else draw.pick(None, None if is_text else 0)
@@ -125,7 +125,7 @@ def unique(draw: Draw) -> Example:
 
 
 def compression(draw: Draw) -> Example:
-    """Elements, or slices; a condition that is shorter leaves out the rest."""
+    """Compress of elements, or of slices; elements beyond a shorter condition are dropped."""
     shape = draw.shape(1)
     axis = draw.pick(None, draw.axis(len(shape)))
     size = int(np.prod(shape)) if axis is None else shape[axis]

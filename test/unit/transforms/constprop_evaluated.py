@@ -10,7 +10,7 @@ from xonnc.transforms.rules.constprop_evaluation import evaluated
 
 
 def is_evaluated(rule: Rule) -> bool:
-    """Whether the reference itself computes the result of a rule: comparing the two would say nothing."""
+    """Whether the reference evaluator itself computes a rule's result, so that a comparison is void."""
     return isinstance(rule.result, Native) and rule.result.call is evaluated
 
 

@@ -17,7 +17,7 @@ from xonnc.transforms.rules import constprop_elementwise, constprop_movement, co
 
 
 def neutral(number: int) -> Generator:
-    """An operand that changes nothing, no larger than the other."""
+    """A neutral element as an operand that broadcasts to the other one."""
 
     def make(draw: Draw) -> Example:
         shape = draw.shape()
@@ -27,25 +27,25 @@ def neutral(number: int) -> Generator:
 
 
 def without_zeros(draw: Draw, shape: Shape) -> Array:
-    """Divisors: integers other than 0."""
+    """Return divisors, without 0 for integers."""
     array = draw.array(shape, special=draw.is_float)
     return np.where(array == 0, np.array(3, array.dtype), array) if draw.is_integer else array
 
 
 def quotient(draw: Draw) -> Example:
-    """Integers by what is not 0."""
+    """A division, without 0 as an integer divisor."""
     a, b = draw.broadcast(2)
     return Example({"a": a, "b": without_zeros(draw, b)})
 
 
 def remainder(draw: Draw) -> Example:
-    """With the sign of either operand; floats with that of the first only."""
+    """Mod with the sign of either operand; for floats that of the dividend only (fmod)."""
     a, b = draw.broadcast(2)
     return Example({"a": a, "b": without_zeros(draw, b)}, {"fmod": 1 if draw.is_float else draw.flag()})
 
 
 def power(draw: Draw) -> Example:
-    """Small exponents, whole ones of what may be negative."""
+    """Pow with small exponents, which are integers where the base may be negative."""
     a, b = draw.broadcast(2)
     if draw.is_integer:
         return Example({"a": draw.random.integers(0, 3, a), "b": draw.random.integers(0, 4, b)})
@@ -74,7 +74,7 @@ TARGETS: tuple[Kind, ...] = (
 
 
 def cast(draw: Draw) -> Example:
-    """Numbers that the target holds, but for floats that round or are infinite."""
+    """A cast of values in the target's range, and from float to float also of NaN and infinities."""
     target = draw.pick(*TARGETS)
     numbers = draw.reals(0 if np.dtype(target).name.startswith("uint") else -7, 7, draw.shape())
     to_float = np.dtype(target).kind == "f" or "float" in np.dtype(target).name
@@ -84,7 +84,7 @@ def cast(draw: Draw) -> Example:
 
 
 def clip(draw: Draw) -> Example:
-    """Between bounds that may be absent, or the wrong way round."""
+    """A Clip with bounds that may be absent, or with min > max."""
     low = draw.array(()) if draw.flag() else None
     return Example(
         {"c": draw.shape(), "low": low, "high": draw.array(()) if draw.flag() or not low else None}
@@ -92,14 +92,14 @@ def clip(draw: Draw) -> Example:
 
 
 def where(draw: Draw) -> Example:
-    """Conditions of any shape."""
+    """A Where with a condition of any shape."""
     condition, a, b = draw.broadcast(3)
     chosen = draw.pick(np.ones, np.zeros)(condition) if draw.flag() else draw.random.integers(0, 2, condition)
     return Example({"condition": chosen.astype(np.bool_), "a": a, "b": b})
 
 
 def matrices(draw: Draw, inner: int) -> tuple[Shape, Shape]:
-    """Two operands whose product there is: vectors, matrices, batches that broadcast."""
+    """Return shapes of two MatMul operands: vectors, matrices, batches that broadcast."""
     batch = draw.broadcast(2, 2)
     left: Shape = (*batch[0], draw.size(empty=True), inner)
     right: Shape = (*batch[1], inner, draw.size(empty=True))
@@ -109,13 +109,13 @@ def matrices(draw: Draw, inner: int) -> tuple[Shape, Shape]:
 
 
 def product(draw: Draw) -> Example:
-    """Two operands whose product there is; where it exceeds all numbers, the order of the sums decides."""
+    """A MatMul; no special floats, since on overflow the result depends on the order of the sums."""
     a, b = matrices(draw, draw.size(empty=True))
     return Example({"a": a, "b": b}, specials=draw.is_integer)
 
 
 def product_with_zeros(left: bool) -> Generator:
-    """A side of zeros."""
+    """A MatMul with one operand of zeros."""
 
     def make(draw: Draw) -> Example:
         a, b = matrices(draw, draw.size(empty=True))
@@ -125,26 +125,26 @@ def product_with_zeros(left: bool) -> Generator:
 
 
 def zero_points(draw: Draw, a: Shape, b: Shape) -> tuple[Array | None, Array | None]:
-    """For all of a matrix, or for each row of the left and each column of the right one."""
+    """Return zero points, per tensor or for each row of the left and each column of the right operand."""
     rows, columns = (a[-2], 1), b[-1:]
     az, bz = (draw.array(draw.pick((), shape)) if draw.number_in(0, 2) else None for shape in (rows, columns))
     return az, bz
 
 
 def integer_product(draw: Draw) -> Example:
-    """8-bit integers with zero points."""
+    """An int8 product with zero points."""
     a, b = (draw.size(), 3), (3, draw.size())
     az, bz = zero_points(draw, a, b)
     return Example({"a": a, "b": b, "az": az, "bz": bz})
 
 
 def everywhere(zero: Array | None, shape: Shape) -> Array:
-    """A matrix that is its zero point everywhere."""
+    """Return a matrix all of whose elements are the zero point."""
     return np.zeros(shape) if zero is None else np.broadcast_to(zero, shape)
 
 
 def integer_product_of_nothing(left: bool) -> Generator:
-    """A side that is its zero point everywhere."""
+    """An int8 product with one operand all of whose elements are its zero point."""
 
     def make(draw: Draw) -> Example:
         a, b = (draw.size(), 3), (3, draw.size())
@@ -157,39 +157,39 @@ def integer_product_of_nothing(left: bool) -> Generator:
 
 
 def gemm(draw: Draw) -> Example:
-    """All that Gemm may say."""
+    """A Gemm with random attributes; alpha and beta are 1 for integers."""
     m, k, n, ta, tb = draw.size(), draw.size(), draw.size(), draw.flag(), draw.flag()
     c = draw.pick(None, (), (1,), (n,), (m, 1), (1, n), (m, n))
     alpha, beta = (draw.real(), draw.real()) if draw.is_float else (1.0, 1.0)
     return Example(
         {"a": (k, m) if ta else (m, k), "b": (n, k) if tb else (k, n), "c": c},
         {"alpha": alpha, "beta": beta, "transa": ta, "transb": tb},
-        # The reference multiplies integers by alpha as doubles, and takes 0 times infinity for 0.
+        # The reference multiplies integers by alpha in float64, and computes 0 times infinity as 0.
         specials=False,
     )
 
 
 def reduction(draw: Draw) -> Example:
-    """Over some axes, all, or none; nothing is reduced where that has no result."""
+    """A reduction over some axes, all, or none; not over empty axes where that has no result."""
     shape = draw.shape(empty=False)
     axes = draw.axes(len(shape)) if draw.number_in(0, 3) else None
     return Example(
         {"c": shape, "axes": None if axes is None else np.array(axes, np.int64)},
         {"keepdims": draw.flag(), "noop": draw.flag()},
-        # The reference divides sums as doubles.
+        # The reference divides sums in float64.
         specials=draw.dtype.itemsize < 8 or draw.is_float,
     )
 
 
 def formula(draw: Draw) -> Example:
-    """Over axes that are given: the reference fails without, and makes NaN of infinities."""
+    """A reduction over explicit axes: the reference fails without them, and gives NaN for infinities."""
     shape = draw.shape(empty=False)
     axes = np.array(draw.axes(len(shape)) or range(len(shape)), np.int64)
     return Example({"c": shape, "axes": axes}, {"keepdims": draw.flag(), "noop": 0}, specials=False)
 
 
 def old_formula(draw: Draw) -> Example:
-    """The same over axes that are a property."""
+    """The same with axes as an attribute."""
     shape = draw.shape(empty=False)
     axes = draw.axes(len(shape)) if draw.number_in(0, 3) else None
     said = {"axes": None if not axes else list(axes), "keepdims": draw.flag()}
@@ -233,15 +233,15 @@ CLOSENESS: dict[str, Closeness] = {
     **dict.fromkeys((*BY_FORMULA, *BY_OLD_FORMULA), Closeness(ulps=2, steps=4)),
     # The reference rounds the product, the factors and the sum one by one.
     "GemmConstProp": Closeness(ulps=1, steps=2, narrow=4),
-    # The reference rounds each step in the type; here they are doubles.
+    # The reference rounds each step to the type; here steps are computed in float64.
     "SigmoidofConst": Closeness(ulps=2),
     # The reference has numpy take (start + delta) - start for delta.
     "RangeConstProp": Closeness(ulps=8),
-    # The reference takes functions of numpy for 32 bits; here they are rounded once, from 64.
+    # The reference uses NumPy's float32 functions; here float64 results are rounded once.
     **dict.fromkeys(
         [f"{name}ofConst" for name in ("Cos", "Exp", "Log", "Sin", "Tan", "Tanh")], Closeness(ulps=4)
     ),
-    # The reference computes erf to seven digits, in double precision too.
+    # The reference computes erf to seven digits, for float64 too.
     "ErfofConst": Closeness(ulps=2, single=True),
 }
 

@@ -28,13 +28,13 @@ Attributes = dict[str, Literal | Attribute | None]
 
 
 def along(draw: Draw) -> Example:
-    """Ops along any axis."""
+    """Operators along any axis."""
     shape = draw.shape(1, 4, empty=False)
     return Example({"x": shape}, {"axis": draw.axis(len(shape))}, specials=False)
 
 
 def reduction(least: int, empty: bool, keep: int | None = None) -> Generator:
-    """Over some axes, all, or none."""
+    """A reduction over some axes, all, or none."""
 
     def make(draw: Draw) -> Example:
         shape = draw.shape(least, empty=empty)
@@ -46,7 +46,7 @@ def reduction(least: int, empty: bool, keep: int | None = None) -> Generator:
 
 
 def cast_like(draw: Draw) -> Example:
-    """To the type of another tensor, whatever its shape."""
+    """A CastLike with a target of any shape."""
     kind = draw.pick(*RANGES)
     return Example(
         {"x": finite(draw, draw.shape()), "target": np.zeros(draw.shape(), kind)},
@@ -55,7 +55,7 @@ def cast_like(draw: Draw) -> Example:
 
 
 def constant(place: int) -> Generator:
-    """A number, a string or a list of them; the empty list has no type in ONNX's text, so none is empty."""
+    """A Constant of a value attribute; no list is empty, as an empty one has no type in ONNX text syntax."""
 
     def make(draw: Draw) -> Example:
         count = draw.number_in(1, 4)
@@ -77,13 +77,13 @@ def constant(place: int) -> Generator:
 
 
 def value_of_shape(draw: Draw) -> Example:
-    """Of each element type there is a value of; zeros without one."""
+    """A ConstantOfShape of each supported element type, or without `value`."""
     found = constant_of_shape(draw)
     return Example(found.values, {"elements": found.attributes["value"]}, types=found.types)
 
 
 def scaler(has_offset: bool, has_scale: bool) -> Generator:
-    """Numbers for each feature, or one for all."""
+    """A Scaler with one offset and scale for each feature, or one for all."""
 
     def make(draw: Draw) -> Example:
         shape = (*draw.shape(0, 2), draw.size())
@@ -95,7 +95,7 @@ def scaler(has_offset: bool, has_scale: bool) -> Generator:
 
 
 def part_of_split(draw: Draw) -> Example:
-    """Equal parts by their size, or one part that is all."""
+    """SequenceAt of SplitToSequence with equal sizes, or with a single part."""
     shape, count, size = list(draw.shape(1, 3, empty=False)), draw.size(), draw.size()
     axis = draw.axis(len(shape))
     shape[axis] = count * size
@@ -111,12 +111,12 @@ def part_of_split(draw: Draw) -> Example:
 
 
 def sequence(draw: Draw) -> Example:
-    """Parts of one shape, which the comparison stacks."""
+    """A SequenceConstruct of equally shaped operands, since the comparison stacks them."""
     return Example({"parts": draw.shape()}, counts={"parts": draw.number_in(1, 4)})
 
 
 def fused_product(draw: Draw) -> Example:
-    """Transposed or not on either side, with a factor."""
+    """A FusedMatMul with any transA, transB and alpha."""
     m, k, n, ta, tb = draw.size(), draw.size(), draw.size(), draw.flag(), draw.flag()
     batch = draw.broadcast(2, 2, empty=False)
     a, b = ((k, m) if ta else (m, k)), ((n, k) if tb else (k, n))

@@ -12,7 +12,7 @@ from xonnc.rewriting.patterns import Node, const, value
 
 
 def several(biased: bool) -> Generator:
-    """Two to four products, joined again in any order, their biases alike or not."""
+    """Two to four products of one matrix, concatenated in any order, with biases of rank 1 or 2."""
 
     def make(draw: Draw) -> Example:
         count, k = draw.pick(2, 3, 3, 4), draw.size()

@@ -1,4 +1,4 @@
-"""Generators of instances of the fusions that move elements."""
+"""Generators of instances of fusions of operators that move elements."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FLOATING: tuple[Kind, ...] = (np.float32, np.float64, np.float16)
 
 
 def refactored(draw: Draw, shape: Shape) -> list[int]:
-    """Another shape of as many elements."""
+    """Return another shape with as many elements."""
     total = int(np.prod(shape))
     return draw.factors(total, draw.number_in(1, 4)) if total else list(shape)
 
 
 def reshaping(draw: Draw, name: str, shape: Shape) -> tuple[list[int] | int, Shape]:
-    """What an op says of the result's shape, and that shape."""
+    """Return the shape, axes or axis operand of a reshaping operator, and its result's shape."""
     rank = len(shape)
     if name == "Reshape":
         made = refactored(draw, shape)
@@ -51,7 +51,7 @@ def reshaping(draw: Draw, name: str, shape: Shape) -> tuple[list[int] | int, Sha
 
 
 def reshaped_twice(first: str, second: str) -> Generator:
-    """One op after the other, the data with axes of length 1 among others."""
+    """Two reshaping operators in sequence, on data with some axes of size 1."""
 
     def make(draw: Draw) -> Example:
         shape = tuple(draw.pick(1, 1, 2, 3) for _ in range(draw.number_in(2, 4)))
@@ -73,7 +73,7 @@ def reshaped_twice(first: str, second: str) -> Generator:
 
 
 def step(name: str, data: Pattern, said: list[int] | int, called: str, constants: dict[str, Given]) -> Node:
-    """One op on data."""
+    """Return one reshaping operator on data."""
     made: Template = RESHAPING[name].template
     if isinstance(said, int):
         return made(data, axis=said)
@@ -85,7 +85,7 @@ def step(name: str, data: Pattern, said: list[int] | int, called: str, constants
 
 
 def to_itself(draw: Draw) -> Example:
-    """The same sizes, some copied, one perhaps to be found."""
+    """A Reshape to the same shape; dimensions may be 0 (copied), and one may be -1 (inferred)."""
     shape = draw.shape(1, empty=False)
     wanted = [draw.pick(size, size, 0) for size in shape]
     if draw.flag():
@@ -94,7 +94,7 @@ def to_itself(draw: Draw) -> Example:
 
 
 def to_known(draw: Draw) -> Example:
-    """The sizes of something else."""
+    """A Reshape to the shape of another value."""
     shape = draw.shape(1, empty=False)
     made = refactored(draw, shape)
     pattern = Reshape(value.x, ShapeOf(value.like, start=0), allowzero=0)
@@ -103,7 +103,7 @@ def to_known(draw: Draw) -> Example:
 
 
 def squeezed_twice(by_property: bool, adds: bool) -> Generator:
-    """Axes of length 1, taken away or added in two steps."""
+    """Two Squeezes, or two Unsqueezes."""
 
     def make(draw: Draw) -> Example:
         shape = (1, 1, draw.size(), 1, draw.size(), 1)
@@ -117,7 +117,7 @@ def squeezed_twice(by_property: bool, adds: bool) -> Generator:
             ones = [axis for axis, size in enumerate(left) if size == 1]
             second = [draw.pick(*ones) - len(left) * draw.flag()] if ones else []
         if by_property:
-            # The reference takes axes of old forms in order and from the front only.
+            # The reference requires sorted, nonnegative axes for old versions.
             between = len(shape) + (len(first) if adds else -len(first))
             after = between + (len(second) if adds else 0)
             old = {
@@ -131,7 +131,7 @@ def squeezed_twice(by_property: bool, adds: bool) -> Generator:
 
 
 def sliced_twice(draw: Draw) -> Example:
-    """Cuts along some axes, then along others, or the same again."""
+    """Two slices, along different axes or the same ones."""
     shape = draw.shape(2, 4, empty=False)
     order = [int(axis) for axis in draw.random.permutation(len(shape))]
     middle = draw.number_in(1, len(shape) - 1)
@@ -151,7 +151,7 @@ def sliced_twice(draw: Draw) -> Example:
 
 
 def one_part(by_property: bool) -> Generator:
-    """A split into one part, its size given."""
+    """A Split into one part with an explicit size."""
 
     def make(draw: Draw) -> Example:
         shape = draw.shape(1)
@@ -168,7 +168,7 @@ def one_part(by_property: bool) -> Generator:
 
 
 def parts(draw: Draw) -> Example:
-    """Both parts of a split, in their order or the other one, along its axis or another one."""
+    """A Concat of both results of a Split, in either order, along the same axis or another one."""
     shape, size = list(draw.shape(1, empty=False)), draw.size()
     axis = draw.axis(len(shape))
     shape[axis] = 2 * size
@@ -183,7 +183,7 @@ def parts(draw: Draw) -> Example:
 
 
 def squeezed(draw: Draw) -> Example:
-    """Two parts of length 1 without their axis, joined again."""
+    """A Squeeze of a result of a Split into two parts of size 1."""
     shape = list(draw.shape(1))
     axis = draw.axis(len(shape), negative=False)
     shape[axis] = 2
@@ -193,7 +193,7 @@ def squeezed(draw: Draw) -> Example:
 
 
 def gathered(draw: Draw) -> Example:
-    """One index, and its axis added again."""
+    """A Gather of a scalar index, and an Unsqueeze of its axis."""
     shape = draw.shape(1, empty=False)
     axis = draw.axis(len(shape))
     again = draw.pick(axis % len(shape), axis % len(shape), axis % len(shape) - len(shape), 0)
@@ -202,7 +202,7 @@ def gathered(draw: Draw) -> Example:
 
 
 def turned(left: bool) -> Generator:
-    """A matrix that a Gemm reads turned."""
+    """A transposed operand of a Gemm."""
 
     def make(draw: Draw) -> Example:
         m, k, n = draw.size(), draw.size(), draw.size()
@@ -221,20 +221,20 @@ def turned(left: bool) -> Generator:
 
 
 def flat(draw: Draw) -> Example:
-    """A matrix, or what is none."""
+    """A value of rank 2, or of another rank."""
     shape = draw.pick(*(draw.shape(2, most, empty=False) for most in (2, 2, 3)), (1, draw.size()))
     return Example({"x": shape}, {"axis": draw.pick(1, 1, -1, 0)})
 
 
 def cast_twice(draw: Draw) -> Example:
-    """To a type that holds all numbers or not, then to any."""
+    """Two casts, the first of which may or may not be lossless."""
     first, second = (element_type_of(np.dtype(draw.pick(*RANGES))) for _ in range(2))
     said: dict[str, Literal | Attribute] = {"first": first, "second": second}
     return Example({"x": finite(draw, draw.shape())}, {**said, "saturated": 1, "saturate": 1})
 
 
 def unpadded(axes: bool, by_property: bool = False) -> Generator:
-    """Padding by nothing, or by something."""
+    """A Pad by zero elements, or by some."""
 
     def make(draw: Draw) -> Example:
         shape = draw.shape(1, empty=False)

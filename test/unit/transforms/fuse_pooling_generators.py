@@ -1,4 +1,4 @@
-"""Generators of instances of the fusions of padding into pools and integer convolutions."""
+"""Generators of instances of the fusions of Pad into pools and integer convolutions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from xonnc.rewriting.patterns import Node, value
 from xonnc.transforms.rules.fuse_pooling import PADS
 
 OPSETS = {"": 21, "V19": 19, "V18": 18, "V13": 13, "V11": 11, "V2": 9}
-"""An opset in which a form of Pad is, for onnxruntime, which alone pads pools right."""
+"""Opset of each version of Pad, for onnxruntime, since the reference pads pools incorrectly."""
 
 
 def pool(draw: Draw) -> tuple[Shape, Said, list[int]]:
-    """Data, what a pool says of its windows, and padding that is less than a window with the pool's own."""
+    """Return a data shape, a pool's attributes, and pads that with its own are less than its window."""
     axes = draw.pick(1, 2, 2)
     kernel = [draw.number_in(2, 4) for _ in range(axes)]
     own = [0] * 2 * axes
@@ -34,7 +34,7 @@ def pool(draw: Draw) -> tuple[Shape, Said, list[int]]:
 
 
 def padded(version: str, fill: float, outer: Node, said: Said, shape: Shape, pads: list[int]) -> Example:
-    """An instance with padding in one form of the operator."""
+    """Return an instance with one version of Pad."""
     name = outer.template.name
     if version == "V2":
         attributes: Said = {"pads": pads, "fill": fill}
@@ -46,7 +46,7 @@ def padded(version: str, fill: float, outer: Node, said: Said, shape: Shape, pad
 
 
 def averaged(version: str) -> Generator:
-    """An average that counts its own padding or has none, or does not count it."""
+    """An AveragePool with count_include_pad 1 or 0."""
 
     def make(draw: Draw) -> Example:
         shape, said, pads = pool(draw)
@@ -57,7 +57,7 @@ def averaged(version: str) -> Generator:
 
 
 def largest(version: str) -> Generator:
-    """A maximum of data padded with -∞, or with zeros where they are never negative."""
+    """A MaxPool of data padded with -∞, or with zeros, where the data may be nonnegative (Relu)."""
 
     def make(draw: Draw) -> Example:
         shape, said, pads = pool(draw)
@@ -72,7 +72,7 @@ def largest(version: str) -> Generator:
 
 
 def integers(version: str) -> Generator:
-    """Integers padded with their zero point, or with another number."""
+    """A ConvInteger of data padded with their zero point, or with another value."""
 
     def make(draw: Draw) -> Example:
         values, said = convolution(draw, bias=False)

@@ -1,4 +1,4 @@
-"""Generators of instances of networks whose initial states are zeros."""
+"""Generators of instances of recurrent operators whose initial states are zeros."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xonnc.transforms.rules import canonicalize_rnn
 
 
 def with_zeros(name: str) -> Generator:
-    """A network that begins with zeros; of two states, one may be another."""
+    """A recurrent operator with initial states of zeros; one of two states may be nonzero."""
     make = recurrent(name, False)
     template, last = canonicalize_rnn.NETWORKS[name]
     _, states = NETWORKS[name]

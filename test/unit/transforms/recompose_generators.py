@@ -50,22 +50,22 @@ NUMBERS = {
     "factor": sqrt(2 / pi),
     "minus_half": -0.5,
 }
-"""The constants of the formulas."""
+"""Constants of the formulas."""
 
 
 def swapped(draw: Draw, template: Callable[..., Node]) -> Commutative:
-    """An op on its two operands in either order."""
+    """Return a commutative operator with its operands in random order."""
     return lambda a, b: template(b, a) if draw.flag() else template(a, b)
 
 
 def numbers(draw: Draw, rank: int) -> dict[str, Array]:
-    """The constants as scalars, or as tensors of one element."""
+    """Return the constants as scalars, or as tensors of one element."""
     shape = (1,) * (draw.flag() if rank else 0)
     return {name: np.full(shape, number) for name, number in NUMBERS.items()}
 
 
 def halved(draw: Draw, x: Pattern, bracket: Node) -> Node:
-    """½ x (…) with the factors in any order."""
+    """Return ½ x (…) with the factors in any order."""
     mul = swapped(draw, Mul)
     first, second, third = draw.pick(
         (const.half, x, bracket), (x, bracket, const.half), (bracket, const.half, x)
@@ -74,14 +74,14 @@ def halved(draw: Draw, x: Pattern, bracket: Node) -> Node:
 
 
 def erf_argument(draw: Draw, x: Pattern, every: bool) -> Node:
-    """x / √2"""
+    """Return x / √2, or x times the inverse root."""
     if every and draw.flag():
         return swapped(draw, Mul)(x, const.inverse_root)
     return Div(x, const.root)
 
 
 def tanh_argument(draw: Draw, x: Pattern, every: bool) -> Node:
-    """√(2/π) (x + 0.044715 x³)"""
+    """Return √(2/π) (x + 0.044715 x³), in one of its equivalent forms."""
     mul, add = swapped(draw, Mul), swapped(draw, Add)
     way = draw.number_in(0, 4) if every else 0
     if way == 1:
@@ -96,7 +96,7 @@ def tanh_argument(draw: Draw, x: Pattern, every: bool) -> Node:
 
 
 def gelu(every: bool) -> Generator:
-    """The Gelu of a tensor, by erf or by tanh."""
+    """A Gelu, by erf or by tanh."""
 
     def make(draw: Draw) -> Example:
         shape = draw.shape()
@@ -109,7 +109,7 @@ def gelu(every: bool) -> Generator:
 
 
 def mean(draw: Draw, data: Pattern, axis: int, rank: int, is_new: bool) -> Node:
-    """The mean from an axis on, as of opset 18 or as before."""
+    """Return the mean over all axes from `axis` on, by ReduceMean of opset 18 or 13."""
     axes = [each - rank if draw.flag() else each for each in range(axis, rank)]
     if is_new:
         return ReduceMean(data, const.axes, keepdims=1)
@@ -117,7 +117,7 @@ def mean(draw: Draw, data: Pattern, axis: int, rank: int, is_new: bool) -> Node:
 
 
 def normalization(centered: bool | None, every: bool) -> Generator:
-    """A layer normalisation with the mean subtracted or not."""
+    """Layer normalization, or RMS normalization without subtraction of the mean."""
 
     def make(draw: Draw) -> Example:
         shape = draw.shape(1, empty=False)
@@ -155,7 +155,7 @@ def quotient(draw: Draw, d: Pattern, total: Node, every: bool) -> Node:
 
 
 def attention(draw: Draw) -> Example:
-    """Heads of attention: with keys turned in one way or another, a scale or none, a mask or none."""
+    """Attention: keys transposed in one of several ways, with or without scale and mask."""
     batch, heads, rows, columns, size, width = (draw.number_in(1, 3) for _ in range(6))
     q, turned = value.q, draw.number_in(0, 2)
     keys, k = (
@@ -183,7 +183,7 @@ def attention(draw: Draw) -> Example:
 
 
 def quantized_product(draw: Draw) -> Example:
-    """A product of bytes whose result is no half between two bytes, which is rounded in two ways."""
+    """An int8 product whose result is never halfway between two integers, where rounding modes differ."""
     rows, inner, columns = (draw.number_in(1, 4) for _ in range(3))
     kind = element_type_of(draw.dtype)
     real = unranked(f32)
@@ -208,7 +208,7 @@ def quantized_product(draw: Draw) -> Example:
 
 
 def convolutions(draw: Draw) -> Example:
-    """Convolutions of one image, concatenated or read one by one."""
+    """Convolutions of one image, concatenated or used separately."""
     channels, filters, count = draw.number_in(1, 3), draw.number_in(1, 3), draw.number_in(2, 3)
     kernel = [draw.number_in(1, 2), draw.number_in(1, 2)]
     strides, pads = draw.pick(([1, 1], [0, 0, 0, 0]), ([2, 1], [0, 1, 1, 0]))
@@ -252,9 +252,9 @@ NORMALIZATIONS = (
 )
 
 CLOSENESS: dict[str, Closeness] = {
-    # Every op of the original rounds; of numbers with few digits the square of a difference has fewer still.
+    # Each op of the original rounds; narrow floats lose more precision in the square of a difference.
     **dict.fromkeys(NORMALIZATIONS, Closeness(steps=84, narrow=32)),
-    # Constants of the formula that are rounded to single precision are taken for what they mean.
+    # Constants of the formula rounded to float32 are replaced by their exact values.
     **dict.fromkeys(
         ("RecomposeGeluFromMulPattern", "RecomposeGelu"), Closeness(steps=84, narrow=8, single=True)
     ),

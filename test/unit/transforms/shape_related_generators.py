@@ -1,4 +1,4 @@
-"""Generators of instances of the rules about shapes that are put together from sizes."""
+"""Generators of instances of the rules about shapes concatenated from dimensions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OWN = ("size", "other")
 
 
 def sizes(draw: Draw, x: Shape, count: int) -> Node:
-    """Some sizes of the data, and constants between them."""
+    """A shape concatenated from dimensions of the data and constants."""
     parts = [
         draw.pick(Dim(value.x, axis=draw.axis(len(x), negative=False)), const.size) for _ in range(count)
     ]
@@ -25,19 +25,19 @@ def sizes(draw: Draw, x: Shape, count: int) -> Node:
 
 
 def given(draw: Draw, x: Shape) -> dict[str, Given]:
-    """The data, and two sizes."""
+    """The data, and two of its dimensions."""
     return {"x": x, "size": ints(draw.number_in(0, 9)), "other": ints(draw.number_in(1, 9))}
 
 
 def shape(draw: Draw) -> Example:
-    """From some axis to another; past the front the reference is wrong."""
+    """A Shape with start and end; the reference is wrong for a start before the first axis."""
     x = draw.shape()
     start, end = draw.number_in(-len(x), 5), draw.number_in(-len(x), 5)
     return Example({"x": x}, {"start": start, "end": end if draw.flag() else None})
 
 
 def cast(draw: Draw) -> Example:
-    """To 32 bits, or to a float."""
+    """A cast of a shape to int32 or to a float."""
     x = draw.shape(1)
     to = draw.pick(i32, f32)
     pattern = Cast(sizes(draw, x, draw.number_in(1, 4)), to=to)
@@ -45,7 +45,7 @@ def cast(draw: Draw) -> Example:
 
 
 def concatenation(draw: Draw) -> Example:
-    """Lists of sizes, and single ones."""
+    """Concat of vectors of dimensions and of single ones."""
     x = draw.shape(1)
     parts: list[Pattern] = [sizes(draw, x, draw.number_in(1, 3)), draw.pick(const.size, value.other)]
     pattern = Concat(*(parts[place] for place in draw.perm(2)), axis=0)
@@ -53,7 +53,7 @@ def concatenation(draw: Draw) -> Example:
 
 
 def gather(draw: Draw) -> Example:
-    """One size or several, from either end, also from a single one."""
+    """A Gather of one dimension or several, with negative indices too, also from a vector of one."""
     x, count = draw.shape(1), draw.number_in(1, 4)
     chosen = sizes(draw, x, count) if count > 1 else Dim(value.x, axis=0)
     values = {**given(draw, x), "indices": draw.indices(count, draw.pick((), (1,), (2,), (0,)))}
@@ -61,12 +61,12 @@ def gather(draw: Draw) -> Example:
 
 
 def slicing(draw: Draw) -> Example:
-    """Sizes one after the other, forwards or backwards."""
+    """A Slice of dimensions, forwards or backwards."""
     x, count = draw.shape(1), draw.number_in(1, 4)
     step = draw.pick(1, 2, -1)
     values: dict[str, Given] = {
         **given(draw, x),
-        # Backwards from before the front the reference takes nothing, as numpy.
+        # With a negative step, a start before the first element gives nothing in the reference, as in NumPy.
         "starts": ints(draw.number_in(-5 if step > 0 else -count, 5)),
         "ends": ints(draw.pick(-(2**31), 2**31, draw.number_in(-5, 5))),
         "axes": ints(0) if draw.flag() else None,
@@ -77,7 +77,7 @@ def slicing(draw: Draw) -> Example:
 
 
 def reshape(draw: Draw) -> Example:
-    """To one size of the data and the rest, of uninferred type."""
+    """A Reshape to one dimension of the data and -1, without an inferred type."""
     x = draw.shape(1, empty=False)
     axis = draw.axis(len(x), negative=False)
     rest = int(np.prod(x)) // x[axis]
@@ -90,7 +90,7 @@ def reshape(draw: Draw) -> Example:
 
 
 def constant(draw: Draw) -> Example:
-    """Zeros of some sizes, of uninferred type."""
+    """A ConstantOfShape of dimensions, without an inferred type."""
     x = draw.shape(1)
     pattern = ConstantOfShape(sizes(draw, x, draw.number_in(2, 3)))
     return Example(given(draw, x), pattern=pattern, own=OWN, types=[unranked(f32)], inferred=False)

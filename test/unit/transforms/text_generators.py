@@ -1,4 +1,4 @@
-"""Generators of instances that no pattern gives: control flow, several readers, layouts and maps."""
+"""Generators of instances that patterns cannot express: control flow, several uses, layouts, affine maps."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ func.func @main_graph(%a: {a} {{onnx.name = "a"}}, %b: {b} {{onnx.name = "b"}}) 
 
 
 def loop(draw: Draw) -> Text:
-    """A loop that counts up to a limit, or stops before; the reference cannot do loops that never turn."""
+    """A loop that runs to its trip count, or stops before; the reference fails for loops of 0 iterations."""
     text = LOOP.format(
         type=element_type_of(draw.dtype),
         most=draw.pick(0, 3, 100),
@@ -77,7 +77,7 @@ def loop(draw: Draw) -> Text:
 
 
 def if_known(draw: Draw) -> Text:
-    """Branches that read a value from outside, and a reader of what comes out."""
+    """Branches that use an outer value, and a use of the result."""
     type_ = tensor_type(draw.shape(), element_type_of(draw.dtype))
     text = IF.format(
         type=type_,
@@ -89,7 +89,7 @@ def if_known(draw: Draw) -> Text:
 
 
 def read_twice(draw: Draw) -> Text:
-    """A concatenation of which the shape and a transpose are read."""
+    """A Concat whose shape and transpose are used."""
     shape = list(draw.shape(1, empty=False))
     axis, element = draw.axis(len(shape), negative=False), element_type_of(draw.dtype)
     first, second = tuple(shape), (*shape[:axis], draw.size(), *shape[axis + 1 :])
@@ -109,12 +109,12 @@ def read_twice(draw: Draw) -> Text:
 
 
 def turned(perm: Sequence[int]) -> AffineMap:
-    """Axis i of the result is axis perm[i]."""
+    """An affine map of a transpose: axis i of the result is axis perm[i]."""
     return AffineMap(len(perm), 0, tuple(AffineExpr.dimension(axis) for axis in perm))
 
 
 def flat(shape: Shape) -> AffineMap:
-    """All elements in a row."""
+    """An affine map that flattens all axes."""
     place = AffineExpr.constant(0)
     for axis, size in enumerate(shape):
         place = place * size + AffineExpr.dimension(axis)
@@ -122,7 +122,7 @@ def flat(shape: Shape) -> AffineMap:
 
 
 def moved(draw: Draw, shape: Shape) -> tuple[AffineMap, Shape]:
-    """A map of the elements of a tensor, and the shape that comes out."""
+    """Return an affine map of a tensor's indices, and the shape of the result."""
     if draw.flag():
         perm = draw.perm(len(shape))
         return turned(perm), tuple(shape[axis] for axis in perm)
@@ -130,7 +130,7 @@ def moved(draw: Draw, shape: Shape) -> tuple[AffineMap, Shape]:
 
 
 def two_maps(draw: Draw) -> Example:
-    """One map after the other."""
+    """Two affine maps in sequence."""
     shape = draw.shape(1, 3, empty=False)
     (first, middle), element = moved(draw, shape), f32
     second, last = moved(draw, middle)
@@ -140,29 +140,29 @@ def two_maps(draw: Draw) -> Example:
 
 
 def identity_map(draw: Draw) -> Example:
-    """Every element stays."""
+    """The identity map."""
     shape = draw.shape(1, empty=False)
     index_map = AffineMapAttr(turned(range(len(shape))))
     return Example({"x": shape}, {"index_map": index_map}, types=[tensor_type(shape, f32)])
 
 
 LAYOUTS = (None, LayoutAttr(StringAttr("NCHW4C")), LayoutAttr(StringAttr("KCMN4C4K")))
-"""The usual order in memory, and two others."""
+"""The default memory layout, and two others."""
 
 
 def laid_out(shape: Shape, layout: LayoutAttr | None, draw: Draw) -> TensorType[Attribute]:
-    """A type with an order in memory."""
+    """Return a type with a memory layout."""
     element = element_type_of(draw.dtype)
     return TensorType(element, shape) if layout is None else TensorType(element, shape, layout)
 
 
 def in_layout(inner: AnyValue | Node, layout: LayoutAttr | None) -> Node:
-    """In some order in memory."""
+    """A LayoutTransform to some layout."""
     return LayoutTransform(inner) if layout is None else LayoutTransform(inner, target_layout=layout)
 
 
 def two_layouts(draw: Draw) -> Example:
-    """One order in memory after the other."""
+    """Two LayoutTransforms in sequence."""
     shape = (draw.size(), draw.size(), draw.size(), draw.size())
     first, second = draw.pick(*LAYOUTS), draw.pick(*LAYOUTS)
     inner = in_layout(value.x, first).typed(laid_out(shape, first, draw))
@@ -170,7 +170,7 @@ def two_layouts(draw: Draw) -> Example:
 
 
 def same_layout(draw: Draw) -> Example:
-    """The order in memory that the data have."""
+    """A LayoutTransform to the layout that the data already have."""
     shape = (draw.size(), draw.size(), draw.size(), draw.size())
     return Example({"x": shape}, types=[laid_out(shape, None, draw)])
 
