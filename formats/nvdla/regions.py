@@ -102,6 +102,8 @@ class ByteSet:
 
     def __and__(self, other: ByteSet) -> ByteSet:
         """Return the intersection: each range of one set with the ranges of the other that it overlaps."""
+        # Begins and ends both ascend, as the ranges are disjoint: each range overlaps the consecutive ranges
+        # [first, last) of the other set. All pairs are listed at once; `within` numbers those of a range.
         first = np.searchsorted(other.ends, self.begins, "right")
         last = np.searchsorted(other.begins, self.ends, "left")
         counts = np.maximum(last - first, 0)

@@ -154,6 +154,7 @@ class Scheduler:
             parent = node.fused_parent
             if parent is not None and parent.event == Event.OP_ENABLED:
                 self._wake(parent.index)
+            # Operations take no time here: the fetches of an enabled convolution end at once.
             if node.engine is OpType.CONV:
                 self._signal(index, Event.CDMA_WT_DONE)
                 self._signal(index, Event.CDMA_DT_DONE)

@@ -109,6 +109,8 @@ class _Lifetimes:
         """
         bound = {*self.inputs, *self.outputs}
         roots = [root for root in self._touches if root not in bound]
+        # Cubes that share memory are placed as one buffer of the joint lifetime, which can fit worse than the
+        # separate ones: neither plan is always the smaller.
         in_place = self._plan(roots, self._hosts(roots))
         apart = self._plan(roots, {})
         return min(in_place, apart, key=lambda choice: choice[0].size)
@@ -144,6 +146,7 @@ class _Lifetimes:
             begin = self._touches[root][0]
             for operand in elementwise_operands(self._chains[begin]):
                 host = self.views.root(operand)
+                # One root per host: two that are written over the same host could be live at once.
                 if host in candidates and host not in taken and self._may_overwrite(root, host):
                     hosts[root] = host
                     taken.add(host)

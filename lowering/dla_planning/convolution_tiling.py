@@ -104,6 +104,7 @@ def _plans(rows: ConvBufferDemand, buffer: ConvBuffer) -> Iterator[ConvolutionPl
         tiles = _row_tiles(rows, resident_rows)
         if min(tile.inputs for tile in tiles) < 1:
             continue
+        # Kernel groups that replace each other in the buffer are read again for every tile.
         weight_reads = 1 if resident else len(tiles)
         data = rows.row_bytes * sum(tile.inputs for tile in tiles)
         yield ConvolutionPlan(

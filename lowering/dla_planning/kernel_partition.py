@@ -94,6 +94,7 @@ def tap_ranges(source: CubeShape, window: Window, dimension: int, count: int) ->
     taps = window.kernel[dimension]
     result: list[TapRange] = []
     for begin, end in pairwise(taps * index // count for index in range(count + 1)):
+        # The first tap of the first window and the last tap of the last window, in input coordinates.
         first = begin * dilation - pad
         last = (outputs - 1) * stride - pad + (end - 1) * dilation
         inside, past = max(first, 0), min(last + 1, size)
@@ -113,6 +114,8 @@ def _channel_parts(
     channels = region.end
     blocks = geometry.ceil_div(channels, target.atomic_c)
     for count in range(1, blocks + 1):
+        # Cuts are multiples of the channels that a MAC cell takes per cycle: only the last part can leave
+        # multipliers idle.
         ends = [*(blocks * index // count * target.atomic_c for index in range(count)), channels]
         widest = max(end - begin for begin, end in pairwise(ends))
         shape = region.shape._replace(channels=widest)

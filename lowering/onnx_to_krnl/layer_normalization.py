@@ -71,6 +71,7 @@ def generic_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBu
     count = Scalar(kernel, kernel.count(sizes[1:], kind))
     with kernel.loops(sizes[:1]) as (row,):
         mean = _sum(kernel, sizes[1], kind, _Term(kernel, source, [row], (element, kind))) / count
+        # mean(x²) - mean(x)² would cancel where the mean is large against the deviation.
         variance = _sum(kernel, sizes[1], kind, _Term(kernel, source, [row], (element, kind), mean)) / count
         factor = 1.0 / (variance + op.epsilon.value.data).sqrt()
         known = {op.Mean: mean, op.InvStdDev: factor}
