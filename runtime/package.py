@@ -1,11 +1,10 @@
 """
-Runs packages: parts for the DLA in the simulator, parts for the CPU in onnxruntime, one after another.
+Execution of packages: DLA partitions in the simulator, CPU partitions in onnxruntime, in sequence.
 
     package = load_package("model.xpkg")
     outputs = package.run({"x": image})
 
-Where onnxruntime is not installed, or does not take a part, the reference evaluator of the onnx package runs
-it.
+If onnxruntime is not installed or cannot load a partition, the onnx package's reference evaluator runs it.
 """
 
 from __future__ import annotations
@@ -33,26 +32,30 @@ from xonnc.targets import NvdlaTarget, load_target
 Array = npt.NDArray[Any]
 Values: TypeAlias = dict[str, object]
 Run = Callable[[Values], None]
-"""Runs a step: takes what it needs from the values, and adds what it gives."""
+"""A function that runs a step: it reads its inputs from the values and adds its outputs to them."""
 
 Observer = Callable[[int, int, str], None]
-"""Is told which step of how many begins, and what runs it."""
+"""A progress callback at the start of a step: its index, the number of steps, and the engine's name."""
 
 
 RunPart = Callable[[Mapping[str, Any]], Sequence[object]]
-"""Runs a part of a model: its outputs for inputs by name."""
+"""A function that runs a partition of a model: inputs by name to the list of outputs."""
 
 Engine = Callable[[bytes, str], "tuple[str, RunPart] | None"]
-"""Makes a part of a model, called so in messages, ready to run, and tells by what; `None` if it cannot."""
+"""
+A function that loads a partition, given its ONNX model and a name for messages.
+
+It returns the engine's name and a function that runs the partition, or `None` if it cannot load it.
+"""
 
 
 class LoadedPackage:
     """
-    A package ready to run any number of times.
+    A loaded package, which can be run any number of times.
 
-    `target` overrides what the package says it is for: a name, or the file of a target of the user's own.
-    Parts for the CPU run by `engine`, where it takes them, else in onnxruntime or the reference evaluator.
-    Raises `XonncError` for parts that cannot be loaded.
+    `target` overrides the target that the package names: a name, or the path of a target file. CPU partitions
+    run in `engine` if it can load them, else in onnxruntime or the reference evaluator. Raises `XonncError`
+    for partitions that cannot be loaded.
     """
 
     def __init__(
@@ -65,7 +68,7 @@ class LoadedPackage:
         self.manifest = package.manifest
         hardware = _hardware(package, target)
         self.bound: list[BoundTensor] = []
-        """What the parts for the DLA take, by the names of the manifest's values."""
+        """The input tensors of all DLA partitions; their names are those of values in the manifest."""
         self._steps: list[tuple[str, Run]] = []
         for step, part in zip(self.manifest.steps, package.parts, strict=True):
             name = f"{package.name}: {step.file}"
@@ -83,19 +86,19 @@ class LoadedPackage:
 
     @property
     def inputs(self) -> dict[str, TensorInfo]:
-        """What the model takes, by name."""
+        """The model's inputs by name."""
         return {port.name: self.manifest.values[port.value] for port in self.manifest.inputs}
 
     @property
     def outputs(self) -> dict[str, TensorInfo]:
-        """What the model gives, by name."""
+        """The model's outputs by name."""
         return {port.name: self.manifest.values[port.value] for port in self.manifest.outputs}
 
     def run(self, feeds: Mapping[str, Any], observe: Observer | None = None) -> dict[str, Any]:
         """
-        The outputs by name, for an array for each input by name.
+        Run the model on an array for each input by name; return the outputs by name.
 
-        Raises `XonncError` for inputs that are missing, unknown or of another type or shape.
+        Raises `XonncError` for inputs that are missing, unknown, or of the wrong type or shape.
         """
         values = self._given(feeds)
         for number, (what, run) in enumerate(self._steps):
@@ -118,7 +121,7 @@ class LoadedPackage:
 
 
 def _hardware(package: Package, target: str | None) -> Callable[[], NvdlaTarget]:
-    """Loads the target to simulate, where a part needs it."""
+    """Return a function that loads the target to simulate; a package without DLA partitions needs none."""
 
     def load() -> NvdlaTarget:
         if target is not None:
@@ -126,7 +129,7 @@ def _hardware(package: Package, target: str | None) -> Callable[[], NvdlaTarget]
         try:
             return load_target(package.manifest.target)
         except UnknownNameError as error:
-            # The file says so, not the command line.
+            # Name the package: the unknown target comes from its manifest, not from the command line.
             raise XonncError(f"{package.name}: {error}") from None
 
     return load
@@ -135,12 +138,16 @@ def _hardware(package: Package, target: str | None) -> Callable[[], NvdlaTarget]
 def load_package(
     path: str | Path, target: str | None = None, mode: Mode = "fast", engine: Engine | None = None
 ) -> LoadedPackage:
-    """The package in a file, ready to run; see `LoadedPackage`."""
+    """Read a package from a file and load it; see `LoadedPackage`."""
     return LoadedPackage(read_package(Path(path)), target, mode, engine)
 
 
 def _check_fits(name: str, value: Any, tensor: TensorInfo) -> None:
-    """Whether an array is of the type and shape said; sequences and the like are left to the part."""
+    """
+    Raise `XonncError` unless an array has the type and shape that the manifest says.
+
+    Sequences, optionals and maps are checked by the partition that takes them.
+    """
     if tensor.type in ("Seq", "Opt", "Map"):
         return
     array: Array = np.asarray(value)
@@ -171,9 +178,11 @@ def _check_ports(step: PackageStep, simulator: Simulator, name: str) -> None:
 
 def _on_dla(step: PackageStep, simulator: Simulator, values: Mapping[str, TensorInfo]) -> Run:
     """
-    A step in the simulator: the loadable says how numbers become its integers and back.
+    Return a function that runs a step in the simulator.
 
-    Tensors lie there as `1xCxHxW`; the elements are those of the model's tensors in row-major order.
+    The simulator quantises inputs and dequantises outputs by the parameters in the loadable. A loadable's
+    tensors are `1xCxHxW`, with the elements of the model's tensors in row-major order, so a reshape converts
+    between the two.
     """
 
     def run(there: Values) -> None:
@@ -205,7 +214,7 @@ def _as_said(name: str, numbers: Array, tensor: TensorInfo, step: PackageStep) -
 
 
 def _on_cpu(step: PackageStep, part: bytes, name: str, wanted: Engine | None) -> tuple[str, Run]:
-    """A step by the engine wanted, else in onnxruntime or the reference evaluator; and which of them."""
+    """Return the name of the engine for a CPU step, `wanted` if it can load it, and a function to run it."""
     made = None if wanted is None else wanted(part, name)
     engine, outputs_of = made or _engine(part, name)
 
@@ -224,7 +233,7 @@ def _engine(part: bytes, name: str) -> tuple[str, RunPart]:
     try:
         session, errors = open_session(part, name)
     except XonncError as refused:
-        # onnxruntime lacks operators and types that the reference has.
+        # The reference evaluator supports operators and types that onnxruntime lacks.
         try:
             return "onnx.reference", program(part, name)
         except XonncError as error:

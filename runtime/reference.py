@@ -1,4 +1,4 @@
-"""The reference that compiled models are compared with: onnxruntime on the same file."""
+"""The reference for comparisons with compiled models: onnxruntime on the same ONNX file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Argument(Protocol):
 
 
 class Session(Protocol):
-    """What is used of a session of onnxruntime."""
+    """The part of `onnxruntime.InferenceSession` in use."""
 
     def get_inputs(self) -> Sequence[_Argument]: ...
     def get_outputs(self) -> Sequence[_Argument]: ...
@@ -61,7 +61,7 @@ class Reference:
         return [argument.name for argument in self.session.get_outputs()]
 
     def run(self, feeds: Mapping[str, Array]) -> list[Array]:
-        """The outputs for `feeds` (arrays by input name), in the model's order; `XonncError` if it fails."""
+        """Return the outputs, in the model's order, for arrays by input name; `XonncError` on failure."""
         try:
             return self.session.run(None, feeds)
         except self.errors as error:
@@ -73,13 +73,14 @@ def open_session(
     model: str | bytes, name: str, threads: int = 0, is_optimized: bool = False
 ) -> tuple[Session, tuple[type[Exception], ...]]:
     """
-    A session, and what it raises for inputs that it does not take; its graph is as it is, or `is_optimized`.
+    Open a session of onnxruntime; return it and the exceptions that it raises for inputs it rejects.
 
-    `model` is a file's name or the model itself, `name` what errors call it; with `threads` 0, onnxruntime
-    takes as many as it likes. Raises `XonncError` if onnxruntime is missing or does not open the model.
+    `model` is a path or a serialised model, and `name` identifies it in messages. Graph optimisations are off
+    unless `is_optimized`. With `threads` 0, onnxruntime chooses their number. Raises `XonncError` if
+    onnxruntime is not installed or cannot load the model.
     """
     try:
-        # By name, because onnxruntime ships no types.
+        # Not an import statement, because onnxruntime has no type annotations.
         ort = import_module("onnxruntime")
     except ImportError:
         raise XonncError("comparing needs onnxruntime: pip install 'xonnc[check]'") from None
@@ -89,7 +90,7 @@ def open_session(
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
     own = (getattr(ort.capi.onnxruntime_pybind11_state, name) for name in _ERRORS)
-    # Element types that it cannot be given, such as bfloat16, and inputs that are missing are Python's own.
+    # Unsupported element types, such as bfloat16, and missing inputs raise Python's built-in exceptions.
     errors = (*own, RuntimeError, TypeError, ValueError)
     try:
         return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]), errors
@@ -108,7 +109,7 @@ _ERRORS = (
     "NotImplemented",
     "RuntimeException",
 )
-"""What onnxruntime raises; the classes have no common base but `Exception`."""
+"""The names of onnxruntime's exceptions; their only common base is `Exception`."""
 
 _DTYPES = {
     "tensor(float)": np.float32,

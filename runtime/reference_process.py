@@ -1,8 +1,8 @@
 """
-onnxruntime in a process of its own, for inputs that may crash it.
+onnxruntime in a child process, for inputs that may crash it.
 
-Some of its kernels divide by a size that is 0, or read past a buffer: then the signal ends the child process,
-and the parent gets an `XonncError`. The child starts on the first call and again after a crash.
+Some of its kernels divide by a dimension of 0, or read past a buffer. Then the signal ends the child process
+only, and the parent raises an `XonncError`. The child starts at the first call, and again after a crash.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class ReferenceProcess:
 
     @property
     def pid(self) -> int | None:
-        """The number of the child process, `None` if there is none now."""
+        """The process id of the child; `None` if none is running."""
         return None if self._child is None else self._child.pid
 
     def open(self, path: Path, is_optimized: bool = False) -> IsolatedReference:
-        """A model, with the graph optimisations of onnxruntime off unless `is_optimized`."""
+        """Open a model, with onnxruntime's graph optimisations off unless `is_optimized`."""
         if not path.is_file():
             raise XonncError(f"{path}: no such file")
         return IsolatedReference(self, path, is_optimized)
 
     def call(self, path: Path, is_optimized: bool, method: str, *arguments: object) -> Any:
-        """What a method of `Reference` returns; `XonncError` if it fails or the child process crashes."""
+        """Call a method of `Reference` in the child; raise `XonncError` if it fails or the child crashes."""
         connection = self._connection or self._start()
         try:
             connection.send((path, is_optimized, method, arguments))
@@ -59,7 +59,7 @@ class ReferenceProcess:
         return value
 
     def close(self) -> None:
-        """Ends the child process, which has nothing to save."""
+        """Kill the child process, which has no state to save."""
         if self._connection is not None:
             self._connection.close()
         if self._child is not None:
@@ -88,7 +88,7 @@ class ReferenceProcess:
 
 
 class IsolatedReference:
-    """What `Reference` is, in the child process."""
+    """A `Reference` in the child process, with the same methods."""
 
     def __init__(self, process: ReferenceProcess, path: Path, is_optimized: bool) -> None:
         self._call: Callable[..., Any] = lambda *arguments: process.call(path, is_optimized, *arguments)
@@ -102,12 +102,12 @@ class IsolatedReference:
         return self._call("output_names")
 
     def run(self, feeds: Mapping[str, Array]) -> list[Array]:
-        """The outputs for `feeds` (arrays by input name), in the model's order; `XonncError` if it fails."""
+        """Return the outputs, in the model's order, for arrays by input name; `XonncError` on failure."""
         return self._call("run", feeds)
 
 
 def main() -> None:
-    """Answers requests on the connection whose file descriptor is the argument, until it is closed."""
+    """Serve requests on the connection with the file descriptor `argv[1]` until it is closed."""
     connection = Connection(int(sys.argv[1]))
     opened: dict[tuple[Path, bool], Reference] = {}
     with suppress(EOFError, BrokenPipeError):

@@ -1,1 +1,1 @@
-"""Runs compiled models in this process."""
+"""Runtime of native code: loads compiled models and runs them in this process."""

@@ -1,5 +1,5 @@
 """
-The methods by which users of onnxruntime know a session: `get_inputs`, `io_binding`, `run_async` and others.
+Methods of `onnxruntime.InferenceSession` for xonnc's sessions, such as `get_inputs` and `run_async`.
 
 Code written for `onnxruntime.InferenceSession` runs with a session of xonnc in its place.
 """
@@ -21,7 +21,7 @@ from xonnc.formats.native.program import TensorSpec
 
 Array = npt.NDArray[Any]
 Callback = Callable[[list[Any], Any, str], None]
-"""Gets the outputs, the user's data, and an error's text, empty without one."""
+"""A callback of `run_async`: takes the outputs, the user's data, and the error message (empty if none)."""
 
 ONNX_NAMES = {
     "bool": "bool",
@@ -31,7 +31,7 @@ ONNX_NAMES = {
     "bfloat16": "bfloat16",
     "object": "string",
 }
-"""ONNX's names of element types that are not numpy's."""
+"""ONNX's names of element types by NumPy's; a type that is not listed has the same name."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class NodeArg:
 
     name: str
     shape: list[int | str | None]
-    """Sizes; `None` for a dynamic dimension."""
+    """The dimensions; `None` for a dynamic one."""
     type: str
-    """As `tensor(float)`."""
+    """The type in onnxruntime's notation, such as `tensor(float)`."""
 
 
 class Runnable(Protocol):
-    """What the methods are made of."""
+    """The members that `OnnxruntimeApi` needs of the class it is mixed into."""
 
     @property
     def inputs(self) -> Sequence[TensorSpec]: ...
@@ -59,19 +59,19 @@ class OnnxruntimeApi:
     """Methods of `onnxruntime.InferenceSession`, for a class with `inputs`, `outputs` and `run`."""
 
     def get_inputs(self: Runnable) -> list[NodeArg]:
-        """What must be fed."""
+        """Return the required inputs."""
         return [_node_arg(spec) for spec in self.inputs]
 
     def get_outputs(self: Runnable) -> list[NodeArg]:
-        """What is given."""
+        """Return the outputs."""
         return [_node_arg(spec) for spec in self.outputs]
 
     def get_providers(self) -> list[str]:
-        """Where the model runs."""
+        """Return the execution providers, always the CPU's."""
         return ["CPUExecutionProvider"]
 
     def io_binding(self: Runnable) -> IOBinding:
-        """Inputs and outputs bound to arrays, for `run_with_iobinding`."""
+        """Return a new binding of inputs and outputs to arrays, for `run_with_iobinding`."""
         return IOBinding(self)
 
     def run_with_iobinding(self: Runnable, binding: IOBinding) -> None:
@@ -88,7 +88,7 @@ class OnnxruntimeApi:
         """
         Run the model in another thread; `callback(outputs, user_data, error)` is called there at the end.
 
-        Runs of one session follow each other.
+        Runs of one session are serialised.
         """
 
         def work() -> None:
@@ -124,20 +124,20 @@ class IOBinding:
     bind_ortvalue_input = bind_cpu_input
 
     def bind_output(self, name: str, array: Array | None = None) -> None:
-        """Ask for an output; with an array of its type and shape, runs write it there."""
+        """Request an output; if an array of its type and shape is given, runs write the output into it."""
         _require(name, [spec.name for spec in self._session.outputs], "output")
         self._outputs[name] = array
 
     def clear_binding_inputs(self) -> None:
-        """Forget the inputs."""
+        """Remove all bindings of inputs."""
         self._inputs.clear()
 
     def clear_binding_outputs(self) -> None:
-        """Forget the outputs."""
+        """Remove all bindings of outputs."""
         self._outputs.clear()
 
     def get_outputs(self) -> list[Any]:
-        """The outputs of the last run, in the order in which they were bound."""
+        """Return the outputs of the last run, in the order in which they were bound."""
         return self._results
 
     copy_outputs_to_cpu = get_outputs
@@ -153,7 +153,7 @@ class IOBinding:
 
 
 def write_output(name: str, result: Any, array: object) -> None:
-    """Copy an output into an array of the user's; raises `XonncError` where it does not fit."""
+    """Copy an output into the user's array; raise `XonncError` if it does not fit or is read-only."""
     if not isinstance(array, np.ndarray) or not isinstance(result, np.ndarray):
         raise XonncError(f"output '{name}': only tensors are written to arrays, and only to numpy's")
     given, made = cast("Array", array), cast("Array", result)
@@ -193,7 +193,7 @@ register_at_fork(after_in_child=_pool.clear)
 
 
 def _threads() -> ThreadPoolExecutor:
-    """The threads of `run_async`, made at its first call."""
+    """Return the thread pool of `run_async`, created at the first call."""
     with _pool_lock:
         if not _pool:
             _pool.append(ThreadPoolExecutor(4, "xonnc-run"))

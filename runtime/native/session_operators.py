@@ -197,7 +197,7 @@ def _keep(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _later(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """Call a function on data-dependent inputs."""
+    """Run a function that was compiled as a body, because the shapes of its inputs are data-dependent."""
     return call.bodies[0](list(call.operands))
 
 

@@ -34,7 +34,7 @@ def _shaped(call: OperatorCall, x: Array, shape: Sequence[int]) -> Array:
 
 def _flatten(call: OperatorCall) -> Sequence[RuntimeValue]:
     x = call.array(0)
-    # The axis may equal the rank: all axes are then in the first dimension.
+    # The axis may equal the rank: all axes are then flattened into the first dimension.
     axis = call.axis(x.ndim + 1, 1) if call.int_attribute("axis", 1) >= 0 else call.axis(x.ndim)
     return [_shaped(call, x, [prod(x.shape[:axis]), prod(x.shape[axis:])])]
 
@@ -75,7 +75,7 @@ def _concat(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _indices(call: OperatorCall, number: int, sizes: Sequence[int]) -> Integers:
-    """Check and normalise indices into axes of these sizes; for several axes, axis the last dimension."""
+    """Check and normalise indices into axes of these sizes; for several, index tuples along the last axis."""
     found = call.array(number).astype(np.int64)
     if len(sizes) == 1 and found.size and found.min() >= 0 and found.max() < sizes[0]:
         return found
@@ -232,7 +232,7 @@ def _reverse_sequence(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _unique(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """Unique strings, or slices axis an axis; with first indices, inverse indices and counts."""
+    """Unique strings, or unique slices along an axis; with first indices, inverse indices and counts."""
     x = call.string_array(0)
     axis = call.optional_axis(x.ndim)
     parts = (

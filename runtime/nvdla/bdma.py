@@ -12,7 +12,7 @@ _LARGEST_COUNT = 20
 
 
 def run(surface: BdmaSurface, scope: Scope) -> None:
-    """Carries out the transfers one after the other."""
+    """Perform the transfers of an operation in order."""
     if not scope.target.bdma:
         raise scope.refuse(f"{scope.target.name} has no BDMA engine")
     if surface.num_transfers > _LARGEST_COUNT:
@@ -32,7 +32,7 @@ def run(surface: BdmaSurface, scope: Scope) -> None:
             f"transfer {number} destination",
             scope,
         )
-        # The copy in between keeps a transfer inside one object right.
+        # Source and destination may overlap in one memory object: read everything before writing.
         destination[...] = source.copy()
 
 

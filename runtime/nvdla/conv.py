@@ -24,14 +24,14 @@ from xonnc.runtime.nvdla.image_input import read_input
 from xonnc.runtime.nvdla.operation_context import Scope
 from xonnc.runtime.nvdla.weight_store import WeightStore
 
-# Winograd rounds the output up by at most three.
+# Winograd rounds the output size up to a multiple of 4, so its windows reach up to 3 further.
 _LARGEST_PAD_END = MAX_CONV_PAD_AFTER + 3
 _LARGEST_OUTPUT = 1 << 28
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """One operation as correlation over a padded image; `flatten` pixels of image input become channels."""
+    """An operation as correlation over a padded image; image input merges `flatten` pixels into channels."""
 
     windows: Windows
     weights: WeightShape
@@ -41,13 +41,13 @@ class Geometry:
 
 @dataclass
 class ConvolutionCore:
-    """Runs CONV operations and keeps what the convolution buffer keeps from one to the next."""
+    """Runs CONV operations; holds the data and weights that stay in the convolution buffer between them."""
 
     _weights: WeightStore = field(default_factory=WeightStore)
     _resident_data: list[AnyArray] | None = None
 
     def run(self, op: ConvOp, surface: ConvSurface, scope: Scope) -> I64 | F32:
-        """The accumulators `[images, height, width, kernels]`: integers of 32 bits, or float32."""
+        """Return the accumulators `[images, height, width, kernels]`: float32, or int32 values as int64."""
         check(op, surface, scope)
         geometry = _geometry(op, surface, scope)
         images = [_prepared(op, image, geometry, scope) for image in self._input(op, surface, scope)]
@@ -103,7 +103,7 @@ def _geometry(op: ConvOp, surface: ConvSurface, scope: Scope) -> Geometry:
 
 
 def _check_reach(op: ConvOp, surface: ConvSurface, windows: Windows, scope: Scope) -> None:
-    """The windows may reach into the padding the registers can express, and no further."""
+    """Refuse windows that reach further past the input than the padding registers can express."""
     src = surface.src_data
     rows, columns = _covered(op, windows)
     reach_x = columns - op.pad_x_left - src.width
@@ -118,14 +118,14 @@ def _check_reach(op: ConvOp, surface: ConvSurface, windows: Windows, scope: Scop
 
 
 def _covered(op: ConvOp, windows: Windows) -> tuple[int, int]:
-    """Rows and columns of padded input that the windows cover; for Winograd those of a 3 x 3 kernel."""
+    """Return the rows and columns of padded input under the windows; for Winograd, of a 3 x 3 kernel."""
     if op.conv_mode == ConvMode.WINOGRAD:
         return windows.out_height + 2, windows.out_width + 2
     return windows.height, windows.width
 
 
 def _prepared(op: ConvOp, image: AnyArray, geometry: Geometry, scope: Scope) -> AnyArray:
-    """The input with its padding, cut to what the windows cover: float32, fp16 bits, or int16."""
+    """Return the padded input, cropped to the windows: float32, fp16 bits, or int16."""
     if op.in_precision == Precision.FP16:
         bits = image.view(np.uint16)
         pad = np.array([op.pad_val], np.int16).view(np.uint16)
@@ -154,7 +154,7 @@ def _padded(op: ConvOp, image: AnyArray, pad: float, geometry: Geometry) -> AnyA
 
 
 def _flattened(image: AnyArray, geometry: Geometry) -> AnyArray:
-    """Neighbouring pixels of an image input side by side as channels of one pixel per output column."""
+    """Merge the image pixels under a kernel row into the channels of one pixel per output column."""
     windows = geometry.windows
     row, pixel, element = image.strides
     view = np.lib.stride_tricks.as_strided(

@@ -1,5 +1,5 @@
 """
-What a CONV operation has to get right for its result to come and be right (docs/internals/nvdla-hardware.md
+Checks of CONV operations, including mistakes that hardware does not detect (docs/internals/nvdla-hardware.md
 §2.4, §7).
 """
 
@@ -19,12 +19,12 @@ from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla.conv_weights import WINOGRAD_CHANNELS, WINOGRAD_SIDE
 from xonnc.runtime.nvdla.operation_context import Scope
 
-# Kernel rows that one step takes, by the field post_extension.
+# Kernel rows that the core multiplies in one step, by the value of the field post_extension.
 POST_EXTENSIONS = (1, 2, 4)
 
 
 def check(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
-    """Refuses what the firmware or the core would refuse, hang on, or silently compute wrong."""
+    """Refuse operations that the firmware rejects, or on which the core hangs or computes wrong results."""
     scope.precision(op.in_precision, "in_precision")
     weight_format = scope.member(WeightFormat, op.weight_format, "weight_format")
     if weight_format is WeightFormat.COMPRESSED and not scope.target.weight_compression:
@@ -48,7 +48,7 @@ def check(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
 
 
 def _check_counts(op: ConvOp, scope: Scope) -> None:
-    """The fields that count from 1, and what the hardware allows of them."""
+    """Check the fields with a minimum of 1 against their maximum on this hardware."""
     counts = (
         ("conv_stride_x", op.conv_stride_x, MAX_CONV_STRIDE),
         ("conv_stride_y", op.conv_stride_y, MAX_CONV_STRIDE),
@@ -103,7 +103,7 @@ def _check_channels(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
 
 
 def _check_buffer(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
-    """The convolution buffer: the size of a slice, which the core takes on trust, and the banks."""
+    """Check the banks of the convolution buffer and `entry_per_slice`, which the core does not verify."""
     target, src = scope.target, surface.src_data
     precision = Precision(op.in_precision)
     if op.conv_mode == ConvMode.WINOGRAD:

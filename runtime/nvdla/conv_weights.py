@@ -1,5 +1,5 @@
 """
-Convolution weights as packed in memory, and as `[kernel, row, column, channel]`
+Unpacking of convolution weights from their memory layout to `[kernel, row, column, channel]`
 (docs/internals/nvdla-hardware.md §3.4).
 """
 
@@ -20,7 +20,7 @@ WINOGRAD_SIDE = 4
 
 @dataclass(frozen=True)
 class WeightShape:
-    """Dimensions of one operation's weights, and the groups they are packed in."""
+    """Dimensions of an operation's weights, and the group sizes of their packing."""
 
     kernels: int
     rows: int
@@ -38,12 +38,12 @@ class WeightShape:
         return self.kernels * self.elements_per_kernel
 
     def channel_blocks(self) -> list[tuple[int, int]]:
-        """First and past-the-last channel of every block; the last block may be narrower."""
+        """Return begin and end of every channel block; the last one may be narrower."""
         return _ranges(self.channels, self.channel_block)
 
 
 def unpack_direct(stream: AnyArray, shape: WeightShape, dtype: npt.DTypeLike) -> AnyArray:
-    """Packed as kernel group, channel block, row, column, kernel, channel."""
+    """Unpack direct weights, stored as kernel group, channel block, row, column, kernel, channel."""
     out = np.empty((shape.kernels, shape.rows, shape.columns, shape.channels), dtype)
     for first, last, size, packed in _kernel_groups(stream, shape):
         view = out[first:last].reshape(-1, size, shape.rows, shape.columns, shape.channels)
@@ -59,7 +59,7 @@ def unpack_direct(stream: AnyArray, shape: WeightShape, dtype: npt.DTypeLike) ->
 def unpack_post_extended(
     stream: AnyArray, shape: WeightShape, rows_at_once: int, dtype: npt.DTypeLike
 ) -> AnyArray:
-    """Packed as kernel group, group of `rows_at_once` rows, kernel, row in group, column, channel."""
+    """Unpack post-extended weights: kernel group, row group, kernel, row in group, column, channel."""
     out = np.empty((shape.kernels, shape.rows, shape.columns, shape.channels), dtype)
     for first, last, size, packed in _kernel_groups(stream, shape):
         view = out[first:last].reshape(-1, size, shape.rows, shape.columns, shape.channels)
@@ -73,7 +73,7 @@ def unpack_post_extended(
 
 
 def unpack_winograd(stream: AnyArray, shape: WeightShape, dtype: npt.DTypeLike) -> AnyArray:
-    """Packed as kernel group, group of 4 channels, kernel, 4 rows, 4 columns, channel in group."""
+    """Unpack Winograd weights: kernel group, group of 4 channels, kernel, 4 rows, 4 columns, channel."""
     out = np.empty((shape.kernels, WINOGRAD_SIDE, WINOGRAD_SIDE, shape.channels), dtype)
     for first, last, size, packed in _kernel_groups(stream, shape):
         view = out[first:last].reshape(-1, size, WINOGRAD_SIDE, WINOGRAD_SIDE, shape.channels)
@@ -84,9 +84,10 @@ def unpack_winograd(stream: AnyArray, shape: WeightShape, dtype: npt.DTypeLike) 
 
 def decompress(stream: U8, mask: U8, groups: U8, count: int, dtype: npt.DTypeLike, what: str) -> AnyArray:
     """
-    Restores `count` elements: bit i of `mask` (lowest first) is set where element i is not zero.
+    Decompress `count` elements: bit i of `mask` (lowest first) is set where element i is not zero.
 
-    `groups` holds one u32 per kernel group, its bytes of compressed weights; together the set bits.
+    `groups` holds a uint32 per kernel group, the bytes of its compressed weights. Their sum must be the
+    size of the elements whose bit is set.
     """
     present = np.unpackbits(mask, count=count, bitorder="little").astype(np.bool_)
     element = np.dtype(dtype)

@@ -18,7 +18,7 @@ from xonnc.runtime.nvdla.memory import AddressSpace, Place
 @dataclass(frozen=True)
 class CubeLayout:
     """
-    Where the atoms of a feature cube lie.
+    The memory layout of a feature cube.
 
     `atom` bytes hold the lanes of one pixel of one surface; strides in bytes.
     """
@@ -62,7 +62,7 @@ class CubeLayout:
             raise XonncError(
                 f"{what}: line_stride {self.line_stride} is below a row of {row} bytes; enlarge it"
             )
-        # Surfaces may also lie interleaved, all their first rows before the second ones.
+        # Surfaces may also be interleaved by rows: row 0 of all surfaces, then row 1 of all.
         is_interleaved = (
             self.line_stride >= (self.surfaces - 1) * self.surf_stride + row and self.surf_stride >= row
         )
@@ -75,7 +75,7 @@ class CubeLayout:
 def locate_cube(
     space: AddressSpace, layout: CubeLayout, index: int, offset: int, alignment: int, what: str
 ) -> Place:
-    """The checked place of a cube's first atom."""
+    """Check a cube against its memory object and return the place of its first atom."""
     layout.check(alignment, what)
     place = space.locate(index, offset, layout.extent, what)
     if place.start % alignment:
@@ -87,7 +87,7 @@ def locate_cube(
 
 
 def atoms(place: Place, layout: CubeLayout, dtype: npt.DTypeLike) -> AnyArray:
-    """A view `[surfaces, height, width, lanes]` of the cube's bytes; writing to it writes memory."""
+    """Return a view `[surfaces, height, width, lanes]` of the cube in memory; writes go to memory."""
     element = np.dtype(dtype)
     return np.ndarray(
         shape=(layout.surfaces, layout.height, layout.width, layout.atom // element.itemsize),

@@ -1,4 +1,4 @@
-"""One DLA task: its operations run in the order of the dependency graph, each on its engine."""
+"""Execution of a DLA task: its operations in the order of the dependency graph, each on its engine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from xonnc.targets import NvdlaTarget
 
 @dataclass(frozen=True)
 class Finished:
-    """What an operation delivered: `[images, height, width, lanes]`, fp16 as bits; None for plain copies."""
+    """The result of an operation: `[images, height, width, lanes]`, fp16 as bits; None for plain copies."""
 
     operation: Operation
     values: AnyArray | None
@@ -45,13 +45,13 @@ class Finished:
 
 @dataclass
 class PoolingState:
-    """What poolings leave in the engine until the next one, be it in another task or another inference."""
+    """The state of the PDP between poolings; it persists across tasks and inferences."""
 
     spoiled_by: str = ""
-    """The operation whose windows left rows over, if the last one did, and how many."""
+    """The last pooling and its unread input, for messages, if its windows left input unread; else empty."""
 
     def enter(self, op: PdpOp, surface: PdpSurface, scope: Scope) -> None:
-        """Takes in one more pooling; an error if it would hang."""
+        """Update the state for the next pooling; raise `XonncError` if that one would hang."""
         if self.spoiled_by:
             raise scope.refuse(f"it hangs behind {self.spoiled_by}; let its source end where its windows do")
         over = unread_input(op, surface)
@@ -70,7 +70,7 @@ class TaskRunner:
     poolings: PoolingState
 
     def run(self) -> None:
-        """Runs the task; the dependency counts in memory end where the firmware would leave them."""
+        """Run the task, and leave the dependency counts in memory as the firmware would."""
         counts = self._counts()
         nodes = [
             replace(graph_node(operation), dependency_count=int(place.read(1)[0]))
@@ -86,8 +86,9 @@ class TaskRunner:
 
     def _check_poolings(self) -> None:
         """
-        Poolings that start while one before them still has something left over hang
-        (docs/internals/nvdla-hardware.md §9.2).
+        Refuse poolings that may start while an earlier one has unread input, since they hang.
+
+        See docs/internals/nvdla-hardware.md §9.2.
         """
         poolings = [
             unread_input(operation.op, operation.surface)
@@ -103,7 +104,7 @@ class TaskRunner:
             )
 
     def _counts(self) -> list[Place]:
-        """Where every operation's dependency count lies in memory."""
+        """Return the place in memory of every operation's dependency count."""
         step, first = CommonOpDesc.SIZE, CommonOpDesc.offset_of("dependency_count")
         index = self.task.network.dependency_graph_index
         what = f"{self.task.name} dependency graph"
@@ -113,7 +114,7 @@ class TaskRunner:
         ]
 
     def _run_chain(self, chain: Sequence[int], core: ConvolutionCore, luts: Sequence[LookupTable]) -> None:
-        """Runs one operation, or the operations a stream passes through, and hands each result on."""
+        """Run an operation or a fused chain: each passes its result on the fly to the next."""
         accumulators: I64 | F32 | None = None
         pixels: AnyArray | None = None
         for index in chain:

@@ -78,7 +78,7 @@ class LookupTable:
     overflow_priority: int
 
     def answers_from_lo(self, le_miss: I8, lo_miss: I8) -> Bool:
-        """Which table answers an input: the only one that hits, else the one the matching priority names."""
+        """Return where LO gives the result: the only table that hits does, else the priority decides."""
         both = le_miss == lo_miss
         priority = np.full(le_miss.shape, self.hybrid_priority, np.int64)
         priority[both & (le_miss == Miss.UNDERFLOW)] = self.underflow_priority
@@ -148,7 +148,7 @@ def locate_integer(table: Table, x: I64, places: int, bits: int) -> Position:
 
 
 def position(table: Table, index: I64, fraction: I64, under: Bool) -> Position:
-    """Marks what is past the last entry and keeps every index inside the table."""
+    """Mark indexes past the last entry as overflow, and clip all to the table."""
     miss = np.where(under, Miss.UNDERFLOW, np.where(index >= table.last, Miss.OVERFLOW, Miss.HIT)).astype(
         np.int8
     )

@@ -1,4 +1,4 @@
-"""Memory objects and the checked way to reach them from a task's address list."""
+"""Memory objects, and bounds-checked access to them through a task's address list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNWRITTEN = 0xA5
 
 @dataclass
 class MemoryObject:
-    """One allocation; `generation` counts writes: what was decoded from it holds until the next one."""
+    """An allocation; `generation` counts writes and so invalidates data decoded from the bytes before."""
 
     data: U8
     generation: int = 0
@@ -36,7 +36,7 @@ class Place:
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """Identifies the bytes found here until somebody writes the object."""
+        """A cache key of the bytes at this place; it changes when the object is written."""
         return id(self.memory), self.memory.generation, self.start
 
     def read(self, size: int) -> U8:
@@ -46,12 +46,12 @@ class Place:
 
 @dataclass(frozen=True)
 class AddressSpace:
-    """What the indexes in descriptors mean: per list position a memory object (or none) and a byte offset."""
+    """A task's address list: for each index of the descriptors a place in memory, or None."""
 
     entries: Sequence[Place | None] = field(default_factory=list[Place | None])
 
     def locate(self, index: int, offset: int, size: int, what: str) -> Place:
-        """The place `offset` bytes into address `index`, `size` bytes checked; `what` names op and cube."""
+        """Return the place `offset` bytes into address `index`; refuse `size` bytes that leave the object."""
         if not 0 <= index < len(self.entries):
             raise XonncError(
                 f"{what}: address index {index} is not in the task's address list of {len(self.entries)}; "

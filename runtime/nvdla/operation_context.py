@@ -1,4 +1,4 @@
-"""What an engine knows about the operation it runs: its name, the memory it may reach, the hardware."""
+"""The context in which an engine runs an operation: its name, address space and target."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Field = TypeVar("Field", bound=IntEnum)
 
 @dataclass(frozen=True)
 class Scope:
-    """One operation; `exact` asks for the MAC's own fp16 sums instead of float32 ones."""
+    """The context of an operation; `exact` selects the MAC's own fp16 summation instead of float32."""
 
     name: str
     space: AddressSpace
@@ -30,11 +30,11 @@ class Scope:
     exact: bool
 
     def refuse(self, reason: str) -> XonncError:
-        """The error that this operation cannot run, for `raise`."""
+        """Return the error that this operation cannot run: `raise scope.refuse(…)`."""
         return XonncError(f"{self.name}: {reason}")
 
     def member(self, kind: type[Field], value: int, field: str) -> Field:
-        """The name of a field's number, refused if the hardware knows none."""
+        """Return the enumeration member of a field's value; refuse values without one."""
         found = next((member for member in kind if member.value == value), None)
         if found is None:
             known = ", ".join(f"{member.value} {member.name}" for member in kind)
@@ -42,7 +42,7 @@ class Scope:
         return found
 
     def precision(self, value: int, field: str) -> Precision:
-        """A precision this hardware has."""
+        """Return the precision of a field's value; refuse those that the target lacks."""
         precision = self.member(Precision, value, field)
         if precision.name.lower() not in self.target.precisions:
             raise self.refuse(f"{field} {precision.name}: {self.target.name} has no such data path")

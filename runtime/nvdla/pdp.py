@@ -58,7 +58,7 @@ def run(op: PdpOp, surface: PdpSurface, from_sdp: AnyArray | None, scope: Scope)
 
 
 def _from_sdp(pixels: AnyArray, src: DataCube, precision: Precision, scope: Scope) -> AnyArray:
-    """What the SDP hands over, checked against src_data and cut to whole atoms of its channels."""
+    """Check the SDP's output against src_data and crop it to whole atoms of channels."""
     lanes = channels_per_atom(scope.target, precision)
     needed = ceil_div(src.channel, lanes) * lanes
     images, height, width, delivered = pixels.shape
@@ -108,7 +108,7 @@ def _pooling(op: PdpOp, surface: PdpSurface, pixels: AnyArray, scope: Scope) -> 
 
 
 def _check_split(op: PdpOp, surface: PdpSurface, scope: Scope) -> None:
-    """A split runs as the whole operation does, as long as its parts add up."""
+    """Check a split by width; the simulator runs it unsplit, with the same result if the widths add up."""
     if op.split_num < 1:
         raise scope.refuse("split_num 0: the field counts from 1")
     kernel_height = op.pool_height + 1
@@ -155,7 +155,7 @@ def _pool(mode: PoolMode, op: PdpOp, pixels: AnyArray, pooling: Pooling, precisi
 
 
 def _order(pixels: AnyArray, precision: Precision, winner: int) -> I64:
-    """Integers in the order of the pixels; a NaN, which passes, is beyond all numbers on the winning side."""
+    """Map pixels to integers of the same order; NaN maps beyond all values on the winning side: it passes."""
     if precision is not Precision.FP16:
         return pixels.astype(np.int64)
     bits = pixels.view(np.uint16)

@@ -28,7 +28,7 @@ Mode: TypeAlias = Literal["fast", "exact"]
 
 # The runtime refills a memory object before every submit when a blob in it is called like this.
 _REFILLED = "dep_graph"
-# A file of a few bytes may ask for any size; what is unwritten is filled, so all of it is taken.
+# A small file may declare memory objects of any size, and all of it is filled at allocation: limit the sum.
 _LARGEST_MEMORY = 3 << 29
 
 
@@ -63,7 +63,7 @@ Observer: TypeAlias = Callable[[OpResult], None]
 
 @dataclass(frozen=True)
 class Output:
-    """One bound output: the tensor as NCHW, and all bytes of its memory object."""
+    """A bound output: the tensor as NCHW, and all bytes of its memory object."""
 
     name: str
     tensor: AnyArray
@@ -72,13 +72,13 @@ class Output:
 
     @property
     def numbers(self) -> AnyArray:
-        """What the elements stand for: dequantised where the loadable says how, else as they are."""
+        """The tensor, dequantised if the loadable has its quantisation parameters."""
         return self.tensor if self.grid is None else self.grid.dequantize(self.tensor)
 
 
 class Simulator:
     """
-    A loadable in memory, ready to run any number of times.
+    A functional simulator with a loadable in memory; it can run any number of times.
 
     `mode` chooses the fp16 sums of convolutions: "exact" by the MAC's own rule, "fast" in float32 (within one
     unit of the last place or 2**-11 of the tensor's largest value). Everything else is bit for bit in both.
@@ -106,7 +106,7 @@ class Simulator:
         self._inputs = self._bindings(MemoryFlags.INPUT, "input")
         self._outputs = self._bindings(MemoryFlags.OUTPUT, "output")
         self._poolings = PoolingState()
-        # Last: whatever a loadable contradicts is told before its memory is filled.
+        # Last, so that an invalid loadable is rejected before its memory is allocated.
         self._memory = _load(loadable)
         self._finished = 0
         self._total = sum(
@@ -256,7 +256,7 @@ def _check_submits(loadable: Loadable) -> None:
 
 
 def _check_memories(loadable: Loadable) -> None:
-    """Whether memory objects can be what they say, before any of them is filled."""
+    """Check ids, total size and blobs of memory objects, before any of them is allocated."""
     total = sum(entry.size for entry in loadable.memories if _is_in_dram(entry))
     if total > _LARGEST_MEMORY:
         raise XonncError(
@@ -280,7 +280,7 @@ def _is_in_dram(entry: MemoryEntry) -> bool:
 
 
 def _load(loadable: Loadable) -> list[MemoryObject | None]:
-    """Allocates what the runtime and the application allocate, and fills it."""
+    """Allocate and fill the memory objects, as the runtime and the application do."""
     objects: list[MemoryObject | None] = []
     for entry in loadable.memories:
         if not _is_in_dram(entry):
@@ -294,7 +294,7 @@ def _load(loadable: Loadable) -> list[MemoryObject | None]:
 
 
 def _blobs(loadable: Loadable, entry: MemoryEntry) -> Iterator[tuple[str, int, U8]]:
-    """The blobs of a memory object: name, where it belongs, and bytes."""
+    """Yield the blobs of a memory object: name, offset and bytes."""
     if len(entry.contents) != len(entry.offsets):
         raise XonncError(
             f"memory {entry.id}: {len(entry.contents)} contents but {len(entry.offsets)} offsets"
@@ -308,7 +308,7 @@ def _blobs(loadable: Loadable, entry: MemoryEntry) -> Iterator[tuple[str, int, U
 
 
 def _fill(loadable: Loadable, entry: MemoryEntry, memory: MemoryObject) -> None:
-    """Copies an entry's blobs to where they belong, which is inside of it."""
+    """Copy an entry's blobs to their offsets; `_check_memories` has checked that they fit."""
     for _, offset, blob in _blobs(loadable, entry):
         memory.data[offset : offset + len(blob)] = blob
     memory.generation += 1

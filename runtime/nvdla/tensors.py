@@ -41,9 +41,9 @@ class BoundTensor:
     offset: int
     size: int
     grid: QuantizationParameters | None = None
-    """What the elements stand for, where they are integers and the loadable says."""
+    """Quantisation parameters of integer elements, if the loadable has them."""
     pixels: Normalization | None = None
-    """What the pixels stand for, where they are an image and the loadable says."""
+    """Normalisation of the pixels of an image, if the loadable has it."""
 
     @property
     def model_shape(self) -> tuple[int, int, int, int]:
@@ -90,7 +90,7 @@ class BoundTensor:
         return Place(memory, self.offset + image * (self.size // self.shape[0]))
 
     def _planes(self, values: AnyArray) -> AnyArray:
-        """Pixels of bytes, row by row, as `1xCxHxW`."""
+        """Transpose an image of bytes `HxWxC` or `HxW` to `1xCxHxW`; return other arrays unchanged."""
         if self.pixel is None or values.dtype != np.uint8 or values.ndim not in (2, 3):
             return values
         rows = values.reshape(*values.shape[:2], -1)
@@ -112,7 +112,7 @@ class BoundTensor:
             )
         wide = values.astype(np.int64)
         bounds = np.iinfo(np.int8 if self.dtype == np.int8 else np.int16)
-        # Pixels are bit patterns: both readings of a byte are welcome.
+        # Pixels are bit patterns: accept the signed and the unsigned reading.
         high = 2 * bounds.max + 1 if self.pixel is not None else bounds.max
         if wide.size and (wide.min() < bounds.min or wide.max() > high):
             raise XonncError(
@@ -169,7 +169,7 @@ class BoundTensor:
 
 
 def bound_tensor(desc: TensorDesc, memory_size: int, atom: int) -> BoundTensor:
-    """What a descriptor says, checked to lie inside a memory object of `memory_size` bytes."""
+    """Return the tensor of a descriptor, checked to fit a memory object of `memory_size` bytes."""
     where = f"tensor {desc.name}"
     dtype = next((element for number, element in _ELEMENTS.items() if number == desc.data_type), None)
     if dtype is None:

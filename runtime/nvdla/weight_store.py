@@ -1,4 +1,4 @@
-"""Weights of convolutions, decoded from memory and kept while they may be used again."""
+"""A cache of convolution weights, decoded from memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xonnc.runtime.nvdla.operation_context import Scope
 
 # An image cut into row chunks uses one set of weights many times.
 _KEPT_BYTES = 128 << 20
-# Larger sets are decoded and multiplied part by part, to bound memory.
+# Larger sets are decoded and multiplied in parts, to limit memory use.
 _PART_BYTES = 64 << 20
 # Inf counts as 65536 in convolutions.
 _INFINITY = np.float32(65536.0)
@@ -32,7 +32,7 @@ _INFINITY = np.float32(65536.0)
 
 @dataclass
 class WeightStore:
-    """Decoded weights by place and shape, the least recently used dropped first."""
+    """An LRU cache of decoded weights by place and shape, and the weights resident in the buffer."""
 
     _kept: OrderedDict[tuple[object, ...], AnyArray] = field(
         default_factory=OrderedDict[tuple[object, ...], AnyArray]
