@@ -17,7 +17,7 @@ from xonnc.transforms.rules import constprop_activations, constprop_windows
 
 
 def parametric(**limits: tuple[float, float]) -> Generator:
-    """A shape, and properties between limits."""
+    """A random shape, and attributes in the given ranges."""
 
     def make(draw: Draw) -> Example:
         given: dict[str, Literal | Attribute | None] = {
@@ -29,7 +29,7 @@ def parametric(**limits: tuple[float, float]) -> Generator:
 
 
 def within(low: float, high: float) -> Generator:
-    """Numbers of an interval, its limits and a little more among them."""
+    """Elements in an interval, including its limits and values slightly outside."""
 
     def make(draw: Draw) -> Example:
         numbers = np.asarray(draw.reals(low, high, draw.shape()))
@@ -41,7 +41,7 @@ def within(low: float, high: float) -> Generator:
 
 
 def shift(draw: Draw) -> Example:
-    """By less than the width, by more, and the other way."""
+    """A BitShift by less than the bit width, by more, and by negative amounts."""
     a, b = draw.broadcast(2)
     low = 0 if draw.dtype.kind == "u" else -2
     counts = np.asarray(draw.random.integers(low, draw.dtype.itemsize * 8 + 3, b))
@@ -49,7 +49,7 @@ def shift(draw: Draw) -> Example:
 
 
 def cast_like(draw: Draw) -> Example:
-    """To each element type that numbers have."""
+    """A CastLike to each numeric type."""
     kind = draw.pick(np.float32, np.float16, np.float64, np.int8, np.int32, np.int64, np.uint8, np.bool_)
     low = 0 if np.dtype(kind).kind == "u" else -5
     numbers = np.asarray(np.rint(draw.reals(low, 5, draw.shape())))

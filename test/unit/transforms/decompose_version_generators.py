@@ -1,4 +1,4 @@
-"""Generators of instances of the decompositions that write old versions of operators as new ones."""
+"""Generators of instances of decompositions of old operator versions to new ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Attributes = dict[str, Literal | Attribute | None]
 
 
 def renamed(make: Callable[[Draw], Example], name: str = "c") -> Generator:
-    """The same instance with its data called x."""
+    """Return a generator of the same instances, with the data renamed to x."""
 
     def made(draw: Draw) -> Example:
         found = make(draw)
@@ -30,19 +30,19 @@ def renamed(make: Callable[[Draw], Example], name: str = "c") -> Generator:
 
 
 def clip_by_properties(draw: Draw) -> Example:
-    """Bounds that are numbers, the limits of single precision among them."""
+    """A Clip with bounds as attributes, the limits of float32 among them."""
     low = draw.pick(-3.4028234663852886e38, -1.0, -0.5, 0.0)
     return Example({"x": draw.shape()}, {"low": low, "high": draw.pick(0.0, 0.5, 3.4028234663852886e38)})
 
 
 def clip(draw: Draw) -> Example:
-    """Bounds that may be absent."""
+    """A Clip with bounds that may be absent."""
     low, high = (draw.array(()) if draw.flag() else None for _ in range(2))
     return Example({"x": draw.shape(), "low": low, "high": high})
 
 
 def fourier(draw: Draw) -> Example:
-    """Real and complex signals, either way, one-sided where that is possible, padded and cut."""
+    """A DFT of real or complex signals, also inverse, one-sided where possible, padded or truncated."""
     parts, inverse = draw.number_in(1, 2), draw.flag()
     shape = (*draw.shape(1, 3, empty=False), parts)
     axis = draw.number_in(0, len(shape) - 2)
@@ -53,7 +53,7 @@ def fourier(draw: Draw) -> Example:
 
 
 def grid_sample(draw: Draw) -> Example:
-    """Samples inside and outside of images, in all modes."""
+    """A GridSample inside and outside of images, in all modes."""
     batch, channels = draw.size(), draw.size()
     shape = (batch, channels, draw.number_in(2, 5), draw.number_in(2, 5))
     grid = draw.reals(-1.3, 1.3, (batch, draw.size(), draw.size(), 2))
@@ -66,7 +66,7 @@ def grid_sample(draw: Draw) -> Example:
 
 
 def pad_by_properties(draw: Draw) -> Example:
-    """Amounts that are numbers, in the old modes."""
+    """A Pad with pads and value as attributes, in the old modes."""
     shape = draw.shape(1, 3, empty=False)
     mode = draw.pick("constant", "constant", "edge", "reflect")
     pads = [draw.number_in(0, size - 1 if mode == "reflect" else 2) for _ in range(2) for size in shape]
@@ -74,7 +74,7 @@ def pad_by_properties(draw: Draw) -> Example:
 
 
 def pad(axes: bool) -> Generator:
-    """Amounts that are operands, on all axes or, since opset 18, on some."""
+    """A Pad with pads as an operand, on all axes or, since opset 18, on some."""
 
     def make(draw: Draw) -> Example:
         found = padding(draw)
@@ -95,7 +95,7 @@ def pad(axes: bool) -> Generator:
 
 
 def reduction_by_property(axes: bool) -> Generator:
-    """Over the axes that a property names, or over all."""
+    """A reduction over axes that an attribute gives, or over all."""
 
     def make(draw: Draw) -> Example:
         shape = draw.shape(1, 4, empty=False)
@@ -106,7 +106,7 @@ def reduction_by_property(axes: bool) -> Generator:
 
 
 def extreme(name: str) -> Generator:
-    """The largest or smallest over some axes or all."""
+    """A ReduceMax or ReduceMin over some axes or all."""
 
     def make(draw: Draw) -> Example:
         shape = draw.shape(empty=False)
@@ -118,7 +118,7 @@ def extreme(name: str) -> Generator:
 
 
 def magnified(opset: int) -> Generator:
-    """Images made larger, or smaller, as onnxruntime has it."""
+    """An Upsample, with scales below 1 since opset 10, as onnxruntime computes it."""
 
     def make(draw: Draw) -> Example:
         shape = (1, draw.number_in(1, 2), draw.number_in(2, 4), draw.number_in(2, 4))
@@ -266,10 +266,10 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     **{name: SINGLE for name in ("GridSampleV16", "ResizeV10", "ResizeV11", "ResizeV13", "ResizeV18")},
     **{name: SINGLE for name in ("Upsample", "UpsampleV7")},
     "DFTV17": DOUBLE,
-    # onnxruntime knows what the first Scatter means.
+    # onnxruntime is the reference for the first version of Scatter.
     "Scatter": (np.float32, np.int64, np.float64, np.int32, np.bool_, np.uint8),
     **{f"Reduce{name}V13_{place}": FLOAT_TYPES for name in REDUCTIONS[1:4] for place in (1, 2)},
-    # The reference sums squares of narrow integers in wide ones.
+    # The reference accumulates squares of narrow integers in wide ones.
     **{
         f"Reduce{name}V13_{place}": (*FLOAT_TYPES, np.int64)
         for name in ("L1", "SumSquare")
