@@ -73,6 +73,8 @@ class _MersenneTwister:
     def draw(self, count: int, each: int, use: Use) -> None:
         """Draw `each` uniform numbers for each of `count` elements, a block of state at a time."""
         kernel = self.kernel
+        # 624 words divide evenly for one and for two numbers per element: no word is skipped, which keeps the
+        # sequence that of NumPy.
         capacity = WORDS // (2 * each)
         with kernel.loops([-(-count // capacity)]) as (block,):
             self._twist()
@@ -100,6 +102,7 @@ class _MersenneTwister:
         kernel = self.kernel
         a, b, c = (Scalar(kernel, kernel.load(self.state, [place])) for place in (here, after, other))
         mixed = (a & a.like(_signed(0x80000000))) | (b & b.like(0x7FFFFFFF))
+        # The lowest bit of the mixed word is that of b; the product avoids a branch.
         odd = (b & b.like(1)) * _signed(0x9908B0DF)
         kernel.store(self._xor(self._xor(c, self._right(mixed, 1)), odd).value, self.state, [here])
 
@@ -112,6 +115,7 @@ class _MersenneTwister:
 
     def _uniform(self, high: Scalar, low: Scalar) -> Scalar:
         """Combine 27 bits of one word and 26 of another to an f64 in [0, 1)."""
+        # 27 + 26 bits fill the 53-bit significand of an f64, as in NumPy's legacy generator.
         upper, lower = self._right(high, 5).to(f64), self._right(low, 6).to(f64)
         return (upper * float(1 << 26) + lower) / float(1 << 53)
 
@@ -216,6 +220,7 @@ def multinomial(op: MultinomialOp, builder: LoweringBuilder) -> str | None:
             tops.append(Scalar(kernel, held[0]).maximum(x).value)
         with kernel.reducing([classes], [kernel.constant(0.0, f64)]) as ((place,), held, totals):
             x = read_as(kernel, logits, [row, place], element, f64)
+            # Less the maximum, so that no exponential overflows.
             total = Scalar(kernel, held[0]) + (x - Scalar(kernel, tops[0])).exp()
             kernel.store(total.value, sums, [row, place])
             totals.append(total.value)
@@ -225,6 +230,8 @@ def multinomial(op: MultinomialOp, builder: LoweringBuilder) -> str | None:
         row, column = (each.to(INDEX).value for each in (number // count, number % count))
         top = kernel.load(sums, [row, kernel.index(classes - 1)])
         share = numbers[0] * Scalar(kernel, top)
+        # Class: the number of partial sums up to the draw. Without the last sum it is a valid class even
+        # if rounding lifts the draw to the total.
         with kernel.reducing([classes - 1], [kernel.constant(0, i64)]) as ((index,), held, results):
             is_beyond = Scalar(kernel, kernel.load(sums, [row, index])) <= share
             results.append((Scalar(kernel, held[0]) + is_beyond.to(i64)).value)
