@@ -31,6 +31,7 @@ from xonnc.runtime.nvdla.pooling import Pooling, average_integers, average_singl
 
 # Bits the hardware keeps of an int8 padding value, for 1 to 7 padded pixels; 8 more for int16.
 _PADDING_BITS = (8, 9, 10, 10, 11, 11, 11)
+# Keys of `_order`: those of NaNs lie beyond all 16-bit values; padding lies beyond them, on the losing side.
 _NAN = 1 << 18
 _BEYOND = 1 << 20
 

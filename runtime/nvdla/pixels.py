@@ -14,7 +14,7 @@ import numpy as np
 
 from xonnc.runtime.nvdla.array_types import I64, U8
 
-# FORMAT_T_* in order of their numbers; a comma separates the planes, a trailing F or I is the number kind.
+# FORMAT_T_* in order of their numbers; a comma separates the planes, a trailing F means float, I signed.
 _FORMATS = (
     "R8 R10 R12 R16 R16I R16F "
     "A16B16G16R16 X16B16G16R16 A16B16G16R16F A16Y16U16V16 V16U16Y16A16 A16Y16U16V16F "

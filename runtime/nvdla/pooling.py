@@ -107,7 +107,7 @@ def _add_integers(a: I64, b: I64) -> I64:
 
 
 def _add_valid(total: F32, new: F32) -> F32:
-    """The adder has the new number first; padding, on either side, is not added."""
+    """Add two fp17 values, the new one first, which sets the sign of a zero sum; Inf is padding, skipped."""
     number = add_fp17(np.where(np.isinf(new), np.float32(0), new), np.where(np.isinf(total), 0, total))
     return np.where(np.isinf(new), total, np.where(np.isinf(total), new, number))
 
