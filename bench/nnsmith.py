@@ -23,7 +23,7 @@ import onnx
 from onnx import numpy_helper
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.differential import DIFFERS, Failure, Original
+from xonnc.fuzzing.differential import DIFFERS, LevelFailure, Original
 from xonnc.fuzzing.edge_values import folded
 from xonnc.fuzzing.failures import failure_of
 from xonnc.fuzzing.random_models import Array, Feeds
@@ -67,7 +67,7 @@ def _drawn(array: Array, is_extreme: bool, random: np.random.Generator) -> Array
     return random.integers(low, high, array.shape).astype(array.dtype)
 
 
-def folding_failure(original: Original) -> Failure | None:
+def folding_failure(original: Original) -> LevelFailure | None:
     """A difference of the outputs after constant propagation with constant inputs."""
     names = [output.name for output in original.model.graph.output]
     for feeds, expected in original.runs:
@@ -81,18 +81,18 @@ def folding_failure(original: Original) -> Failure | None:
         made = dict(zip(names, found, strict=True))
         wrong = disagreement(expected, made, lambda feeds=feeds: original.perturbed(feeds))
         if wrong:
-            return Failure("fold", DIFFERS, wrong)
+            return LevelFailure("fold", DIFFERS, wrong)
     return None
 
 
-def failures(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> list[Failure]:
+def failures(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> list[LevelFailure]:
     """The failures of a model; raises `XonncError` if no engine runs it."""
     original = Original(model, feeds)
     found = [failure_of(original, level) for level in LEVELS]
     try:
         found.append(folding_failure(original))
     except XonncError as error:
-        found.append(Failure("fold", "refuses", str(error)))
+        found.append(LevelFailure("fold", "refuses", str(error)))
     return [each for each in found if each is not None]
 
 

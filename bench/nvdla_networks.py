@@ -35,7 +35,7 @@ from bench.nvdla_zoo import (
     markdown,
     model_of,
 )
-from oracles.nvdla.reference import Reference, UnsupportedOperator
+from oracles.nvdla.reference import QuantizedReference, UnsupportedOperator
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.errors import RefusalError
 from xonnc.formats.nvdla.checks.check import check_loadable
@@ -43,7 +43,7 @@ from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.runtime.nvdla.simulator import Output, Simulator
-from xonnc.runtime.reference import Reference as Onnxruntime
+from xonnc.runtime.reference import ReferenceModel as Onnxruntime
 from xonnc.targets import load_target
 
 INPUT_SEED = 1
@@ -162,7 +162,8 @@ def _integers(
     quantized: onnx.ModelProto, configuration: Configuration, feed: dict[str, Array], output: Output
 ) -> str:
     try:
-        (expected,) = Reference(quantized, PlannedLayers(load_target(configuration.target))).run(feed)
+        layers = PlannedLayers(load_target(configuration.target))
+        (expected,) = QuantizedReference(quantized, layers).run(feed)
     except UnsupportedOperator as error:
         return str(error)
     wrong = int((output.tensor.reshape(expected.shape) != expected).sum())

@@ -39,8 +39,7 @@ if __package__ in (None, ""):
 
 from bench.backend import BackendCase, load_case, load_cases, to_array
 from bench.nvdla_zoo import CONFIGURATIONS, Configuration
-from oracles.nvdla.reference import Reference as ExactReference
-from oracles.nvdla.reference import UnsupportedOperator
+from oracles.nvdla.reference import QuantizedReference, UnsupportedOperator
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import InternalCompilerError, run_frontend
@@ -54,7 +53,7 @@ from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
 from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 from xonnc.runtime.package import load_package
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 from xonnc.targets import load_target
 
 Array = npt.NDArray[Any]
@@ -250,7 +249,7 @@ def _ranges(module: ModuleOp, feeds: Feeds) -> Ranges:
 def _run(model: Path, feeds: Feeds) -> Sequence[object]:
     """Outputs of a model, by onnxruntime or else by the reference evaluator."""
     try:
-        return Reference(model).run(feeds)
+        return ReferenceModel(model).run(feeds)
     except XonncError:
         return program(model.read_bytes(), model.name)(feeds)
 
@@ -273,7 +272,7 @@ def _exact_difference(
 ) -> str:
     """How the integers differ from those of the reference; empty if not."""
     model = onnx.ModelProto.FromString(quantized.read_bytes())
-    expected = ExactReference(model, PlannedLayers(load_target(configuration.target))).run(feeds)
+    expected = QuantizedReference(model, PlannedLayers(load_target(configuration.target))).run(feeds)
     for integers, output in zip(expected, outputs, strict=True):
         wrong = int((output.tensor.reshape(integers.shape) != integers).sum())
         if wrong:

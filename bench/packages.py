@@ -23,7 +23,7 @@ from xonnc.compiler import Calibrate
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.packages import compile_package
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 from xonnc.tools.trial_inputs import trial_feeds
 
 CHOICES = (("nv_small", True), ("nv_full", False))
@@ -71,7 +71,7 @@ def _ranges_of(path: Path) -> Calibrate:
     """Calibrate with one generated input of the model."""
 
     def ranges(module: ModuleOp) -> Ranges:
-        feeds = next(iter(trial_feeds(Reference(path).inputs(), 0)))
+        feeds = next(iter(trial_feeds(ReferenceModel(path).inputs(), 0)))
         return calibrate_module(module, [feeds])
 
     return ranges

@@ -39,7 +39,7 @@ from bench.backend import BackendCase, load_cases
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.native.program import RuntimeValue
-from xonnc.fuzzing.invalid import Mutant, mutants
+from xonnc.fuzzing.invalid import InvalidModel, mutants
 from xonnc.fuzzing.random_models import RandomModel, random_model
 from xonnc.fuzzing.tolerance import differing
 from xonnc.model_check import check_model
@@ -130,7 +130,7 @@ def _invalid(count: int, seed: int, flags: Sequence[str]) -> int:
     return 1 if verdicts[FAILED] else 0
 
 
-def _mutants(seed: int) -> Iterator[tuple[str, Mutant]]:
+def _mutants(seed: int) -> Iterator[tuple[str, InvalidModel]]:
     """Mutated node tests and random models, an infinite sequence."""
     tests = [
         (case.name, case.model, feeds) for case in load_cases("node") if case.model and (feeds := _fed(case))
@@ -163,7 +163,7 @@ def _is_array(value: object) -> TypeGuard[Array]:
     return isinstance(value, np.ndarray)
 
 
-def outcome_of(mutant: Mutant, flags: Sequence[str]) -> str:
+def outcome_of(mutant: InvalidModel, flags: Sequence[str]) -> str:
     """Result of a mutated model."""
     if check_model(mutant.model):
         return REFUSED

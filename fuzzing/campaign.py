@@ -11,7 +11,7 @@ import onnx
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_writes
-from xonnc.fuzzing.differential import Failure, Original
+from xonnc.fuzzing.differential import LevelFailure, Original
 from xonnc.fuzzing.edits import ReductionCase
 from xonnc.fuzzing.failures import failure_of
 from xonnc.fuzzing.levels import LEVELS
@@ -28,7 +28,7 @@ class FuzzResult:
     motifs: tuple[str, ...]
     runs_by: str
     """`onnxruntime`, `reference`, or empty if neither runs the model, which is then skipped."""
-    failures: tuple[Failure, ...]
+    failures: tuple[LevelFailure, ...]
 
 
 def run_seed(seed: int, levels: Sequence[str] = tuple(LEVELS)) -> FuzzResult:
@@ -66,7 +66,7 @@ def save(found: FuzzResult, folder: Path) -> list[Path]:
     return [model, text]
 
 
-def _described(found: FuzzResult, drawn: RandomModel, case: ReductionCase, failure: Failure) -> str:
+def _described(found: FuzzResult, drawn: RandomModel, case: ReductionCase, failure: LevelFailure) -> str:
     others = [one.level for one in found.failures[1:]]
     lines = [
         str(failure),

@@ -31,7 +31,7 @@ NO_KERNEL = "NOT_IMPLEMENTED"
 
 
 @dataclass(frozen=True)
-class Failure:
+class LevelFailure:
     """A failure of a level of simplification."""
 
     level: str
@@ -83,41 +83,41 @@ class Original:
         return found
 
 
-def failure_at(original: Original, level: str) -> Failure | None:
+def failure_at(original: Original, level: str) -> LevelFailure | None:
     """The failure of a level on the model, or `None`."""
     try:
         made = LEVELS[level](original.model)
     except OpsetError:
         return None
     except XonncError as error:
-        return Failure(level, REFUSES, str(error))
+        return LevelFailure(level, REFUSES, str(error))
     except Exception as error:  # Any other exception is a crash, which the fuzzer looks for.
-        return Failure(level, CRASHES, f"{type(error).__name__}: {error}")
+        return LevelFailure(level, CRASHES, f"{type(error).__name__}: {error}")
     invalid = invalidity(made, with_shapes=level == WHOLE)
     if invalid:
-        return Failure(level, INVALID, invalid)
+        return LevelFailure(level, INVALID, invalid)
     changed = _interface_change(original.model, made)
     if changed:
-        return Failure(level, INTERFACE, changed)
+        return LevelFailure(level, INTERFACE, changed)
     return _difference(original, made, level)
 
 
-def _difference(original: Original, made: onnx.ModelProto, level: str) -> Failure | None:
+def _difference(original: Original, made: onnx.ModelProto, level: str) -> LevelFailure | None:
     try:
         engine = Engine(made, original.engine.by_reference)
     except XonncError as error:
         if level != WHOLE and NO_KERNEL in str(error):
             # A single pass may emit any operator of the opset; only `xonnc simplify` must stay runnable.
             return None
-        return Failure(level, DOES_NOT_RUN, str(error))
+        return LevelFailure(level, DOES_NOT_RUN, str(error))
     for feeds, expected in original.runs:
         try:
             found = engine.run(feeds)
         except XonncError as error:
-            return Failure(level, DOES_NOT_RUN, str(error))
+            return LevelFailure(level, DOES_NOT_RUN, str(error))
         wrong = disagreement(expected, found, lambda feeds=feeds: original.perturbed(feeds))
         if wrong and not _same_by_reference(original, made, feeds):
-            return Failure(level, DIFFERS, wrong)
+            return LevelFailure(level, DIFFERS, wrong)
     return None
 
 

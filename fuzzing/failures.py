@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from xonnc.fuzzing.differential import Failure, Original, failure_at
+from xonnc.fuzzing.differential import LevelFailure, Original, failure_at
 from xonnc.fuzzing.levels import LEVELS
 from xonnc.fuzzing.native import NATIVE, native_failure
 
 ALL_LEVELS = (*LEVELS, NATIVE)
 
 
-def failure_of(original: Original, level: str) -> Failure | None:
+def failure_of(original: Original, level: str) -> LevelFailure | None:
     """The failure of a model at a level, or `None`."""
     return native_failure(original) if level == NATIVE else failure_at(original, level)

@@ -33,7 +33,7 @@ MAX_ELEMENTS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Mutant:
+class InvalidModel:
     """A model with one thing changed, and inputs for it."""
 
     change: str
@@ -46,7 +46,7 @@ class _NotApplicable(Exception):
     """A change that does not apply to the model."""
 
 
-def mutants(model: onnx.ModelProto, feeds: Feeds, count: int, seed: int) -> Iterator[Mutant]:
+def mutants(model: onnx.ModelProto, feeds: Feeds, count: int, seed: int) -> Iterator[InvalidModel]:
     """Up to `count` mutants of a model, sampled by `seed`; fewer where changes do not apply."""
     generator = np.random.default_rng(seed)
     for _ in range(count):
@@ -58,7 +58,7 @@ def mutants(model: onnx.ModelProto, feeds: Feeds, count: int, seed: int) -> Iter
             said = change(copy, given, generator)
         except _NotApplicable:
             continue
-        yield Mutant(said, copy, given)
+        yield InvalidModel(said, copy, given)
 
 
 def _one(found: Sequence[_T], generator: np.random.Generator) -> _T:

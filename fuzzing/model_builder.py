@@ -57,7 +57,7 @@ class NotApplicable(Exception):
 
 
 @dataclass(frozen=True)
-class Value:
+class ModelValue:
     """A value of a model under construction."""
 
     name: str
@@ -105,7 +105,7 @@ SPELLINGS = {
 class Input:
     """An input of the model and the range of its elements."""
 
-    value: Value
+    value: ModelValue
     low: float
     high: float
     is_fixed: bool = False
@@ -135,7 +135,7 @@ class ModelBuilder:
         self.outer = outer
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
-        self.values: list[Value] = []
+        self.values: list[ModelValue] = []
         """Values that later motifs may read."""
         self.numpy = np.random.default_rng(random.getrandbits(32))
 
@@ -170,21 +170,21 @@ class ModelBuilder:
         low: float | None = None,
         high: float | None = None,
         is_fixed: bool = False,
-    ) -> Value:
+    ) -> ModelValue:
         """Add an input of the model with elements between `low` and `high`."""
         if dtype.kind in "iu" and low is None:
             limits = np.iinfo(dtype)
             low, high = max(-100, limits.min), min(100, limits.max)
         bounded = dtype.kind != "f" or low is not None or not self.shared.allows_nonfinite
-        value = Value(self.name("x"), dtype, shape, is_bounded=bounded)
+        value = ModelValue(self.name("x"), dtype, shape, is_bounded=bounded)
         ends = (-np.inf if low is None else low, np.inf if high is None else high)
         self.shared.inputs.append(Input(value, *ends, is_fixed))
         return value
 
-    def constant(self, array: Array) -> Value:
+    def constant(self, array: Array) -> ModelValue:
         """Add a constant: an initializer, or a Constant node with any of its attributes."""
         bounded = array.dtype.kind not in "fV" or bool(np.isfinite(array.astype(np.float32)).all())
-        value = Value(self.name("c"), array.dtype, array.shape, array, bounded)
+        value = ModelValue(self.name("c"), array.dtype, array.shape, array, bounded)
         tensor = numpy_helper.from_array(array, value.name)
         if self.chance(0.6):
             self.initializers.append(tensor)
@@ -203,19 +203,19 @@ class ModelBuilder:
             return {}
         return {name: array.item()} if array.ndim == 0 else {f"{name}s": array.tolist()}
 
-    def int64s(self, *numbers: int) -> Value:
+    def int64s(self, *numbers: int) -> ModelValue:
         """An int64 constant vector, e.g. of sizes or axes."""
         return self.constant(np.array(numbers, np.int64))
 
     def node(
         self,
         op_type: str,
-        *operands: Value | None,
-        results: Sequence[Value] | None = None,
+        *operands: ModelValue | None,
+        results: Sequence[ModelValue] | None = None,
         domain: str = "",
         given: Mapping[str, Attribute] | None = None,
         **attributes: Attribute,
-    ) -> Value:
+    ) -> ModelValue:
         """Add a node with one result."""
         return self.node_with_outputs(
             op_type, *operands, results=results, domain=domain, given={**(given or {}), **attributes}
@@ -224,13 +224,13 @@ class ModelBuilder:
     def node_with_outputs(
         self,
         op_type: str,
-        *operands: Value | None,
+        *operands: ModelValue | None,
         count: int = 1,
-        results: Sequence[Value] | None = None,
+        results: Sequence[ModelValue] | None = None,
         domain: str = "",
         given: Mapping[str, Attribute] | None = None,
         **attributes: Attribute,
-    ) -> list[Value]:
+    ) -> list[ModelValue]:
         """
         Add a node with `count` results, or `results` if shape inference does not determine their types.
 
@@ -257,7 +257,7 @@ class ModelBuilder:
     def _node(
         self,
         op_type: str,
-        operands: Sequence[Value | None],
+        operands: Sequence[ModelValue | None],
         results: Sequence[str],
         domain: str,
         attributes: Mapping[str, Attribute],
@@ -281,7 +281,7 @@ class ModelBuilder:
             raise NotApplicable
         return schema
 
-    def _inferred(self, node: onnx.NodeProto, operands: Sequence[Value | None]) -> list[Value]:
+    def _inferred(self, node: onnx.NodeProto, operands: Sequence[ModelValue | None]) -> list[ModelValue]:
         schema = self._schema(node.op_type)
         _check_types(schema, operands)
         types = {one.name: one.type_proto() for one in operands if one is not None}
@@ -299,17 +299,17 @@ class ModelBuilder:
             raise NotApplicable from None
         return [_value(name, found.get(name)) for name in node.output]
 
-    def keep(self, *values: Value) -> None:
+    def keep(self, *values: ModelValue) -> None:
         """Let later motifs read the values."""
         self.values.extend(values)
 
-    def readable(self) -> list[Value]:
+    def readable(self) -> list[ModelValue]:
         """Values that may be read here, captured ones included."""
         return [*self.values, *(self.outer.readable() if self.outer is not None else ())]
 
     def take(
         self, dtypes: Sequence[DType] = FLOATS, ranks: Sequence[int] = (0, 1, 2, 3, 4), bounded: bool = False
-    ) -> Value:
+    ) -> ModelValue:
         """A value of one of the types and ranks: an existing one, or sometimes a new input."""
         fitting = [
             value
@@ -349,21 +349,21 @@ class ModelBuilder:
             return (self.numpy.standard_normal(shape) * 2).astype(dtype)
         return (self.numpy.integers(-12, 13, shape) / 4).astype(dtype)
 
-    def weights(self, dtype: DType, *shape: int, is_finite: bool = False) -> Value:
+    def weights(self, dtype: DType, *shape: int, is_finite: bool = False) -> ModelValue:
         """A constant with such elements."""
         return self.constant(self.numbers(dtype, shape, is_finite))
 
-    def positive(self, dtype: DType, *shape: int) -> Value:
+    def positive(self, dtype: DType, *shape: int) -> ModelValue:
         """A constant with positive elements."""
         return self.constant(
             (self.numpy.integers(1, 9, shape) / (4 if dtype.kind == "f" else 1)).astype(dtype)
         )
 
-    def scalar(self, dtype: DType, number: float) -> Value:
+    def scalar(self, dtype: DType, number: float) -> ModelValue:
         """A constant of rank 0 or, sometimes, of shape [1]."""
         return self.constant(np.full(self.random.choice(((), (), (1,))), number, dtype))
 
-    def like(self, value: Value, *shape: int) -> Value:
+    def like(self, value: ModelValue, *shape: int) -> ModelValue:
         """Another value of the same type, mostly constant."""
         if self.chance(0.6):
             return self.weights(value.dtype, *shape)
@@ -393,7 +393,7 @@ def new_builder(seed: int, opset: int, allows_nonfinite: bool, allows_empty: boo
     return ModelBuilder(Random(seed), opset, shared)
 
 
-def _value(name: str, type_proto: TypeProto | None) -> Value:
+def _value(name: str, type_proto: TypeProto | None) -> ModelValue:
     """A result from its inferred type, which must be a tensor of static shape."""
     tensor = None if type_proto is None else type_proto.tensor_type
     if tensor is None or not tensor.elem_type or not tensor.HasField("shape"):
@@ -401,10 +401,10 @@ def _value(name: str, type_proto: TypeProto | None) -> Value:
     if any(not dim.HasField("dim_value") for dim in tensor.shape.dim):
         raise NotApplicable
     dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-    return Value(name, np.dtype(dtype), tuple(dim.dim_value for dim in tensor.shape.dim))
+    return ModelValue(name, np.dtype(dtype), tuple(dim.dim_value for dim in tensor.shape.dim))
 
 
-def _check_types(schema: onnx.defs.OpSchema, operands: Sequence[Value | None]) -> None:
+def _check_types(schema: onnx.defs.OpSchema, operands: Sequence[ModelValue | None]) -> None:
     """Raise `NotApplicable` for operands that the operator schema does not accept."""
     bound: dict[str, str] = {}
     if not schema.min_input <= len(operands) <= schema.max_input:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, Failure, Original
+from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, LevelFailure, Original
 from xonnc.fuzzing.engines import Outputs
 from xonnc.fuzzing.known_differences import Lazy, contradicts, is_explained
 from xonnc.fuzzing.random_models import Array, Feeds
@@ -29,16 +29,16 @@ REFERENCE_ERRORS = re.compile(r"the reference evaluator fails|Loop\w*: gives .*,
 """Errors of the session where an operator has no kernel and the reference evaluator fails on it."""
 
 
-def native_failure(original: Original) -> Failure | None:
+def native_failure(original: Original) -> LevelFailure | None:
     """The failure of native code on a model, or `None`."""
     try:
         session = compile_native(original.model, cache=False)
         return _difference(session, original) or _input_check_failure(session, original)
     except XonncError as error:
         kind = LACKS_KERNEL if REFERENCE_ERRORS.search(str(error)) else DOES_NOT_RUN
-        return Failure(NATIVE, kind, str(error))
+        return LevelFailure(NATIVE, kind, str(error))
     except Exception as error:  # Any other exception is a crash.
-        return Failure(NATIVE, CRASHES, f"{type(error).__name__}: {error}")
+        return LevelFailure(NATIVE, CRASHES, f"{type(error).__name__}: {error}")
 
 
 def _outputs(session: Session, feeds: Feeds) -> Outputs:
@@ -46,7 +46,7 @@ def _outputs(session: Session, feeds: Feeds) -> Outputs:
     return {name: np.asarray(value) for name, value in zip(names, session.run(None, feeds), strict=True)}
 
 
-def _difference(session: Session, original: Original) -> Failure | None:
+def _difference(session: Session, original: Original) -> LevelFailure | None:
     for feeds, expected in original.runs:
         for given, said in ((feeds, ""), (_non_contiguous(feeds), "non-contiguous inputs: ")):
             try:
@@ -61,11 +61,11 @@ def _difference(session: Session, original: Original) -> Failure | None:
                 if wrong and contradicts(original, feeds, wrong):
                     continue
                 if wrong and not is_explained(original, feeds, name, wanted, found[name]):
-                    return Failure(NATIVE, DIFFERS, said + wrong)
+                    return LevelFailure(NATIVE, DIFFERS, said + wrong)
     return None
 
 
-def _input_check_failure(session: Session, original: Original) -> Failure | None:
+def _input_check_failure(session: Session, original: Original) -> LevelFailure | None:
     """Invalid inputs that are accepted, or that end otherwise than with an `XonncError`."""
     feeds = original.runs[0][0]
     for what, wrong in _invalid_feeds(feeds):
@@ -73,7 +73,7 @@ def _input_check_failure(session: Session, original: Original) -> Failure | None
             session.run(None, wrong)
         except XonncError:
             continue
-        return Failure(NATIVE, ACCEPTS_INVALID, what)
+        return LevelFailure(NATIVE, ACCEPTS_INVALID, what)
     # A loop of 2^63 iterations would not end.
     has_loop = b"Loop" in original.model.SerializeToString()
     for extreme in () if has_loop else _extreme_feeds(session, feeds):

@@ -12,7 +12,7 @@ import onnx
 from onnx import helper
 
 from xonnc.fuzzing.backward_slice import names_read
-from xonnc.fuzzing.model_builder import BOOL, Input, ModelBuilder, Shape, Value, new_builder
+from xonnc.fuzzing.model_builder import BOOL, Input, ModelBuilder, ModelValue, Shape, new_builder
 from xonnc.fuzzing.motifs import (
     casts,
     control_flow,
@@ -188,7 +188,7 @@ def _input(one: Input, symbols: Symbols) -> onnx.ValueInfoProto:
     return helper.make_value_info(one.value.name, one.value.type_proto(shape))
 
 
-def _output(builder: ModelBuilder, one: Value, is_dynamic: bool) -> onnx.ValueInfoProto:
+def _output(builder: ModelBuilder, one: ModelValue, is_dynamic: bool) -> onnx.ValueInfoProto:
     is_dynamic_shape = is_dynamic or builder.chance(0.2)
     return helper.make_value_info(one.name, one.type_proto([None] * one.rank if is_dynamic_shape else None))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.differential import Failure, Original
+from xonnc.fuzzing.differential import LevelFailure, Original
 from xonnc.fuzzing.edits import EDITS, Edit, ReductionCase
 from xonnc.fuzzing.failures import failure_of
 
@@ -19,7 +19,7 @@ def reduced(
     case: ReductionCase, still_fails: StillFails, max_candidates: int = MAX_CANDIDATES
 ) -> ReductionCase:
     """The smallest case found for which `still_fails` holds; the case itself if no edit applies."""
-    search = _Search(still_fails, max_candidates)
+    search = _ReductionSearch(still_fails, max_candidates)
     changed = True
     while changed:
         changed = False
@@ -30,7 +30,7 @@ def reduced(
     return case
 
 
-class _Search:
+class _ReductionSearch:
     """Greedy search with a budget of candidates."""
 
     def __init__(self, still_fails: StillFails, max_candidates: int):
@@ -54,7 +54,7 @@ class _Search:
         return None
 
 
-def reduced_failure(case: ReductionCase, failure: Failure) -> tuple[ReductionCase, Failure]:
+def reduced_failure(case: ReductionCase, failure: LevelFailure) -> tuple[ReductionCase, LevelFailure]:
     """A smaller case with the same kind of failure at the same level, and its failure."""
 
     def still_fails(candidate: ReductionCase) -> bool:
@@ -65,7 +65,7 @@ def reduced_failure(case: ReductionCase, failure: Failure) -> tuple[ReductionCas
     return smaller, _failure(smaller, failure.level) or failure
 
 
-def _failure(case: ReductionCase, level: str) -> Failure | None:
+def _failure(case: ReductionCase, level: str) -> LevelFailure | None:
     try:
         return failure_of(Original(case.model, case.feeds), level)
     except XonncError:

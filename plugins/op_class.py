@@ -46,7 +46,7 @@ from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type_of
 from xonnc.errors import XonncError
-from xonnc.plugins.ports import Attribute, ElementTypes, Port
+from xonnc.plugins.ports import AttributeDeclaration, ElementTypes, ParameterDeclaration
 from xonnc.rewriting.literals import decode
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def encoded(kind: str, value: Any) -> IrAttribute:
             raise XonncError(f"an attribute of kind {kind} has no default")
 
 
-def _property(declared: Attribute[Any]) -> Any:
+def _property(declared: AttributeDeclaration[Any]) -> Any:
     constraint = CONSTRAINTS[declared.kind]
     if declared.is_required:
         return prop_def(constraint)
@@ -149,7 +149,7 @@ def _property(declared: Attribute[Any]) -> Any:
     return prop_def(constraint, default_value=encoded(declared.kind, declared.default))
 
 
-def _constraint(port: Port, variables: Mapping[str, ElementTypes]) -> TypeConstraint:
+def _constraint(port: ParameterDeclaration, variables: Mapping[str, ElementTypes]) -> TypeConstraint:
     allowed: ElementTypes = port.types
     variable = ""
     if isinstance(allowed, str):

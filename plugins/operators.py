@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.plugins.ports import Attribute, ElementTypes, Port, Ports
+from xonnc.plugins.ports import AttributeDeclaration, ElementTypes, ParameterDeclaration, Ports
 from xonnc.plugins.types import TensorType
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ class OperatorSpec:
     since: int
     body: type
     """The user's class that declares it."""
-    inputs: Sequence[Port]
-    outputs: Sequence[Port]
-    attributes: Sequence[Attribute[Any]]
+    inputs: Sequence[ParameterDeclaration]
+    outputs: Sequence[ParameterDeclaration]
+    attributes: Sequence[AttributeDeclaration[Any]]
     takes_any_attribute: bool
     variables: Mapping[str, ElementTypes]
     doc: str
@@ -109,8 +109,10 @@ def operator(plugin: Plugin, *, name: str, domain: str = "", since: int = 1) -> 
         outputs = _ports(getattr(body, "outputs", ()), "output", where)
         if not outputs:
             raise PluginError(f"{where}: no outputs; write outputs = one('T')")
-        declared: list[Attribute[Any]] = [
-            cast("Attribute[Any]", value) for value in vars(body).values() if isinstance(value, Attribute)
+        declared: list[AttributeDeclaration[Any]] = [
+            cast("AttributeDeclaration[Any]", value)
+            for value in vars(body).values()
+            if isinstance(value, AttributeDeclaration)
         ]
         spec = OperatorSpec(
             plugin,
@@ -138,14 +140,14 @@ def operator(plugin: Plugin, *, name: str, domain: str = "", since: int = 1) -> 
     return declare
 
 
-def _ports(given: Ports | Any, default: str, where: str) -> Sequence[Port]:
-    ports = (given,) if isinstance(given, Port) else tuple(given)
-    named: list[Port] = []
+def _ports(given: Ports | Any, default: str, where: str) -> Sequence[ParameterDeclaration]:
+    ports = (given,) if isinstance(given, ParameterDeclaration) else tuple(given)
+    named: list[ParameterDeclaration] = []
     for index, port in enumerate(ports):
         if port.count == "variadic" and index < len(ports) - 1:
             raise PluginError(f"{where}: a variadic group is the last of the {default}s")
         name = port.name or (default if len(ports) == 1 else f"{default}{index}")
-        named.append(Port(port.types, name, port.count, port.at_least, port.at_most))
+        named.append(ParameterDeclaration(port.types, name, port.count, port.at_least, port.at_most))
     return named
 
 

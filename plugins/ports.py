@@ -28,7 +28,7 @@ KINDS: dict[object, str] = {
 
 
 @dataclass(frozen=True)
-class Port:
+class ParameterDeclaration:
     """An operand or result, or a variadic group of them."""
 
     types: ElementTypes
@@ -43,24 +43,24 @@ class Port:
         return self
 
 
-Ports = Port | tuple[Port, ...]
+Ports = ParameterDeclaration | tuple[ParameterDeclaration, ...]
 
 
-def one(types: ElementTypes = "T", name: str = "") -> Port:
+def one(types: ElementTypes = "T", name: str = "") -> ParameterDeclaration:
     """Declare a required operand or result."""
-    return Port(types, name)
+    return ParameterDeclaration(types, name)
 
 
-def optional(types: ElementTypes = "T", name: str = "") -> Port:
+def optional(types: ElementTypes = "T", name: str = "") -> ParameterDeclaration:
     """Declare an optional operand; it is `None` if the node leaves it out."""
-    return Port(types, name, "optional")
+    return ParameterDeclaration(types, name, "optional")
 
 
 def variadic(
     types: ElementTypes = "T", name: str = "", at_least: int = 0, at_most: int | None = None
-) -> Port:
+) -> ParameterDeclaration:
     """Declare a variadic group of operands or results; it must be the operator's last."""
-    return Port(types, name, "variadic", at_least, at_most)
+    return ParameterDeclaration(types, name, "variadic", at_least, at_most)
 
 
 def type_variables(**allowed: Sequence[type[np.generic]]) -> Mapping[str, Sequence[type[np.generic]]]:
@@ -69,7 +69,7 @@ def type_variables(**allowed: Sequence[type[np.generic]]) -> Mapping[str, Sequen
 
 
 @dataclass
-class Attribute(Generic[ValueT]):
+class AttributeDeclaration(Generic[ValueT]):
     """An attribute of an operator: its type, its default, and its name in the model."""
 
     kind: str
@@ -89,10 +89,10 @@ class Attribute(Generic[ValueT]):
         return self.source or self.name
 
     @overload
-    def __get__(self, instance: None, owner: object) -> Attribute[ValueT]: ...
+    def __get__(self, instance: None, owner: object) -> AttributeDeclaration[ValueT]: ...
     @overload
     def __get__(self, instance: object, owner: object) -> ValueT: ...
-    def __get__(self, instance: object | None, owner: object) -> Attribute[ValueT] | ValueT:
+    def __get__(self, instance: object | None, owner: object) -> AttributeDeclaration[ValueT] | ValueT:
         if instance is None:
             return self
         value: Any = vars(instance)["attributes_"][self.name]
@@ -112,7 +112,7 @@ def attribute(
     default: ValueT | None = REQUIRED,
     source: str = "",
     choices: Sequence[ValueT] = (),
-) -> Attribute[ValueT]:
+) -> AttributeDeclaration[ValueT]:
     """
     Declare an attribute of type `int`, `float`, `str`, a `list[…]` of these, or `np.ndarray` (a tensor).
 
@@ -123,4 +123,6 @@ def attribute(
         allowed = "int, float, str, list[int], list[float], list[str] and np.ndarray"
         raise XonncError(f"attributes are of {allowed}, not of {type_!r}")
     is_required = default is REQUIRED
-    return Attribute(KINDS[type_], None if is_required else default, is_required, source, tuple(choices))
+    return AttributeDeclaration(
+        KINDS[type_], None if is_required else default, is_required, source, tuple(choices)
+    )

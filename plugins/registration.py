@@ -30,13 +30,13 @@ from xonnc.dialects.onnx.types import (
 )
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import reference_evaluator, schemas
-from xonnc.formats.onnx.made_schemas import AttributeParameter, Parameter, make_schema
+from xonnc.formats.onnx.made_schemas import AttributeParameter, FormalParameter, make_schema
 from xonnc.formats.onnx.op_signatures import attribute_kinds
 from xonnc.plugins.builder import Builder, Value
 from xonnc.plugins.kernels import add_kernel, has_kernel_for
 from xonnc.plugins.op_class import PluginOp, op_class, python_value
 from xonnc.plugins.operators import Array, OperatorSpec, Plugin, PluginError, bind
-from xonnc.plugins.ports import ElementTypes, Port
+from xonnc.plugins.ports import ElementTypes, ParameterDeclaration
 from xonnc.plugins.types import Dim, Size, TensorType
 from xonnc.plugins.types import form_of as form_of_size
 from xonnc.rewriting import extensions
@@ -164,9 +164,9 @@ def _require_new_operators(plugin: Plugin) -> None:
         )
 
 
-def _parameter(port: Port) -> Parameter:
+def _parameter(port: ParameterDeclaration) -> FormalParameter:
     is_variable = isinstance(port.types, str)
-    return Parameter(
+    return FormalParameter(
         port.name,
         port.count,
         port.at_least,
@@ -433,7 +433,7 @@ def _keep_location(op: Operation, results: Sequence[Value]) -> None:
         last.op.location = op.location
 
 
-def _evaluated(spec: OperatorSpec) -> reference_evaluator.Operator:
+def _evaluated(spec: OperatorSpec) -> reference_evaluator.CustomOperator:
     """Return the operator for the reference evaluator, which computes operators without a kernel."""
 
     def compute(arrays: Sequence[Array | None], attributes: dict[str, Any], count: int) -> Sequence[Array]:
@@ -441,4 +441,4 @@ def _evaluated(spec: OperatorSpec) -> reference_evaluator.Operator:
         given = [*arrays, *[None] * (fixed - len(arrays))]
         return run_reference(spec, bind(spec, spec.name, given, attributes), given, count)
 
-    return reference_evaluator.Operator(spec.domain, spec.name, compute)
+    return reference_evaluator.CustomOperator(spec.domain, spec.name, compute)

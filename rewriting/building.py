@@ -1,9 +1,9 @@
 """
 Build the ops of a rule's replacement.
 
-`Builder.plan` first computes the whole replacement: native functions run and may report a match failure while
-the IR is still unchanged. Only then are ops created, depth first and left to right, operands before their
-user (docs/internals/onnx-rules.md §1.1).
+`ReplacementBuilder.plan` first computes the whole replacement: native functions run and may report a match
+failure while the IR is still unchanged. Only then are ops created, depth first and left to right, operands
+before their user (docs/internals/onnx-rules.md §1.1).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Getter = Callable[[Match], object]
 
 
 @dataclass
-class Builder:
+class ReplacementBuilder:
     """Builds the replacements of one rule."""
 
     matcher: Matcher
@@ -189,7 +189,7 @@ class BuiltOps:
 class _OpBuilder:
     """Creates the ops of one match."""
 
-    builder: Builder
+    builder: ReplacementBuilder
     match: Match
     root: Operation
     location: LocationAttr

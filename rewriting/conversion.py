@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
-from xonnc.rewriting.building import Builder, RewritePlan
+from xonnc.rewriting.building import ReplacementBuilder, RewritePlan
 from xonnc.rewriting.driver import MatcherTable
 from xonnc.rewriting.editing import erase, insert_before, replace_uses
 from xonnc.rewriting.extensions import rules_joining
@@ -50,7 +50,7 @@ class _Conversion:
     pool: DisposablePool
     rules: MatcherTable
     fired: Counter[str] = field(default_factory=Counter[str])
-    builders: dict[int, Builder] = field(default_factory=dict[int, Builder])
+    builders: dict[int, ReplacementBuilder] = field(default_factory=dict[int, ReplacementBuilder])
 
     def run(self, root: Operation) -> None:
         pending = deque((op, 0) for op in root.walk() if op is not root)
@@ -81,18 +81,18 @@ class _Conversion:
 
     def plan(
         self, op: Operation, matcher: Matcher, watched: bool
-    ) -> tuple[tuple[Builder, RewritePlan, Match] | None, str]:
+    ) -> tuple[tuple[ReplacementBuilder, RewritePlan, Match] | None, str]:
         match = matcher.run(op)
         if type(match) is not tuple:
             return None, (matcher.failure_reason(op) or "") if watched else ""
-        builder = self.builders.setdefault(id(matcher), Builder(matcher, self.pool))
+        builder = self.builders.setdefault(id(matcher), ReplacementBuilder(matcher, self.pool))
         plan = builder.plan(match)
         if isinstance(plan, MatchFailure):
             return None, plan.reason
         return (builder, plan, match), ""
 
     def replace(
-        self, op: Operation, builder: Builder, plan: RewritePlan, match: Match
+        self, op: Operation, builder: ReplacementBuilder, plan: RewritePlan, match: Match
     ) -> Sequence[Operation]:
         results: Sequence[SSAValue]
         if isinstance(plan, ImperativeRewrite):

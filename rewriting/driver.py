@@ -24,7 +24,7 @@ from xdsl.utils.worklist import Worklist
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived, describe
 from xonnc.errors import XonncError
-from xonnc.rewriting.building import Builder, RewritePlan
+from xonnc.rewriting.building import ReplacementBuilder, RewritePlan
 from xonnc.rewriting.constants import hoist_constants
 from xonnc.rewriting.editing import erase, insert_before, replace_uses, retype_function, transfer_results
 from xonnc.rewriting.extensions import rules_joining
@@ -140,7 +140,7 @@ class _Driver:
     report: RewriteReport = field(default_factory=RewriteReport)
     worklist: Worklist = field(default_factory=Worklist)
     last: deque[tuple[str, str]] = field(default_factory=lambda: deque[tuple[str, str]](maxlen=12))
-    builders: dict[int, Builder] = field(default_factory=dict[int, Builder])
+    builders: dict[int, ReplacementBuilder] = field(default_factory=dict[int, ReplacementBuilder])
     removed: int = 0
     postponed: dict[Operation, dict[Operation, None]] = field(
         default_factory=dict[Operation, "dict[Operation, None]"]
@@ -254,7 +254,7 @@ class _Driver:
         """Replace the op; return the reason of a match failure, or an empty string."""
         builder = self.builders.get(id(matcher))
         if builder is None:
-            builder = self.builders[id(matcher)] = Builder(matcher, self.pool)
+            builder = self.builders[id(matcher)] = ReplacementBuilder(matcher, self.pool)
         plan = builder.plan(match)
         if isinstance(plan, MatchFailure):
             return plan.reason
@@ -265,7 +265,7 @@ class _Driver:
         self.replace(op, builder, plan, match)
         return ""
 
-    def replace(self, op: Operation, builder: Builder, plan: RewritePlan, match: Match) -> None:
+    def replace(self, op: Operation, builder: ReplacementBuilder, plan: RewritePlan, match: Match) -> None:
         if isinstance(plan, ImperativeRewrite):
             before = op.prev_op
             results = list(plan.apply(op))
@@ -296,7 +296,9 @@ class _Driver:
         if self.joining is None:
             self.drop(op)
 
-    def absent_results(self, op: Operation, results: list[SSAValue], builder: Builder) -> list[Operation]:
+    def absent_results(
+        self, op: Operation, results: list[SSAValue], builder: ReplacementBuilder
+    ) -> list[Operation]:
         """
         Replace entries of `results` by `none` values where `op` has an absent result; return the ops created.
 

@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Port:
+class ModelParameter:
     """An input or output of a model: its name, its shape (`None` where dynamic) and numpy element type."""
 
     name: str
@@ -31,7 +31,7 @@ class _Argument(Protocol):
     type: str
 
 
-class Session(Protocol):
+class InferenceSession(Protocol):
     """The part of `onnxruntime.InferenceSession` in use."""
 
     def get_inputs(self) -> Sequence[_Argument]: ...
@@ -39,7 +39,7 @@ class Session(Protocol):
     def run(self, outputs: None, feeds: Mapping[str, Array]) -> list[Array]: ...
 
 
-class Reference:
+class ReferenceModel:
     """A model opened in onnxruntime, with its graph optimisations off unless `is_optimized`."""
 
     def __init__(self, path: Path, is_optimized: bool = False):
@@ -48,11 +48,11 @@ class Reference:
             raise XonncError(f"{path}: no such file")
         self.session, self.errors = open_session(str(path), str(path), is_optimized=is_optimized)
 
-    def inputs(self) -> list[Port]:
+    def inputs(self) -> list[ModelParameter]:
         """The inputs that must be fed, in the model's order."""
         return [_port(argument) for argument in self.session.get_inputs()]
 
-    def outputs(self) -> list[Port]:
+    def outputs(self) -> list[ModelParameter]:
         """The outputs, in the model's order."""
         return [_port(argument) for argument in self.session.get_outputs()]
 
@@ -71,7 +71,7 @@ class Reference:
 
 def open_session(
     model: str | bytes, name: str, threads: int = 0, is_optimized: bool = False
-) -> tuple[Session, tuple[type[Exception], ...]]:
+) -> tuple[InferenceSession, tuple[type[Exception], ...]]:
     """
     Open a session of onnxruntime; return it and the exceptions that it raises for inputs it rejects.
 
@@ -128,9 +128,9 @@ _DTYPES = {
 }
 
 
-def _port(argument: _Argument) -> Port:
+def _port(argument: _Argument) -> ModelParameter:
     dtype = _DTYPES.get(argument.type)
     if dtype is None:
         raise XonncError(f"{argument.name}: a {argument.type} cannot be compared; tensors of numbers can")
     shape = tuple(size if isinstance(size, int) else None for size in argument.shape)
-    return Port(argument.name, shape, np.dtype(dtype))
+    return ModelParameter(argument.name, shape, np.dtype(dtype))

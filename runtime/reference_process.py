@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from xonnc.errors import XonncError
-from xonnc.runtime.reference import Array, Port, Reference
+from xonnc.runtime.reference import Array, ModelParameter, ReferenceModel
 
 
 class ReferenceProcess:
@@ -47,7 +47,7 @@ class ReferenceProcess:
         return IsolatedReference(self, path, is_optimized)
 
     def call(self, path: Path, is_optimized: bool, method: str, *arguments: object) -> Any:
-        """Call a method of `Reference` in the child; raise `XonncError` if it fails or the child crashes."""
+        """Call a method of `ReferenceModel` in the child; raise `XonncError` if it fails or crashes."""
         connection = self._connection or self._start()
         try:
             connection.send((path, is_optimized, method, arguments))
@@ -88,12 +88,12 @@ class ReferenceProcess:
 
 
 class IsolatedReference:
-    """A `Reference` in the child process, with the same methods."""
+    """A `ReferenceModel` in the child process, with the same methods."""
 
     def __init__(self, process: ReferenceProcess, path: Path, is_optimized: bool) -> None:
         self._call: Callable[..., Any] = lambda *arguments: process.call(path, is_optimized, *arguments)
 
-    def inputs(self) -> list[Port]:
+    def inputs(self) -> list[ModelParameter]:
         """The inputs that must be fed, in the model's order."""
         return self._call("inputs")
 
@@ -109,13 +109,13 @@ class IsolatedReference:
 def main() -> None:
     """Serve requests on the connection with the file descriptor `argv[1]` until it is closed."""
     connection = Connection(int(sys.argv[1]))
-    opened: dict[tuple[Path, bool], Reference] = {}
+    opened: dict[tuple[Path, bool], ReferenceModel] = {}
     with suppress(EOFError, BrokenPipeError):
         while True:
             path, is_optimized, method, arguments = connection.recv()
             key = path, is_optimized
             try:
-                reference = opened[key] = opened.get(key) or Reference(path, is_optimized)
+                reference = opened[key] = opened.get(key) or ReferenceModel(path, is_optimized)
                 answer = True, getattr(reference, method)(*arguments)
             except XonncError as error:
                 answer = False, str(error)

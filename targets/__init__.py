@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from xonnc.errors import UnknownNameError, XonncError, suggest
-from xonnc.targets.toml_tables import KINDS, Kind, is_names, read_toml, values_of
+from xonnc.targets.toml_tables import KINDS, PropertyType, is_names, read_toml, values_of
 
 FOLDER = Path(__file__).parent
 
@@ -161,4 +161,4 @@ def _is_precisions(value: Any) -> bool:
     return is_names(value) and bool(value) and set(value) <= set(PRECISIONS)
 
 
-_KINDS = {**KINDS, "tuple[str, ...]": Kind(f"a list of {', '.join(PRECISIONS)}", _is_precisions)}
+_KINDS = {**KINDS, "tuple[str, ...]": PropertyType(f"a list of {', '.join(PRECISIONS)}", _is_precisions)}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from xonnc.errors import UnknownNameError, XonncError, suggest
-from xonnc.targets.toml_tables import KINDS, Kind, is_integer, read_toml, values_of
+from xonnc.targets.toml_tables import KINDS, PropertyType, is_integer, read_toml, values_of
 
 FOLDER = Path(__file__).parent / "cores"
 
@@ -33,7 +33,7 @@ RANGES = {
 }
 """The allowed range of each property, both ends included."""
 
-_KINDS = {**KINDS, "int": Kind("an integer", is_integer)}
+_KINDS = {**KINDS, "int": PropertyType("an integer", is_integer)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
-class Kind(NamedTuple):
+class PropertyType(NamedTuple):
     """A type of property: the predicate for its values, and its description in messages."""
 
     words: str
@@ -52,12 +52,12 @@ def is_names(value: Any) -> bool:
             return False
 
 
-KINDS: Mapping[str, Kind] = {
-    "str": Kind("text", _is_text),
-    "bool": Kind("true or false", _is_boolean),
-    "int": Kind("an integer above 0", _is_count),
-    "float": Kind("a number above 0", _is_positive),
-    "tuple[str, ...]": Kind("a list of names", is_names),
+KINDS: Mapping[str, PropertyType] = {
+    "str": PropertyType("text", _is_text),
+    "bool": PropertyType("true or false", _is_boolean),
+    "int": PropertyType("an integer above 0", _is_count),
+    "float": PropertyType("a number above 0", _is_positive),
+    "tuple[str, ...]": PropertyType("a list of names", is_names),
 }
 """The kinds of properties by their type annotation in the dataclass."""
 
@@ -76,7 +76,7 @@ def values_of(
     kind: type[DataclassInstance],
     table: Mapping[str, Any],
     source: str,
-    kinds: Mapping[str, Kind] = KINDS,
+    kinds: Mapping[str, PropertyType] = KINDS,
     given: tuple[str, ...] = ("name",),
 ) -> dict[str, Any]:
     """

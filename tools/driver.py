@@ -51,7 +51,7 @@ class Command(NamedTuple):
     """Options, without dashes, that onnx-mlir has as well but that the command parses itself."""
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
@@ -84,9 +84,9 @@ def _run_with_plugins(name: str, argv: Sequence[str]) -> int:
     return _run_command(name, argv)
 
 
-def command_parser(name: str) -> Parser:
+def command_parser(name: str) -> CommandParser:
     """Return the argument parser of a command; its help ends with examples."""
-    parser = Parser(
+    parser = CommandParser(
         prog=f"xonnc {name}",
         description=_sentence(COMMANDS[name]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -104,7 +104,7 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
     return command.run(_parsed(command, parser, argv))
 
 
-def _run_like_peer(command: Command, parser: Parser, argv: Sequence[str], tool: Tool) -> int:
+def _run_like_peer(command: Command, parser: CommandParser, argv: Sequence[str], tool: Tool) -> int:
     """Run a command that accepts options of onnx-mlir; it finds them in `args.peer`."""
     from xonnc.tools.peer_settings import take_peer_flags
 
@@ -117,7 +117,7 @@ def _run_like_peer(command: Command, parser: Parser, argv: Sequence[str], tool: 
         parser.error(str(error))
 
 
-def _parsed(command: Command, parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
+def _parsed(command: Command, parser: CommandParser, argv: Sequence[str]) -> argparse.Namespace:
     argv = [f"{argument}=" if argument in command.value_after_equals else argument for argument in argv]
     args, unknown = parser.parse_known_args(argv)
     if unknown:

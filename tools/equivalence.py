@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.runtime.reference import Port
+from xonnc.runtime.reference import ModelParameter
 from xonnc.runtime.reference_process import IsolatedReference, ReferenceProcess
 from xonnc.tools.trial_inputs import Array, Feeds, InputConstraints, input_constraints, trial_feeds
 
@@ -93,7 +93,11 @@ def _compared(
 
 
 def _first_accepted(
-    original: IsolatedReference, ports: Sequence[Port], index: int, seed: int, rules: InputConstraints
+    original: IsolatedReference,
+    ports: Sequence[ModelParameter],
+    index: int,
+    seed: int,
+    rules: InputConstraints,
 ) -> tuple[Feeds, list[Array]]:
     """The first made-up inputs that the original takes, and its outputs."""
     reasons: list[XonncError] = []

@@ -14,7 +14,7 @@ Options of onnx-mlir are taken too: docs/peer-flags.md.
 Exit codes: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 a bug of ours."""
 
 
-class Group(Protocol):
+class OptionGroup(Protocol):
     """A group of options."""
 
     @property
@@ -23,7 +23,7 @@ class Group(Protocol):
         ...
 
 
-class Parser(argparse.ArgumentParser):
+class OptParser(argparse.ArgumentParser):
     """An argument parser whose errors are exceptions."""
 
     def error(self, message: str) -> NoReturn:
@@ -31,9 +31,9 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-def make_parser() -> Parser:
+def make_parser() -> OptParser:
     """The parser without its options (`add_arguments`)."""
-    return Parser(
+    return OptParser(
         prog="onnx-opt",
         usage="onnx-opt [options] [passes] [file.mlir]",
         description="Runs passes on IR.",
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> dict[str, bool]:
     return {name.lstrip("-"): action.nargs != 0 for action in actions for name in action.option_strings}
 
 
-def _input_and_output(group: Group) -> Iterator[argparse.Action]:
+def _input_and_output(group: OptionGroup) -> Iterator[argparse.Action]:
     add = group.add_argument
     yield add("-o", "--output-file", metavar="FILE", help="where to write; nothing on failure")
     yield add("--split-input-file", action="store_true", help="treat parts between '// -----' alone")
@@ -69,7 +69,7 @@ def _input_and_output(group: Group) -> Iterator[argparse.Action]:
     yield add("-t", "--target", default="mlir", metavar="NAME", help="write for another target of xDSL")
 
 
-def _pipeline(group: Group) -> Iterator[argparse.Action]:
+def _pipeline(group: OptionGroup) -> Iterator[argparse.Action]:
     add = group.add_argument
     yield add("-p", "--pass-pipeline", metavar='"a,b{k=v}"', help="passes as a list")
     yield add("--help-passes", action="store_true", help="list the passes and their options")
@@ -77,7 +77,7 @@ def _pipeline(group: Group) -> Iterator[argparse.Action]:
     yield add("--verify-each", action="store_true", help=argparse.SUPPRESS)
 
 
-def _printing(group: Group) -> Iterator[argparse.Action]:
+def _printing(group: OptionGroup) -> Iterator[argparse.Action]:
     add = group.add_argument
     yield add("--mlir-print-op-generic", "--print-op-generic", action="store_true", help="generic form")
     yield add("--mlir-print-debuginfo", "--print-debuginfo", action="store_true", help="with locations")
@@ -100,7 +100,7 @@ def _printing(group: Group) -> Iterator[argparse.Action]:
     yield add(f"--{change}", f"--mlir-{change}", action="store_true", help="print it after changes only")
 
 
-def _about(group: Group) -> Iterator[argparse.Action]:
+def _about(group: OptionGroup) -> Iterator[argparse.Action]:
     add = group.add_argument
     yield add("--timing", "--mlir-timing", action="store_true", help="time of each pass")
     yield add("--stats", action="store_true", help="ops, rules and constants by pass")

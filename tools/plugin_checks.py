@@ -22,7 +22,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.reference_evaluator import program_of
 from xonnc.plugins.operators import Array, OperatorSpec, bind
-from xonnc.plugins.ports import Attribute, Port
+from xonnc.plugins.ports import AttributeDeclaration, ParameterDeclaration
 from xonnc.plugins.registration import run_reference
 from xonnc.transforms.decompose_onnx import Decompose
 from xonnc.transforms.shape_inference_onnx import infer_shapes
@@ -42,7 +42,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-5
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of one check of an operator."""
 
     operator: str
@@ -57,7 +57,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Sample:
+class NodeSample:
     """Operands and attributes of one node, and what `reference` gives for them."""
 
     operands: Sequence[Array | None]
@@ -65,35 +65,35 @@ class Sample:
     results: Sequence[Array]
 
 
-def check_operator(spec: OperatorSpec) -> Iterator[Finding]:
+def check_operator(spec: OperatorSpec) -> Iterator[CheckResult]:
     """The findings for an operator, one for each check."""
     name = f"{spec.name}-{spec.since}"
     problem = _signatures(spec)
-    yield Finding(name, "signature", problem or "ok")
+    yield CheckResult(name, "signature", problem or "ok")
     if problem:
         return
     if spec.function("reference") is None:
-        yield Finding(name, "reference", "-")
-        yield Finding(name, "infer", "-")
+        yield CheckResult(name, "reference", "-")
+        yield CheckResult(name, "infer", "-")
         return
     samples, why = _samples(spec)
     if not samples:
         hint = "no sample is taken; write samples(rng), which gives pairs of operands and attributes"
-        yield Finding(name, "reference", f"{hint} ({why})")
+        yield CheckResult(name, "reference", f"{hint} ({why})")
         return
-    yield Finding(name, "reference", "ok")
-    yield Finding(name, "infer", _first(samples, lambda each: _check_infer(spec, each), spec, "infer"))
-    yield Finding(
+    yield CheckResult(name, "reference", "ok")
+    yield CheckResult(name, "infer", _first(samples, lambda each: _check_infer(spec, each), spec, "infer"))
+    yield CheckResult(
         name, "decompose", _first(samples, lambda each: _check_decompose(spec, each), spec, "decompose")
     )
     can_run = spec.function("decompose") is not None or spec.function("infer") is not None
-    yield Finding(
+    yield CheckResult(
         name, "native", _first(samples, lambda each: _check_native(spec, each), spec) if can_run else "-"
     )
 
 
 def _first(
-    samples: Sequence[Sample], check: Callable[[Sample], str], spec: OperatorSpec, needed: str = ""
+    samples: Sequence[NodeSample], check: Callable[[NodeSample], str], spec: OperatorSpec, needed: str = ""
 ) -> str:
     """The first problem that a check has with a sample."""
     if needed and spec.function(needed) is None:
@@ -126,7 +126,7 @@ def _signatures(spec: OperatorSpec) -> str:
     return ""
 
 
-def _is_of_kind(declared: Attribute[Any]) -> bool:
+def _is_of_kind(declared: AttributeDeclaration[Any]) -> bool:
     default = declared.default
     if declared.kind in ("INTS", "FLOATS", "STRINGS"):
         return isinstance(default, list | tuple)
@@ -139,12 +139,12 @@ def _is_of_kind(declared: Attribute[Any]) -> bool:
     return isinstance(default, kinds[declared.kind])
 
 
-def _samples(spec: OperatorSpec) -> tuple[list[Sample], str]:
+def _samples(spec: OperatorSpec) -> tuple[list[NodeSample], str]:
     """Samples that `reference` takes, and the last reason why it did not take one."""
     rng = np.random.default_rng(0)
     own = spec.function("samples")
     drawn = own(rng) if own is not None else _drawn(spec, rng)
-    found: list[Sample] = []
+    found: list[NodeSample] = []
     why = ""
     for operands, attributes in drawn:
         given = with_absent(spec, operands)
@@ -156,7 +156,7 @@ def _samples(spec: OperatorSpec) -> tuple[list[Sample], str]:
             if own is not None:
                 return [], why
             continue
-        found.append(Sample(given, dict(attributes), results))
+        found.append(NodeSample(given, dict(attributes), results))
     return found, why
 
 
@@ -191,7 +191,7 @@ def _drawn(
                 yield from ((operands, each) for each in choices)
 
 
-def _example(declared: Attribute[Any]) -> Any:
+def _example(declared: AttributeDeclaration[Any]) -> Any:
     return {"INT": 1, "FLOAT": 0.5, "STRING": "a", "INTS": [1], "FLOATS": [0.5], "STRINGS": ["a"]}.get(
         declared.kind, np.ones(1, np.float32)
     )
@@ -204,7 +204,7 @@ def _dtypes(spec: OperatorSpec) -> Sequence[np.dtype[Any]]:
     return [np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32)]
 
 
-def _own_dtype(port: Port) -> np.dtype[Any] | None:
+def _own_dtype(port: ParameterDeclaration) -> np.dtype[Any] | None:
     allowed = port.types
     if isinstance(allowed, str):
         return None
@@ -219,7 +219,7 @@ def _array(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generato
     return np.asarray(rng.normal(size=shape)).astype(dtype)
 
 
-def sample_model(spec: OperatorSpec, sample: Sample, is_dynamic: bool = False) -> onnx.ModelProto:
+def sample_model(spec: OperatorSpec, sample: NodeSample, is_dynamic: bool = False) -> onnx.ModelProto:
     """A model of one node; with `is_dynamic` all dimensions of its inputs are symbolic."""
     names = [f"x{index}" if held is not None else "" for index, held in enumerate(sample.operands)]
     while names and not names[-1]:
@@ -247,7 +247,7 @@ def _value(name: str, held: Array, is_dynamic: bool) -> onnx.ValueInfoProto:
     return onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(held.dtype), shape)
 
 
-def _check_infer(spec: OperatorSpec, sample: Sample) -> str:
+def _check_infer(spec: OperatorSpec, sample: NodeSample) -> str:
     from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
 
     for is_dynamic in (False, True):
@@ -268,7 +268,7 @@ def _check_infer(spec: OperatorSpec, sample: Sample) -> str:
     return ""
 
 
-def _check_decompose(spec: OperatorSpec, sample: Sample) -> str:
+def _check_decompose(spec: OperatorSpec, sample: NodeSample) -> str:
     context = new_context()
     module = import_proto(sample_model(spec, sample), context)
     infer_shapes(module)
@@ -279,7 +279,7 @@ def _check_decompose(spec: OperatorSpec, sample: Sample) -> str:
     return _compared("decompose", [np.asarray(each) for each in results], sample.results)
 
 
-def _check_native(spec: OperatorSpec, sample: Sample) -> str:
+def _check_native(spec: OperatorSpec, sample: NodeSample) -> str:
     from xonnc.native import compile_native
 
     session = compile_native(sample_model(spec, sample))
@@ -298,7 +298,7 @@ def _compared(what: str, found: Sequence[Any], wanted: Sequence[Array]) -> str:
     return ""
 
 
-def _shown(sample: Sample) -> str:
+def _shown(sample: NodeSample) -> str:
     operands = ", ".join(
         "none" if each is None else f"{each.dtype}{list(each.shape)}" for each in sample.operands
     )

@@ -27,7 +27,7 @@ THEMES = {
 
 
 @dataclass(frozen=True)
-class Refusal:
+class RefusalEntry:
     """What is said: the theme (the file of the lowering), the rule, and what to do."""
 
     theme: str
@@ -35,14 +35,14 @@ class Refusal:
     way_out: str
 
 
-def refusals() -> list[Refusal]:
+def refusals() -> list[RefusalEntry]:
     """All refusals by theme, each once, in the order of the source."""
-    found: dict[Refusal, None] = {}
+    found: dict[RefusalEntry, None] = {}
     for path in sorted(FOLDER.glob("*.py")):
         theme = THEMES.get(path.stem, path.stem.replace("_", " "))
         for text in _texts(ast.parse(path.read_text(encoding="utf-8"))):
             rule, _, way_out = text.partition("; ")
-            found[Refusal(theme, rule, way_out or WAY_OUT.removeprefix("; "))] = None
+            found[RefusalEntry(theme, rule, way_out or WAY_OUT.removeprefix("; "))] = None
     return list(found)
 
 

@@ -15,7 +15,7 @@ from xonnc.rewriting.statistics import tracing_rules
 
 
 @dataclass
-class RuleTrace:
+class RuleNameFilter:
     """The rules whose names match one of the patterns; remembers all names it is asked for."""
 
     patterns: tuple[str, ...]
@@ -49,7 +49,7 @@ def trace_rules(asked: Sequence[str]) -> Generator[None]:
     if not asked:
         yield
         return
-    watched = RuleTrace(tuple(name for names in asked for name in names.split(",")))
+    watched = RuleNameFilter(tuple(name for names in asked for name in names.split(",")))
     with tracing_rules(watched, watched.tell):
         yield
     for pattern in watched.untried():

@@ -30,7 +30,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_model
-from xonnc.runtime.reference import Port
+from xonnc.runtime.reference import ModelParameter
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.expressions import ONE, DimExpr
 from xonnc.transforms.shape_inference_onnx import infer_shapes
@@ -235,7 +235,7 @@ def _target_sizes(function: FuncOp, known: DimAnalysis) -> Iterator[int]:
 
 
 def trial_feeds(
-    ports: Sequence[Port], index: int, seed: int = 0, rules: InputConstraints = UNCONSTRAINED
+    ports: Sequence[ModelParameter], index: int, seed: int = 0, rules: InputConstraints = UNCONSTRAINED
 ) -> Iterator[Feeds]:
     """Inputs of the kind that is tried as number `index`, each tamer than the one before."""
 
@@ -260,7 +260,9 @@ Shapes: TypeAlias = list[tuple[tuple[int, ...], list[int]]]
 """The shape of each input, and what its integers must be below."""
 
 
-def _trial_shapes(ports: Sequence[Port], index: int, rules: InputConstraints) -> Iterator[tuple[int, Shapes]]:
+def _trial_shapes(
+    ports: Sequence[ModelParameter], index: int, rules: InputConstraints
+) -> Iterator[tuple[int, Shapes]]:
     """Shapes to try, and the size that they come from; no shapes twice in a row."""
     last: Shapes | None = None
     for size in (2 + index % 2, *DYNAMIC_SIZES):
@@ -273,7 +275,7 @@ def _trial_shapes(ports: Sequence[Port], index: int, rules: InputConstraints) ->
             last = found
 
 
-def _searched_shapes(ports: Sequence[Port], rules: InputConstraints) -> Iterator[Shapes]:
+def _searched_shapes(ports: Sequence[ModelParameter], rules: InputConstraints) -> Iterator[Shapes]:
     """
     Shapes in which the symbols are small and independent of each other.
 
@@ -292,7 +294,12 @@ def _searched_shapes(ports: Sequence[Port], rules: InputConstraints) -> Iterator
 
 
 def _shapes(
-    ports: Sequence[Port], rules: InputConstraints, size: int, batch: int, is_likely: bool, step: int
+    ports: Sequence[ModelParameter],
+    rules: InputConstraints,
+    size: int,
+    batch: int,
+    is_likely: bool,
+    step: int,
 ) -> Shapes:
     """Shapes in which symbols are `size`, `batch` on first axes, every other one larger by `step`."""
     values: dict[int, int] = {}
@@ -304,7 +311,7 @@ def _shapes(
 
 
 def _shapes_of(
-    ports: Sequence[Port],
+    ports: Sequence[ModelParameter],
     rules: InputConstraints,
     is_likely: bool,
     values: dict[int, int],
@@ -336,7 +343,7 @@ def _shapes_of(
 
 
 def _random_input(
-    port: Port,
+    port: ModelParameter,
     shape: tuple[int, ...],
     limits: Sequence[int],
     kind: int,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.runtime.reference import Port
+from xonnc.runtime.reference import ModelParameter
 
 Array = npt.NDArray[Any]
 
@@ -82,14 +82,14 @@ def _is_clear(scores: Array) -> bool:
     return bool(first - second > FP16_NOISE * np.abs(scores).max())
 
 
-def random_feeds(ports: Sequence[Port], count: int, seed: int = 0) -> Iterator[Mapping[str, Array]]:
+def random_feeds(ports: Sequence[ModelParameter], count: int, seed: int = 0) -> Iterator[Mapping[str, Array]]:
     """`count` seeded sets of inputs: standard normal numbers, or the whole range of an integer type."""
     for index in range(count):
         generator = np.random.default_rng((seed, index))
         yield {port.name: _random(port, generator) for port in ports}
 
 
-def _random(port: Port, generator: np.random.Generator) -> Array:
+def _random(port: ModelParameter, generator: np.random.Generator) -> Array:
     if None in port.shape:
         raise XonncError(f"{port.name}: a dynamic shape cannot be made up; give inputs with --input")
     shape = tuple(size for size in port.shape if size is not None)

@@ -36,10 +36,10 @@ def merge_equal(module: ModuleOp) -> int:
     return _merge_region(module.body, None)
 
 
-class _Scope:
+class _AvailableOps:
     """Available ops at a point of the walk, by region nesting."""
 
-    def __init__(self, outer: _Scope | None):
+    def __init__(self, outer: _AvailableOps | None):
         self.outer = outer
         self._first: dict[Hashable, Operation] = {}
         # Hashing attributes is expensive and few ops share class and operands: compare attributes only on a
@@ -48,7 +48,7 @@ class _Scope:
 
     def twin(self, op: Operation, reads: Hashable) -> Operation | None:
         """Return an equal op of this or an outer scope, or `None`."""
-        scope: _Scope | None = self
+        scope: _AvailableOps | None = self
         while scope is not None:
             if reads in scope._first:
                 for one in scope._alike(reads)[_spelling(op)]:
@@ -71,11 +71,11 @@ class _Scope:
         return found
 
 
-def _merge_region(region: Region, scope: _Scope | None) -> int:
-    return sum(_merge_block(block, _Scope(scope)) for block in region.blocks)
+def _merge_region(region: Region, scope: _AvailableOps | None) -> int:
+    return sum(_merge_block(block, _AvailableOps(scope)) for block in region.blocks)
 
 
-def _merge_block(block: Block, scope: _Scope) -> int:
+def _merge_block(block: Block, scope: _AvailableOps) -> int:
     merged = 0
     for op in block.ops:
         for region in op.regions:

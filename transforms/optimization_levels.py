@@ -19,7 +19,7 @@ LEVELS = (0, 1, 2, 3)
 DEFAULT_LEVEL = 2
 
 
-class Stage(StrEnum):
+class CompilerPhase(StrEnum):
     """The half of the compiler that a pass belongs to."""
 
     SIMPLIFICATION = "simplification"
@@ -31,26 +31,26 @@ class LeveledPass(NamedTuple):
 
     name: str
     level: int
-    stage: Stage
+    stage: CompilerPhase
 
 
 LEVELED_PASSES: Sequence[LeveledPass] = (
-    LeveledPass("shape-inference-onnx", 0, Stage.SIMPLIFICATION),
-    LeveledPass("canonicalize-onnx", 1, Stage.SIMPLIFICATION),
-    LeveledPass("constprop-onnx", 1, Stage.SIMPLIFICATION),
-    LeveledPass("onnx-cse-with-node-name", 1, Stage.SIMPLIFICATION),
-    LeveledPass("recompose-onnx", 2, Stage.SIMPLIFICATION),
-    LeveledPass("fuse-channels-onnx", 2, Stage.SIMPLIFICATION),
-    LeveledPass("fuse-operators-onnx", 2, Stage.SIMPLIFICATION),
-    LeveledPass("move-transposes-onnx", 3, Stage.SIMPLIFICATION),
-    LeveledPass("dense-constants-onnx", 0, Stage.CODE),
-    LeveledPass("legalize-onnx", 0, Stage.CODE),
-    LeveledPass("outline-data-dependent-onnx", 0, Stage.CODE),
-    LeveledPass("fuse-onnx", 2, Stage.CODE),
-    LeveledPass("assign-layout", 2, Stage.CODE),
-    LeveledPass("convert-onnx-to-krnl", 0, Stage.CODE),
-    LeveledPass("plan-memory", 0, Stage.CODE),
-    LeveledPass("convert-krnl-to-llvm", 0, Stage.CODE),
+    LeveledPass("shape-inference-onnx", 0, CompilerPhase.SIMPLIFICATION),
+    LeveledPass("canonicalize-onnx", 1, CompilerPhase.SIMPLIFICATION),
+    LeveledPass("constprop-onnx", 1, CompilerPhase.SIMPLIFICATION),
+    LeveledPass("onnx-cse-with-node-name", 1, CompilerPhase.SIMPLIFICATION),
+    LeveledPass("recompose-onnx", 2, CompilerPhase.SIMPLIFICATION),
+    LeveledPass("fuse-channels-onnx", 2, CompilerPhase.SIMPLIFICATION),
+    LeveledPass("fuse-operators-onnx", 2, CompilerPhase.SIMPLIFICATION),
+    LeveledPass("move-transposes-onnx", 3, CompilerPhase.SIMPLIFICATION),
+    LeveledPass("dense-constants-onnx", 0, CompilerPhase.CODE),
+    LeveledPass("legalize-onnx", 0, CompilerPhase.CODE),
+    LeveledPass("outline-data-dependent-onnx", 0, CompilerPhase.CODE),
+    LeveledPass("fuse-onnx", 2, CompilerPhase.CODE),
+    LeveledPass("assign-layout", 2, CompilerPhase.CODE),
+    LeveledPass("convert-onnx-to-krnl", 0, CompilerPhase.CODE),
+    LeveledPass("plan-memory", 0, CompilerPhase.CODE),
+    LeveledPass("convert-krnl-to-llvm", 0, CompilerPhase.CODE),
 )
 """
 The passes in the order in which each first runs.

@@ -39,7 +39,7 @@ class TimeLimitError(BaseException):
 
 
 @dataclass(frozen=True)
-class Fault:
+class UncleanExit:
     """A command that did not end cleanly: what happened, and where in the code."""
 
     command: str
@@ -69,7 +69,7 @@ def make_case(format_: Format, number: int, seed: int) -> tuple[Files, Command]:
     return files, random.choice(fitting)
 
 
-def run_command(folder: Path, files: Files, command: Command) -> Fault | None:
+def run_command(folder: Path, files: Files, command: Command) -> UncleanExit | None:
     """Run `command` on `files` in `folder`; return the fault, or `None` if it ends cleanly."""
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -92,7 +92,7 @@ def run_command(folder: Path, files: Files, command: Command) -> Fault | None:
         for path in folder.iterdir():
             if path.is_file() and (path.name in files or path.name.startswith(("out.", ".out."))):
                 path.unlink()
-    return None if what is None else Fault(" ".join(command), what)
+    return None if what is None else UncleanExit(" ".join(command), what)
 
 
 class _Text(io.StringIO):

@@ -29,7 +29,7 @@ Types: TypeAlias = "Mapping[str, onnx.TypeProto]"
 
 
 @dataclass(frozen=True)
-class Finding:
+class ShapeDifference:
     """A difference from the onnx package."""
 
     kind: Kind
@@ -48,7 +48,7 @@ class ShapeVerdict:
     """Dimensions that are static in the onnx package, or have the symbol of an input."""
     only_ours: int
     """Dimensions, or whole shapes, that only xonnc infers."""
-    findings: Sequence[Finding]
+    findings: Sequence[ShapeDifference]
 
 
 def compare_case(case: ShapeCase) -> ShapeVerdict:
@@ -57,13 +57,13 @@ def compare_case(case: ShapeCase) -> ShapeVerdict:
     try:
         ours = infer_with_xonnc(case.model)
     except XonncError as error:
-        return ShapeVerdict(case.name, 0, 0, [Finding("error", "", str(error))])
+        return ShapeVerdict(case.name, 0, 0, [ShapeDifference("error", "", str(error))])
     names = {dim for port in case.model.graph.input for dim in _names(port.type)}
     dims = only_ours = 0
-    findings: list[Finding] = []
+    findings: list[ShapeDifference] = []
     for name, type_ in theirs.items():
         if name not in ours:
-            findings.append(Finding("less", name, f"nothing for {_text(type_)}"))
+            findings.append(ShapeDifference("less", name, f"nothing for {_text(type_)}"))
             continue
         found = list(_compared(type_, ours[name], names))
         dims += sum(1 for each in found if each.known_to_onnx)
@@ -71,10 +71,10 @@ def compare_case(case: ShapeCase) -> ShapeVerdict:
         observed = case.observed.get(name)
         told_wrong = observed is not None and not _fits(type_, observed)
         findings += [
-            Finding(each.kind, name, each.what, told_wrong) for each in found if each.kind is not None
+            ShapeDifference(each.kind, name, each.what, told_wrong) for each in found if each.kind is not None
         ]
     findings += [
-        Finding("wrong", name, f"{_text(ours[name])}, but the model gave {list(observed)}")
+        ShapeDifference("wrong", name, f"{_text(ours[name])}, but the model gave {list(observed)}")
         for name, observed in case.observed.items()
         if name in ours and not _fits(ours[name], observed)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.shape_inference.comparison import Finding
+from bench.shape_inference.comparison import ShapeDifference
 
 REASONS = {
     "test_loop13_seq": "the onnx package takes the elements of a sequence to be scalars, as the empty one"
@@ -15,7 +15,7 @@ REASONS = {
 """Reasons by case name."""
 
 
-def reason(case: str, finding: Finding) -> str | None:
+def reason(case: str, finding: ShapeDifference) -> str | None:
     """Why a difference is correct, or `None` if it is unexplained."""
     if finding.kind in ("wrong", "error"):
         return None

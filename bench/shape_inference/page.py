@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bench.shape_inference.comparison import Finding, ShapeVerdict
+from bench.shape_inference.comparison import ShapeDifference, ShapeVerdict
 from bench.shape_inference.known_differences import reason
 
 TEXT = """# Inferred shapes
@@ -34,7 +34,7 @@ dimensions of intermediate values that are neither known nor named.
 """
 
 
-def unexplained(verdicts: Sequence[ShapeVerdict]) -> list[tuple[str, Finding]]:
+def unexplained(verdicts: Sequence[ShapeVerdict]) -> list[tuple[str, ShapeDifference]]:
     """Differences without an entry in `known_differences.py`."""
     return [
         (verdict.name, finding)

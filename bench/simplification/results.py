@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bench.models import CHAIN_LENGTHS, LARGEST, NETWORKS
-from bench.simplification.sample import Failure, Sample
+from bench.simplification.sample import FailedMeasurement, Measurement
 from bench.simplification.tools import BASELINE, XONNC
 
 NODE_COUNT_PEERS = ("onnxsim", "onnxslim", "ort-basic")
@@ -27,14 +27,14 @@ NOISE = 0.1
 class ToolResult:
     """Samples of one tool on one model."""
 
-    samples: list[Sample] = field(default_factory=list[Sample])
+    samples: list[Measurement] = field(default_factory=list[Measurement])
     failure: str = ""
     disagreement: str | None = None
     """Difference of the outputs from the original's, empty if equal; `None` if not compared."""
 
-    def add(self, found: Sample | Failure) -> None:
+    def add(self, found: Measurement | FailedMeasurement) -> None:
         """Add a sample; the first failure is kept."""
-        if isinstance(found, Sample):
+        if isinstance(found, Measurement):
             self.samples.append(found)
         else:
             self.failure = self.failure or found.reason

@@ -27,7 +27,7 @@ CHECK = "check"
 
 
 @dataclass(frozen=True)
-class Sample:
+class Measurement:
     """Seconds and MB of one run; `start` is the time from process start to the clock's start."""
 
     seconds: float
@@ -38,29 +38,31 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedMeasurement:
     """Why there is no sample."""
 
     reason: str
 
 
-def run_sample(tool: str, path: Path, limit: float, written: Path | None = None) -> Sample | Failure:
+def run_sample(
+    tool: str, path: Path, limit: float, written: Path | None = None
+) -> Measurement | FailedMeasurement:
     """
     Run `tool` on the model at `path` for at most `limit` seconds.
 
     With `written`, count the nodes and write the model to that file.
     """
     found = _run([tool, str(path), str(time.time()), *([str(written)] if written else [])], limit)
-    return found if isinstance(found, Failure) else Sample(**json.loads(found))
+    return found if isinstance(found, FailedMeasurement) else Measurement(**json.loads(found))
 
 
 def disagreement(original: Path, other: Path, count: int, limit: float) -> str:
     """Difference of the outputs of two models on `count` inputs; empty if they agree."""
     found = _run([CHECK, str(original), str(other), str(count)], limit)
-    return found.reason if isinstance(found, Failure) else str(json.loads(found))
+    return found.reason if isinstance(found, FailedMeasurement) else str(json.loads(found))
 
 
-def _run(arguments: Sequence[str], limit: float) -> str | Failure:
+def _run(arguments: Sequence[str], limit: float) -> str | FailedMeasurement:
     with tempfile.TemporaryDirectory() as folder:
         # A file, because tools print to the standard output.
         report = Path(folder, "report")
@@ -74,10 +76,10 @@ def _run(arguments: Sequence[str], limit: float) -> str | Failure:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Failure(f"over {limit:.0f} s")
+            return FailedMeasurement(f"over {limit:.0f} s")
         if done.returncode or not report.exists():
             lines = done.stderr.strip().splitlines() or ["no message"]
-            return Failure(f"exit {done.returncode}: {lines[-1][-300:]}")
+            return FailedMeasurement(f"exit {done.returncode}: {lines[-1][-300:]}")
         return report.read_text()
 
 
@@ -92,7 +94,7 @@ def main() -> int:
     return 0
 
 
-def _measure(name: str, path: Path, started: float, written: Sequence[str]) -> Sample:
+def _measure(name: str, path: Path, started: float, written: Sequence[str]) -> Measurement:
     _pin()
     simplify = TOOLS[name].prepare()
     with tempfile.TemporaryDirectory() as folder:
@@ -108,7 +110,7 @@ def _measure(name: str, path: Path, started: float, written: Sequence[str]) -> S
     operators = dict(simplified.operators()) if written else {}
     for file in written:
         simplified.write(Path(file))
-    return Sample(seconds, start, largest, operators)
+    return Measurement(seconds, start, largest, operators)
 
 
 def _first_model() -> bytes:

@@ -9,7 +9,7 @@ from math import exp, log
 
 from bench.models import CHAIN_LENGTHS
 from bench.simplification.results import Measurements, ToolResult, costs, requirements
-from bench.simplification.sample import Sample
+from bench.simplification.sample import Measurement
 from bench.simplification.tools import BASELINE, TOOLS, XONNC
 
 NOTHING = "–"
@@ -68,7 +68,7 @@ def from_json(text: str) -> Measurements:
     measurements = Measurements(list(kept["tools"]), kept["megabytes"])
     for model, row in kept["cells"].items():
         for tool, fields in row.items():
-            samples = [Sample(**sample) for sample in fields["samples"]]
+            samples = [Measurement(**sample) for sample in fields["samples"]]
             measurements.cells.setdefault(model, {})[tool] = ToolResult(**fields | {"samples": samples})
     return measurements
 

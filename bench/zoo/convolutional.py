@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 
-from bench.zoo.graph import Graph
+from bench.zoo.graph import GraphBuilder
 
 IMAGE = (1, 3, 224, 224)
 CLASSES = 1000
@@ -15,7 +15,7 @@ CLASSES = 1000
 
 def mnist_cnn() -> onnx.ModelProto:
     """The classifier of torch's MNIST example, smaller."""
-    graph = Graph("mnist_cnn")
+    graph = GraphBuilder("mnist_cnn")
     value = graph.input("input", (1, 1, 28, 28))
     for index, (inputs, outputs) in enumerate(((1, 32), (32, 64))):
         with graph.within(f"conv{index + 1}"):
@@ -37,13 +37,13 @@ def resnet50() -> onnx.ModelProto:
     return resnet("resnet50", bottleneck, (3, 4, 6, 3), expansion=4)
 
 
-Block = Callable[[Graph, str, int, int, int], str]
+Block = Callable[[GraphBuilder, str, int, int, int], str]
 """Appends the branch of a block: graph, input, channels of input, width and stride."""
 
 
 def resnet(name: str, block: Block, depths: tuple[int, ...], expansion: int) -> onnx.ModelProto:
     """Deep residual network."""
-    graph = Graph(name)
+    graph = GraphBuilder(name)
     value = conv_norm(graph, "1", graph.input("input", IMAGE), 3, 64, size=7, stride=2)
     value = graph.op("Relu", value)
     value = graph.op("MaxPool", value, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
@@ -65,13 +65,13 @@ def resnet(name: str, block: Block, depths: tuple[int, ...], expansion: int) -> 
     return graph.model({"output": (value, (1, CLASSES))})
 
 
-def basic_block(graph: Graph, value: str, channels: int, width: int, stride: int) -> str:
+def basic_block(graph: GraphBuilder, value: str, channels: int, width: int, stride: int) -> str:
     """Two 3x3 convolutions."""
     value = graph.op("Relu", conv_norm(graph, "1", value, channels, width, stride=stride))
     return conv_norm(graph, "2", value, width, width, scale=0.5)
 
 
-def bottleneck(graph: Graph, value: str, channels: int, width: int, stride: int) -> str:
+def bottleneck(graph: GraphBuilder, value: str, channels: int, width: int, stride: int) -> str:
     """1x1, 3x3 and 1x1, the last to four times the width."""
     value = graph.op("Relu", conv_norm(graph, "1", value, channels, width, size=1))
     value = graph.op("Relu", conv_norm(graph, "2", value, width, width, stride=stride))
@@ -80,7 +80,7 @@ def bottleneck(graph: Graph, value: str, channels: int, width: int, stride: int)
 
 def mobilenet_v2() -> onnx.ModelProto:
     """MobileNet-v2: inverted residuals of depthwise convolutions, ReLU6 as Clip."""
-    graph = Graph("mobilenet_v2")
+    graph = GraphBuilder("mobilenet_v2")
 
     def relu6(value: str) -> str:
         return graph.op("Clip", value, graph.literal(0.0), graph.literal(6.0))
@@ -116,7 +116,7 @@ def mobilenet_v2() -> onnx.ModelProto:
 
 def unet(width: int = 32, size: int = 256) -> onnx.ModelProto:
     """U-Net of four levels on bytes: transposed convolutions up, skipped connections concatenated."""
-    graph = Graph("unet")
+    graph = GraphBuilder("unet")
 
     def double(name: str, value: str, inputs: int, outputs: int) -> str:
         with graph.within(name):
@@ -144,7 +144,7 @@ def unet(width: int = 32, size: int = 256) -> onnx.ModelProto:
 
 
 def conv_norm(
-    graph: Graph,
+    graph: GraphBuilder,
     name: str,
     value: str,
     inputs: int,
@@ -170,7 +170,7 @@ def conv_norm(
 
 
 def conv(
-    graph: Graph,
+    graph: GraphBuilder,
     value: str,
     inputs: int,
     outputs: int,
@@ -198,7 +198,7 @@ def conv(
     )
 
 
-def linear(graph: Graph, name: str, value: str, inputs: int, outputs: int) -> str:
+def linear(graph: GraphBuilder, name: str, value: str, inputs: int, outputs: int) -> str:
     """A fully connected layer of a matrix."""
     with graph.within(name):
         operands = graph.he("weight", (outputs, inputs), 1.0), graph.normal("bias", (outputs,), 0.1)

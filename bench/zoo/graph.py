@@ -20,7 +20,7 @@ IR_VERSIONS = {17: 8}
 """The IR version that torch writes with an opset."""
 
 
-class Graph:
+class GraphBuilder:
     """
     A graph that grows: `op` appends a node and gives the name of its first output.
 

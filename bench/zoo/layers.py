@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from bench.zoo.graph import Graph
+from bench.zoo.graph import GraphBuilder
 
 
 def dense(
-    graph: Graph, name: str, value: str, inputs: int, outputs: int, deviation: float | None = None
+    graph: GraphBuilder, name: str, value: str, inputs: int, outputs: int, deviation: float | None = None
 ) -> str:
     """`value` times a matrix plus a bias, for a `value` of any rank: MatMul and Add."""
     with graph.within(name):
@@ -18,7 +18,7 @@ def dense(
         return graph.op("Add", graph.normal("bias", (outputs,), 0.02), product)
 
 
-def decomposed_norm(graph: Graph, name: str, value: str, size: int, epsilon: float = 1e-5) -> str:
+def decomposed_norm(graph: GraphBuilder, name: str, value: str, size: int, epsilon: float = 1e-5) -> str:
     """LayerNorm over the last axis in the nine nodes of opsets before 17."""
     with graph.within(name):
         centred = graph.op("Sub", value, graph.op("ReduceMean", value, axes=[-1]))
@@ -31,14 +31,14 @@ def decomposed_norm(graph: Graph, name: str, value: str, size: int, epsilon: flo
         return graph.op("Add", scaled, graph.normal("bias", (size,), 0.05))
 
 
-def norm(graph: Graph, name: str, value: str, size: int, epsilon: float = 1e-6) -> str:
+def norm(graph: GraphBuilder, name: str, value: str, size: int, epsilon: float = 1e-6) -> str:
     """LayerNormalization."""
     with graph.within(name):
         operands = graph.normal("weight", (size,), 0.05, 1), graph.normal("bias", (size,), 0.05)
         return graph.op("LayerNormalization", value, *operands, axis=-1, epsilon=epsilon)
 
 
-def erf_gelu(graph: Graph, value: str) -> str:
+def erf_gelu(graph: GraphBuilder, value: str) -> str:
     """`0.5 x (1 + erf(x / sqrt 2))` in five nodes."""
     with graph.within("gelu"):
         erf = graph.op("Erf", graph.op("Div", value, graph.literal(sqrt(2))))
@@ -46,7 +46,7 @@ def erf_gelu(graph: Graph, value: str) -> str:
         return graph.op("Mul", product, graph.literal(0.5))
 
 
-def tanh_gelu(graph: Graph, value: str) -> str:
+def tanh_gelu(graph: GraphBuilder, value: str) -> str:
     """`0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³)))` in eight nodes."""
     with graph.within("gelu"):
         cube = graph.op("Mul", graph.op("Pow", value, graph.literal(3.0)), graph.literal(0.044715))
@@ -55,11 +55,11 @@ def tanh_gelu(graph: Graph, value: str) -> str:
         return graph.op("Mul", graph.op("Mul", value, graph.literal(0.5)), factor)
 
 
-def size_of(graph: Graph, value: str, axis: int) -> str:
+def size_of(graph: GraphBuilder, value: str, axis: int) -> str:
     """One dimension of `value` as a scalar: Shape and Gather."""
     return graph.op("Gather", graph.op("Shape", value), graph.index(axis), axis=0)
 
 
-def vector(graph: Graph, scalar: str) -> str:
+def vector(graph: GraphBuilder, scalar: str) -> str:
     """A scalar as a vector of one element."""
     return graph.op("Unsqueeze", scalar, graph.integers(0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from bench.zoo.graph import Graph
+from bench.zoo.graph import GraphBuilder
 
 ACTIVATION_SCALES = {"input": 2 / 127, "layer": 6 / 255, "signed": 8 / 127}
 """Quantization scales: of the input image, of ReLU outputs (zero point 0), of signed values (128)."""
@@ -18,7 +18,7 @@ def resnet18_qdq() -> onnx.ModelProto:
 
 class _Quantized:
     def __init__(self) -> None:
-        self.graph = Graph("resnet18_qdq")
+        self.graph = GraphBuilder("resnet18_qdq")
         self.random = np.random.default_rng(1)
 
     def resnet18(self) -> onnx.ModelProto:

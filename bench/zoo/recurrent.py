@@ -5,12 +5,12 @@ from __future__ import annotations
 import onnx
 
 from bench.zoo.convolutional import linear
-from bench.zoo.graph import Graph
+from bench.zoo.graph import GraphBuilder
 
 
 def lstm(inputs: int = 256, hidden: int = 512, classes: int = 64) -> onnx.ModelProto:
     """Two LSTM layers over a sequence of any length; the last step is classified."""
-    graph = Graph("lstm")
+    graph = GraphBuilder("lstm")
     value = graph.input("input", ("sequence", 1, inputs))
     for layer in range(2):
         with graph.within("lstm", f"layer{layer}"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from bench.zoo.graph import FLOAT, INT64, Graph
+from bench.zoo.graph import FLOAT, INT64, GraphBuilder
 from bench.zoo.layers import dense
 
 TABLES, ROWS, WIDTH = 12, 65536, 1024
@@ -52,14 +52,14 @@ def chain(count: int) -> onnx.ModelProto:
 
 def big_matmul() -> onnx.ModelProto:
     """One MatMul with a weight of 128 MiB."""
-    graph = Graph("big_matmul")
+    graph = GraphBuilder("big_matmul")
     value = graph.op("MatMul", graph.input("x", ("batch", 8192)), graph.normal("w", (8192, 4096), 1.0))
     return graph.model({"y": (value, ("batch", 4096))})
 
 
 def additions(count: int, elements: int) -> onnx.ModelProto:
     """`count` additions, each of a weight of `elements` floats."""
-    graph = Graph("additions")
+    graph = GraphBuilder("additions")
     value = graph.input("x", (elements,))
     for _ in range(count):
         value = graph.op("Add", value, graph.normal("w", (elements,), 1.0))
@@ -74,7 +74,7 @@ def external_3gb(path: Path) -> None:
     """
     size = ROWS * WIDTH * 4
     random = np.random.default_rng(0)
-    graph = Graph("external_3gb")
+    graph = GraphBuilder("external_3gb")
     columns = graph.ops("Split", graph.input("ids", ("batch", TABLES), INT64), count=TABLES, axis=1)
     weights: list[onnx.TensorProto] = []
     parts: list[str] = []

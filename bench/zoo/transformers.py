@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 import onnx
 
-from bench.zoo.graph import FLOAT, INT64, Graph
+from bench.zoo.graph import FLOAT, INT64, GraphBuilder
 from bench.zoo.layers import decomposed_norm, dense, erf_gelu, norm, size_of, tanh_gelu, vector
 
 
@@ -25,7 +25,7 @@ def bert(
     name: str, layers: int, width: int, heads: int, sequence: int = 128, vocabulary: int = 30522
 ) -> onnx.ModelProto:
     """The encoder with its pooler, of one sequence of known length and a mask."""
-    graph = Graph(name)
+    graph = GraphBuilder(name)
     tokens = graph.input("input_ids", (1, sequence), INT64)
     attended = graph.input("attention_mask", (1, sequence), INT64)
     with graph.within("embeddings"):
@@ -49,7 +49,7 @@ def bert(
     )
 
 
-def _bert_layer(graph: Graph, value: str, mask: str, width: int, heads: int, sequence: int) -> str:
+def _bert_layer(graph: GraphBuilder, value: str, mask: str, width: int, heads: int, sequence: int) -> str:
     """Attention, then two dense layers about a GELU, each added to its input and normalised: 58 nodes."""
     size = width // heads
     with graph.within("attention"):
@@ -81,7 +81,7 @@ def gpt2(
     name: str, layers: int, width: int, heads: int, context: int = 1024, vocabulary: int = 50257
 ) -> onnx.ModelProto:
     """The decoder of any batch and sequence, its embedding tied to its head by a Transpose."""
-    graph = Graph(name)
+    graph = GraphBuilder(name)
     tokens = graph.input("input_ids", ("batch", "sequence"), INT64)
     with graph.within("transformer"):
         embedding = graph.normal("wte", (vocabulary, width), 0.02)
@@ -101,7 +101,7 @@ def gpt2(
     return graph.model({"logits": (logits, ("batch", "sequence", vocabulary))})
 
 
-def _gpt2_layer(graph: Graph, value: str, allowed: str, width: int, heads: int) -> str:
+def _gpt2_layer(graph: GraphBuilder, value: str, allowed: str, width: int, heads: int) -> str:
     """Causal attention and two dense layers about a GELU, each of its normalised input: 66 nodes."""
     size = width // heads
     with graph.within("attn"):
@@ -145,7 +145,7 @@ def vit_small() -> onnx.ModelProto:
 
 def vit(name: str, layers: int, width: int, heads: int, image: int = 224, patch: int = 16) -> onnx.ModelProto:
     """A classifier of images cut into patches."""
-    graph = Graph(name)
+    graph = GraphBuilder(name)
     count = (image // patch) ** 2
     value = graph.input("input", (1, 3, image, image))
     with graph.within("patch_embed"):
@@ -166,7 +166,7 @@ def vit(name: str, layers: int, width: int, heads: int, image: int = 224, patch:
     return graph.model({"output": (logits, (1, 1000))})
 
 
-def _vit_layer(graph: Graph, value: str, width: int, heads: int, sequence: int) -> str:
+def _vit_layer(graph: GraphBuilder, value: str, width: int, heads: int, sequence: int) -> str:
     """Scaled dot-product attention as torch's own function exports it, and two dense layers: 42 nodes."""
     size = width // heads
     with graph.within("attn"):
@@ -192,5 +192,5 @@ def _vit_layer(graph: Graph, value: str, width: int, heads: int, sequence: int) 
         return graph.op("Add", value, _scaled(graph, output, width))
 
 
-def _scaled(graph: Graph, value: str, width: int) -> str:
+def _scaled(graph: GraphBuilder, value: str, width: int) -> str:
     return graph.op("Mul", value, graph.normal("gamma", (width,), 0.05, 0.5))

@@ -92,7 +92,7 @@ class MemoryRole(StrEnum):
 
 
 @dataclass(frozen=True)
-class Stage:
+class SdpStage:
     """
     One of the SDP's stages X1, X2 and Y.
 
@@ -119,14 +119,14 @@ class Stage:
 
 
 @irdl_attr_definition
-class StageAttr(Data[Stage]):
+class StageAttr(Data[SdpStage]):
     """`#dla.stage<type = alu, mode = per_kernel, act = relu>`: one stage of the SDP."""
 
     name = "dla.stage"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Stage:
-        return parse_fields(parser, Stage)
+    def parse_parameter(cls, parser: AttrParser) -> SdpStage:
+        return parse_fields(parser, SdpStage)
 
     def print_parameter(self, printer: Printer) -> None:
         print_fields(printer, self.data)

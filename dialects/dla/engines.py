@@ -39,7 +39,7 @@ from xonnc.dialects.dla.attributes import (
     LutAttr,
     OperandMode,
     PoolMode,
-    Stage,
+    SdpStage,
     StageAttr,
     StageFunction,
 )
@@ -256,16 +256,16 @@ class SdpOp(IRDLOperation):
     def __init__(
         self,
         source: SSAValue,
-        stages: Sequence[tuple[Stage, SSAValue | None]],
+        stages: Sequence[tuple[SdpStage, SSAValue | None]],
         result_type: Attribute,
         *,
         out_cvt: ConverterAttr | None = None,
     ):
         """`stages` are those of X1, X2 and Y in this order; missing ones are disabled."""
-        padded = [*stages, *[(Stage(), None)] * (3 - len(stages))]
+        padded = [*stages, *[(SdpStage(), None)] * (3 - len(stages))]
         operands = [[operand] if operand is not None else [] for _, operand in padded]
         properties: dict[str, Attribute | None] = {
-            f"{name}_stage": StageAttr(stage) if stage != Stage() else None
+            f"{name}_stage": StageAttr(stage) if stage != SdpStage() else None
             for name, (stage, _) in zip(self.STAGES, padded, strict=True)
         }
         super().__init__(
@@ -275,12 +275,12 @@ class SdpOp(IRDLOperation):
         )
 
     @property
-    def stages(self) -> tuple[tuple[Stage, SSAValue | None], ...]:
-        """The stages X1, X2 and Y with their operands; `Stage()` if disabled."""
+    def stages(self) -> tuple[tuple[SdpStage, SSAValue | None], ...]:
+        """The stages X1, X2 and Y with their operands; `SdpStage()` if disabled."""
         return (
-            (self.x1_stage.data if self.x1_stage else Stage(), self.x1),
-            (self.x2_stage.data if self.x2_stage else Stage(), self.x2),
-            (self.y_stage.data if self.y_stage else Stage(), self.y),
+            (self.x1_stage.data if self.x1_stage else SdpStage(), self.x1),
+            (self.x2_stage.data if self.x2_stage else SdpStage(), self.x2),
+            (self.y_stage.data if self.y_stage else SdpStage(), self.y),
         )
 
     def verify_(self) -> None:

@@ -27,7 +27,7 @@ from xonnc.formats.native.program_json import (
     program_from_json,
     program_to_json,
 )
-from xonnc.formats.native.weights import Weights, read_weights
+from xonnc.formats.native.weights import WeightFile, read_weights
 
 GRAPH, LIBRARY, PARAMETERS = "graph.json", "library.o", "parameters.weight"
 
@@ -59,7 +59,7 @@ def write_saved(folder: Path, saved: SavedProgram) -> list[Path]:
             f"{folder}: only native code can be saved, but {reason}; a model that is compiled for each "
             "set of input shapes is saved for those of its last run"
         )
-    weights = Weights(constants_of(program))
+    weights = WeightFile(constants_of(program))
     content: dict[str, object] = {
         "kind": KIND,
         "version": VERSION,

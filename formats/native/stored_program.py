@@ -39,7 +39,7 @@ from xonnc.formats.native.program_json import (
     program_from_json,
     program_to_json,
 )
-from xonnc.formats.native.weights import Weights
+from xonnc.formats.native.weights import WeightFile
 
 MAGIC = b"XONNCEXE"
 VERSION = 5
@@ -85,7 +85,7 @@ def write_stored(path: Path, stored: StoredProgram, external: ExternalConstants 
     external = external or NoExternalConstants()
     arrays = constants_of(stored.program)
     names = [external.write(array) for array in arrays]
-    weights = Weights([array for array, name in zip(arrays, names, strict=True) if name is None])
+    weights = WeightFile([array for array, name in zip(arrays, names, strict=True) if name is None])
     starts = iter(weights.offsets)
     locations = [next(starts) if name is None else name for name in names]
     content = program_to_json(stored.program, iter(locations)) | {

@@ -35,7 +35,7 @@ HEADER_BYTES = 64
 
 
 @dataclass(frozen=True)
-class Weights:
+class WeightFile:
     """Constants, concatenated with padding for alignment."""
 
     arrays: Sequence[npt.NDArray[np.generic]]

@@ -17,7 +17,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.file_types import NVDLA_LOADABLE, identify_bytes
 from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.loadable import Loadable
-from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
+from xonnc.formats.nvdla.schema import LOADABLE, FieldKind, FieldType, Number, Table, Vector
 
 _MIN_FILE_BYTES = 8
 _OBJECT_ALLOWANCE = 10_000
@@ -110,12 +110,12 @@ class _Reader:
     def field(self, kind: FieldType, position: int, what: str) -> Any:
         if isinstance(kind, Number):
             return self.number(kind, position, what)
-        if kind is Kind.VERSION:
+        if kind is FieldKind.VERSION:
             return tuple(self.span(position, 3, what))
         target = position + self.number(Number.U32, position, what)
-        if kind is Kind.STRING:
+        if kind is FieldKind.STRING:
             return self.string(target, what)
-        if kind is Kind.PAYLOAD:
+        if kind is FieldKind.PAYLOAD:
             return self.span(target + 4, self.number(Number.U32, target, what), what)
         return self.vector(kind, target, what)
 

@@ -34,7 +34,7 @@ class Layout(Enum):
     """Data cubes with an offset: firmware interface 0.12 and later."""
 
 
-class Scalar(NamedTuple):
+class ScalarFormat(NamedTuple):
     """A number: its struct code and the values it can hold (`None` for floats)."""
 
     code: str
@@ -46,16 +46,16 @@ class Repeated(NamedTuple):
     """An array."""
 
     length: int
-    of: Scalar | type[Record]
+    of: ScalarFormat | type[Record]
 
 
-Kind: TypeAlias = "Scalar | Repeated | type[Record]"
+Kind: TypeAlias = "ScalarFormat | Repeated | type[Record]"
 
 
-def _int(code: str, name: str) -> Scalar:
+def _int(code: str, name: str) -> ScalarFormat:
     bits = 8 * struct.calcsize("<" + code)
     low = -(1 << (bits - 1)) if code.islower() else 0
-    return Scalar(code, name, (low, low + (1 << bits) - 1))
+    return ScalarFormat(code, name, (low, low + (1 << bits) - 1))
 
 
 u8 = Annotated[int, _int("B", "uint8")]
@@ -66,7 +66,7 @@ i8 = Annotated[int, _int("b", "int8")]
 i16 = Annotated[int, _int("h", "int16")]
 i32 = Annotated[int, _int("i", "int32")]
 i64 = Annotated[int, _int("q", "int64")]
-f32 = Annotated[float, Scalar("f", "float32", None)]
+f32 = Annotated[float, ScalarFormat("f", "float32", None)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +151,7 @@ def _codec(cls: type[Record], layout: Layout) -> _Codec:
 
 
 def _size(kind: Kind, layout: Layout) -> int:
-    if isinstance(kind, Scalar):
+    if isinstance(kind, ScalarFormat):
         return struct.calcsize("<" + kind.code)
     if isinstance(kind, Repeated):
         return kind.length * _size(kind.of, layout)
@@ -161,7 +161,7 @@ def _size(kind: Kind, layout: Layout) -> int:
 def _pack(
     kind: Kind, value: Any, packed: bytearray, offset: int, layout: Layout, place: tuple[type[Record], str]
 ) -> None:
-    if isinstance(kind, Scalar):
+    if isinstance(kind, ScalarFormat):
         if kind.limits and not kind.limits[0] <= value <= kind.limits[1]:
             low, high = kind.limits
             raise XonncError(f"{place[0].__name__}.{place[1]} = {value}: {kind.name} holds {low} to {high}")
@@ -180,10 +180,10 @@ def _pack(
 
 
 def _unpack(kind: Kind, data: ReadBuffer, offset: int, layout: Layout) -> Any:
-    if isinstance(kind, Scalar):
+    if isinstance(kind, ScalarFormat):
         return struct.unpack_from("<" + kind.code, data, offset)[0]
     if isinstance(kind, Repeated):
-        if isinstance(kind.of, Scalar):
+        if isinstance(kind.of, ScalarFormat):
             return struct.unpack_from(f"<{kind.length}{kind.of.code}", data, offset)
         step = _size(kind.of, layout)
         return tuple(_unpack(kind.of, data, offset + index * step, layout) for index in range(kind.length))

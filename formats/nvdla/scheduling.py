@@ -18,7 +18,7 @@ GROUPS = 2
 
 
 @dataclass(frozen=True)
-class Signal:
+class WakeUp:
     """An operation to wake, and the sender's event that does it."""
 
     index: int
@@ -31,8 +31,8 @@ class GraphNode:
 
     engine: OpType
     dependency_count: int
-    consumers: Sequence[Signal | None]
-    fused_parent: Signal | None
+    consumers: Sequence[WakeUp | None]
+    fused_parent: WakeUp | None
     lut: int | None
     from_engine: bool
     to_engine: bool
@@ -221,5 +221,5 @@ def graph_node(operation: Operation) -> GraphNode:
     )
 
 
-def _signal_of(consumer: Consumer) -> Signal | None:
-    return None if consumer.index < 0 else Signal(consumer.index, consumer.event)
+def _signal_of(consumer: Consumer) -> WakeUp | None:
+    return None if consumer.index < 0 else WakeUp(consumer.index, consumer.event)

@@ -33,7 +33,7 @@ class Number(Enum):
     U64 = "Q"
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """Field types that are not scalars."""
 
     STRING = "string"
@@ -45,7 +45,7 @@ class Kind(Enum):
 class Vector:
     """A vector of scalars, strings or tables."""
 
-    of: Number | Kind | Table
+    of: Number | FieldKind | Table
 
 
 @dataclass(frozen=True)
@@ -57,19 +57,19 @@ class Table:
     required: frozenset[str] = frozenset()
 
 
-FieldType: TypeAlias = Number | Kind | Vector
+FieldType: TypeAlias = Number | FieldKind | Vector
 
 _N = Number
 
 BLOB = Table(
     Blob,
     (
-        ("name", Kind.STRING),
+        ("name", FieldKind.STRING),
         ("size", _N.U64),
         ("interface", _N.U32),
         ("sub_interface", _N.U32),
-        ("version", Kind.VERSION),
-        ("data", Kind.PAYLOAD),
+        ("version", FieldKind.VERSION),
+        ("data", FieldKind.PAYLOAD),
     ),
     frozenset(("name", "version", "data")),
 )
@@ -82,7 +82,7 @@ MEMORY = Table(
         ("flags", _N.U16),
         ("size", _N.U64),
         ("alignment", _N.U32),
-        ("contents", Vector(Kind.STRING)),
+        ("contents", Vector(FieldKind.STRING)),
         ("offsets", Vector(_N.U64)),
         ("bind_id", _N.U16),
         ("tensor_desc_id", _N.U16),
@@ -112,7 +112,7 @@ SUBMIT = Table(SubmitEntry, (("id", _N.U16), ("task_id", Vector(_N.U16))))
 TENSOR = Table(
     TensorDesc,
     (
-        ("name", Kind.STRING),
+        ("name", FieldKind.STRING),
         ("id", _N.U16),
         ("mem_id", _N.U16),
         ("size", _N.U64),
@@ -146,7 +146,7 @@ RELOC = Table(
 LOADABLE = Table(
     Loadable,
     (
-        ("version", Kind.VERSION),
+        ("version", FieldKind.VERSION),
         ("tasks", Vector(TASK)),
         ("memories", Vector(MEMORY)),
         ("addresses", Vector(ADDRESS)),

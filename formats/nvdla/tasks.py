@@ -166,9 +166,9 @@ def decode_task(loadable: Loadable, task: TaskEntry, layout: Layout) -> DlaTask 
     if not addresses:
         raise XonncError(f"{what}: an empty address list; element 0 names the network descriptor")
     if task.interface == Interface.DLA1:
-        return _dla_task(_Source(loadable, task.id, addresses, layout))
+        return _dla_task(_TaskDescriptors(loadable, task.id, addresses, layout))
     if task.interface == Interface.EMU1:
-        return _emu_task(_Source(loadable, task.id, addresses, layout))
+        return _emu_task(_TaskDescriptors(loadable, task.id, addresses, layout))
     raise XonncError(f"{what}: interface {task.interface}; 1 (DLA) and 2 (CPU emulator) are known")
 
 
@@ -183,7 +183,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class _Source:
+class _TaskDescriptors:
     """The descriptors of one task."""
 
     loadable: Loadable
@@ -204,7 +204,7 @@ class _Source:
         return [unpack(data[position * step : (position + 1) * step], position) for position in range(count)]
 
 
-def _dla_task(source: _Source) -> DlaTask:
+def _dla_task(source: _TaskDescriptors) -> DlaTask:
     layout = source.layout
     network = source.array(
         0, 1, NetworkDesc.byte_size(), "network descriptor", lambda data, _: NetworkDesc.unpack(data)
@@ -250,7 +250,7 @@ def _engine(task: int, index: int, op_type: int) -> OpType:
         raise XonncError(f"task {task} operation {index}: op_type {op_type}; 0 to 5 are known") from None
 
 
-def _emu_task(source: _Source) -> EmuTask:
+def _emu_task(source: _TaskDescriptors) -> EmuTask:
     network = source.array(
         0, 1, EmuNetworkDesc.byte_size(), "network descriptor", lambda data, _: EmuNetworkDesc.unpack(data)
     )[0]

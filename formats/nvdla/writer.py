@@ -17,7 +17,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.byte_sink import ByteSink
 from xonnc.formats.nvdla.loadable import Blob, Loadable
-from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
+from xonnc.formats.nvdla.schema import LOADABLE, FieldKind, FieldType, Number, Table, Vector
 
 IDENTIFIER = b"NVDA"
 _PAYLOAD_ALIGNMENT = 64
@@ -133,11 +133,11 @@ class _Layout:
                 raise XonncError(
                     f"{type(record).__name__}.{name} = {value}: does not fit its field"
                 ) from None
-        elif kind is Kind.VERSION:
+        elif kind is FieldKind.VERSION:
             self.head[place : place + 3] = bytes(value)
-        elif kind is Kind.STRING:
+        elif kind is FieldKind.STRING:
             self._point(place, self._string(value))
-        elif kind is Kind.PAYLOAD:
+        elif kind is FieldKind.PAYLOAD:
             self._pending.append((place, record))
         else:
             self._point(place, self._vector(kind, value))
@@ -165,4 +165,4 @@ def _inline_size(kind: FieldType) -> int:
     """Return the bytes of a field in its table."""
     if isinstance(kind, Number):
         return struct.calcsize("<" + kind.value)
-    return 3 if kind is Kind.VERSION else 4
+    return 3 if kind is FieldKind.VERSION else 4

@@ -44,7 +44,7 @@ _NOT_FIELDS = ("all_inputs", "input", "output", "value_info", UNREFERENCED_INITI
 
 
 @dataclass(frozen=True)
-class Interface:
+class GraphSignature:
     """The properties of a graph that its block does not have; see `importer` for the attributes."""
 
     details: Mapping[str, Attribute]
@@ -57,7 +57,7 @@ class Interface:
 
 
 def export_graph(
-    block: Block, interface: Interface, opsets: Mapping[str, int], outer: ValueNames | None = None
+    block: Block, interface: GraphSignature, opsets: Mapping[str, int], outer: ValueNames | None = None
 ) -> tuple[onnx.GraphProto, list[Initializer]]:
     """Export a block as a graph, and its initializers, whose payloads are not in the graph."""
     return _GraphExporter(block, interface, opsets, outer).run()
@@ -65,7 +65,7 @@ def export_graph(
 
 class _GraphExporter:
     def __init__(
-        self, block: Block, interface: Interface, opsets: Mapping[str, int], outer: ValueNames | None
+        self, block: Block, interface: GraphSignature, opsets: Mapping[str, int], outer: ValueNames | None
     ) -> None:
         self.block = block
         self.interface = interface
@@ -173,7 +173,7 @@ class _GraphExporter:
     def _export_region(self, block: Block, details: Mapping[str, Attribute]) -> onnx.GraphProto:
         """Export a region as a subgraph, payloads included."""
         last = block.last_op
-        interface = Interface(
+        interface = GraphSignature(
             details,
             inputs=_held(details.get("input"), len(block.args)),
             outputs=_held(details.get("output"), len(last.operands) if last is not None else 0),

@@ -15,7 +15,7 @@ from xdsl.utils.hints import isa
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import message_codec
 from xonnc.formats.onnx.constants import array_of
-from xonnc.formats.onnx.export_graphs import DimNames, Interface, export_graph, no_dim_names
+from xonnc.formats.onnx.export_graphs import DimNames, GraphSignature, export_graph, no_dim_names
 from xonnc.formats.onnx.importer import MAIN
 from xonnc.formats.onnx.load_model import ModelFormat
 from xonnc.formats.onnx.op_versions import choose_opsets
@@ -105,12 +105,12 @@ def _ir_version(opsets: Mapping[str, int]) -> int:
     return onnx.helper.find_min_ir_version_for(imports, ignore_unknown=True)
 
 
-def _interface(function: FuncOp, ir_version: int) -> Interface:
+def _interface(function: FuncOp, ir_version: int) -> GraphSignature:
     count = len(function.body.block.args)
     graph = function.attributes.get("onnx.graph", DictionaryAttr({}))
     if not isinstance(graph, DictionaryAttr):
         raise XonncError(f"onnx.graph: {graph} where a dictionary is needed")
-    return Interface(
+    return GraphSignature(
         details={"name": StringAttr(function.sym_name.data), **graph.data},
         inputs=_attributes(function.arg_attrs, count),
         outputs=_attributes(function.res_attrs, len(function.function_type.outputs)),

@@ -17,7 +17,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx import message_codec
 from xonnc.formats.onnx.import_diagnostics import placeholder
 from xonnc.formats.onnx.import_nodes import NodeImporter
-from xonnc.formats.onnx.import_scope import ImportContext, ImportedGraph, Scope
+from xonnc.formats.onnx.import_scope import ImportContext, ImportedGraph, ImportScope
 from xonnc.formats.onnx.topological_order import topological_order
 from xonnc.formats.onnx.utf8_checks import check_graph, check_node
 from xonnc.formats.onnx.value_types import to_type, value_info
@@ -34,7 +34,7 @@ PRESERVED_INITIALIZER_FIELDS = ("doc_string", "metadata_props")
 def import_graph(
     model: ImportContext,
     graph: onnx.GraphProto,
-    outer: Scope | None = None,
+    outer: ImportScope | None = None,
     terminator: type[ReturnOp | YieldOp] = YieldOp,
     untyped: Sequence[Attribute] = (),
     place: str = "",
@@ -49,7 +49,7 @@ def import_graph(
     for node in graph.node:
         check_node(node)
     diagnostics = model.diagnostics
-    scope = Scope(outer)
+    scope = ImportScope(outer)
     constants = list(_initializers(model, graph, place))
     initialized = {name for name, _ in constants}
     defaults = _defaults(model, graph) if outer is None else set[str]()
@@ -177,7 +177,7 @@ def _output(nodes: NodeImporter, info: onnx.ValueInfoProto, place: str) -> SSAVa
 
 
 def _details(
-    model: ImportContext, graph: onnx.GraphProto, scope: Scope, initialized: set[str]
+    model: ImportContext, graph: onnx.GraphProto, scope: ImportScope, initialized: set[str]
 ) -> dict[str, Attribute]:
     details = message_codec.fields(graph, model.constants.dense, _TRANSLATED_FIELDS)
     if graph.value_info:
@@ -191,7 +191,7 @@ def _details(
     return details
 
 
-def info_entry(model: ImportContext, scope: Scope, info: onnx.ValueInfoProto) -> Attribute:
+def info_entry(model: ImportContext, scope: ImportScope, info: onnx.ValueInfoProto) -> Attribute:
     """Return what is stored of a ValueInfo: its name if the type implies the rest, else all fields."""
     value = scope.find(info.name)
     if value is not None and value_info(info.name, value.type) == info:

@@ -40,7 +40,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx import message_codec
 from xonnc.formats.onnx.captures import CAPTURES, captured_names
 from xonnc.formats.onnx.import_diagnostics import placeholder
-from xonnc.formats.onnx.import_scope import IS_NODE, ImportContext, ImportedGraph, Scope
+from xonnc.formats.onnx.import_scope import IS_NODE, ImportContext, ImportedGraph, ImportScope
 from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kept, kind_of, to_attribute
 from xonnc.formats.onnx.op_signatures import OpSignature, attribute_kinds, op_signature_of
 from xonnc.formats.onnx.op_versions import OP_TYPE, contributed, operand_like_result
@@ -84,7 +84,7 @@ class NodeImporter:
     """Imports the nodes of one graph as ops, in order."""
 
     model: ImportContext
-    scope: Scope
+    scope: ImportScope
     operations: list[Operation]
     declared: Mapping[str, onnx.TypeProto]
     import_graph: ImportGraph

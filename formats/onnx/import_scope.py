@@ -31,15 +31,15 @@ class ImportContext:
 
 
 @dataclass
-class Scope:
+class ImportScope:
     """The values by name in a graph; names it does not define are looked up in the enclosing graph."""
 
-    outer: Scope | None = None
+    outer: ImportScope | None = None
     values: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
 
     def find(self, name: str) -> SSAValue | None:
         """Return the value named `name` in the innermost scope that defines it."""
-        scope: Scope | None = self
+        scope: ImportScope | None = self
         while scope is not None:
             value = scope.values.get(name)
             if value is not None:

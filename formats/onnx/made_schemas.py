@@ -17,7 +17,7 @@ _Option = onnx.defs.OpSchema.FormalParameterOption
 _OPTIONS = {"one": _Option.Single, "optional": _Option.Optional, "variadic": _Option.Variadic}
 
 
-class Parameter(NamedTuple):
+class FormalParameter(NamedTuple):
     """An input or output of an operator."""
 
     name: str
@@ -40,8 +40,8 @@ class AttributeParameter(NamedTuple):
 
 def make_schema(
     identity: tuple[str, str, int],
-    inputs: Sequence[Parameter],
-    outputs: Sequence[Parameter],
+    inputs: Sequence[FormalParameter],
+    outputs: Sequence[FormalParameter],
     attributes: Sequence[AttributeParameter],
     doc: str,
     variables: Mapping[str, Sequence[np.dtype[Any]]],
@@ -63,13 +63,13 @@ def make_schema(
     )
 
 
-def _parameter(given: Parameter) -> onnx.defs.OpSchema.FormalParameter:
+def _parameter(given: FormalParameter) -> onnx.defs.OpSchema.FormalParameter:
     return onnx.defs.OpSchema.FormalParameter(
         given.name, _variable(given), param_option=_OPTIONS[given.multiplicity], min_arity=given.at_least or 1
     )
 
 
-def _variable(given: Parameter) -> str:
+def _variable(given: FormalParameter) -> str:
     return given.variable or f"type_of_{given.name}"
 
 

@@ -36,7 +36,7 @@ FAILURES = (
 
 
 @dataclass(frozen=True)
-class Operator:
+class CustomOperator:
     """An operator from outside of the onnx package."""
 
     domain: str
@@ -45,10 +45,10 @@ class Operator:
     """From operands, attributes and the number of outputs to the outputs."""
 
 
-_ADDED: dict[tuple[str, str], Operator] = {}
+_ADDED: dict[tuple[str, str], CustomOperator] = {}
 
 
-def register_operator(operator: Operator) -> None:
+def register_operator(operator: CustomOperator) -> None:
     """Lets the evaluator compute an operator that the onnx package does not have."""
     _ADDED[operator.domain, operator.name] = operator
 
@@ -85,7 +85,7 @@ def _program_of(model: onnx.ModelProto) -> Callable[[Sequence[RuntimeValue]], Se
 
 
 @cache
-def _implementation(operator: Operator) -> type:
+def _implementation(operator: CustomOperator) -> type:
     """The class by which the reference evaluator knows an operator."""
     base = import_module("onnx.reference.op_run").OpRun
 

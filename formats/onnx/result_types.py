@@ -67,7 +67,7 @@ def result_type(node: NodeDescription, index: int) -> Attribute:
 
 
 @dataclass(frozen=True)
-class _Source:
+class _TypeSource:
     """The source of a result's type by the schema: an operand, or a fixed type."""
 
     operand: int | None = None
@@ -75,7 +75,7 @@ class _Source:
 
 
 @cache
-def _sources(domain: str, op_type: str, opset: int) -> tuple[_Source, ...]:
+def _sources(domain: str, op_type: str, opset: int) -> tuple[_TypeSource, ...]:
     schema = schema_of(domain, op_type, opset)
     if schema is None:
         return ()
@@ -83,13 +83,13 @@ def _sources(domain: str, op_type: str, opset: int) -> tuple[_Source, ...]:
     allowed = {
         constraint.type_param_str: constraint.allowed_type_strs for constraint in schema.type_constraints
     }
-    sources: list[_Source] = []
+    sources: list[_TypeSource] = []
     for formal in schema.outputs:
         choices = list(allowed.get(formal.type_str, [formal.type_str]))
         if formal.type_str in operands and len(choices) > 1:
-            sources.append(_Source(operand=operands[formal.type_str]))
+            sources.append(_TypeSource(operand=operands[formal.type_str]))
         else:
-            sources.append(_Source(fixed=_named_type(choices[0]) if len(choices) == 1 else NONE))
+            sources.append(_TypeSource(fixed=_named_type(choices[0]) if len(choices) == 1 else NONE))
     return tuple(sources)
 
 

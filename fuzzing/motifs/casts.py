@@ -23,8 +23,8 @@ from xonnc.fuzzing.model_builder import (
     U32,
     DType,
     ModelBuilder,
+    ModelValue,
     NotApplicable,
-    Value,
 )
 from xonnc.fuzzing.motifs import versioned_operators
 
@@ -32,12 +32,12 @@ BF16 = np.dtype(ml_dtypes.bfloat16)
 F8 = np.dtype(ml_dtypes.float8_e4m3fn)
 
 
-def cast(builder: ModelBuilder, x: Value, dtype: DType) -> Value:
+def cast(builder: ModelBuilder, x: ModelValue, dtype: DType) -> ModelValue:
     """Cast."""
     return builder.node("Cast", x, to=helper.np_dtype_to_tensor_dtype(dtype))
 
 
-def to_integer(builder: ModelBuilder, x: Value, dtype: DType) -> Value:
+def to_integer(builder: ModelBuilder, x: ModelValue, dtype: DType) -> ModelValue:
     """Floats as integers that can hold them."""
     low = 0 if dtype.kind == "u" else -100
     return cast(builder, versioned_operators.clip(builder, x, low, 100), dtype)

@@ -8,7 +8,17 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from xonnc.fuzzing.model_builder import BOOL, F32, F64, FLOATS, I32, I64, ModelBuilder, NotApplicable, Value
+from xonnc.fuzzing.model_builder import (
+    BOOL,
+    F32,
+    F64,
+    FLOATS,
+    I32,
+    I64,
+    ModelBuilder,
+    ModelValue,
+    NotApplicable,
+)
 from xonnc.fuzzing.motifs import elementwise
 
 INSIDE = (
@@ -24,7 +34,9 @@ INSIDE = (
 """What bodies are made of besides the nodes that give their results."""
 
 
-def graph(builder: ModelBuilder, inputs: Sequence[Value], outputs: Sequence[Value]) -> onnx.GraphProto:
+def graph(
+    builder: ModelBuilder, inputs: Sequence[ModelValue], outputs: Sequence[ModelValue]
+) -> onnx.GraphProto:
     """A draft as a graph."""
     return helper.make_graph(
         builder.nodes,
@@ -35,7 +47,7 @@ def graph(builder: ModelBuilder, inputs: Sequence[Value], outputs: Sequence[Valu
     )
 
 
-def derived_value(body: ModelBuilder, x: Value) -> Value:
+def derived_value(body: ModelBuilder, x: ModelValue) -> ModelValue:
     """A value of the same type and shape, computed in a body from `x` and what is around."""
     for _ in range(body.random.randint(0, 2)):
         body.attempt(body.random.choice(INSIDE))
@@ -47,7 +59,7 @@ def derived_value(body: ModelBuilder, x: Value) -> Value:
     return body.node(op_type, x, other)
 
 
-def condition(builder: ModelBuilder) -> Value:
+def condition(builder: ModelBuilder) -> ModelValue:
     """A boolean condition: an input, a constant, or computed."""
     kind = builder.random.randrange(4)
     if kind == 0:
@@ -67,7 +79,7 @@ def branches(builder: ModelBuilder) -> None:
     graphs: list[onnx.GraphProto] = []
     for _ in range(2):
         body = builder.body()
-        made: list[Value] = []
+        made: list[ModelValue] = []
         for result in results:
             if body.chance(0.15):
                 made.append(body.weights(result.dtype, *result.shape))
@@ -78,7 +90,7 @@ def branches(builder: ModelBuilder) -> None:
         if len({one.name for one in made}) < len(made):
             raise NotApplicable
         graphs.append(graph(body, (), made))
-    types = [Value("", one.dtype, one.shape) for one in results]
+    types = [ModelValue("", one.dtype, one.shape) for one in results]
     builder.keep(
         *builder.node_with_outputs(
             "If", condition(builder), results=types, then_branch=graphs[0], else_branch=graphs[1]
@@ -91,9 +103,9 @@ def loop(builder: ModelBuilder) -> None:
     start = builder.take((F32, F64, I32, I64), (0, 1, 2))
     iterations = builder.random.randint(0, 3)
     body = builder.body()
-    index = Value(builder.name("i"), I64, (), is_bounded=True)
-    going = Value(builder.name("going"), BOOL, ())
-    carried = Value(builder.name("carried"), start.dtype, start.shape)
+    index = ModelValue(builder.name("i"), I64, (), is_bounded=True)
+    going = ModelValue(builder.name("going"), BOOL, ())
+    carried = ModelValue(builder.name("carried"), start.dtype, start.shape)
     body.keep(carried)
     result = derived_value(body, carried)
     stacked = (
@@ -109,11 +121,11 @@ def loop(builder: ModelBuilder) -> None:
         else body.node("Less", index, body.constant(np.array(1, np.int64)))
     )
     outputs = [still, result, *([stacked] if stacked is not None else [])]
-    types = [Value("", start.dtype, start.shape)]
+    types = [ModelValue("", start.dtype, start.shape)]
     if still.name and body.nodes[-1].op_type == "Less":
         iterations = min(iterations, 2)
     if stacked is not None:
-        types.append(Value("", stacked.dtype, (iterations, *stacked.shape)))
+        types.append(ModelValue("", stacked.dtype, (iterations, *stacked.shape)))
     made = graph(body, (index, going, carried), outputs)
     count = (
         builder.constant(np.array(iterations, np.int64))
@@ -131,13 +143,13 @@ def scan(builder: ModelBuilder) -> None:
         raise NotApplicable
     state = builder.weights(x.dtype, *x.shape[1:])
     body = builder.body()
-    carried = Value(builder.name("carried"), x.dtype, x.shape[1:])
-    row = Value(builder.name("row"), x.dtype, x.shape[1:])
+    carried = ModelValue(builder.name("carried"), x.dtype, x.shape[1:])
+    row = ModelValue(builder.name("row"), x.dtype, x.shape[1:])
     body.keep(carried, row)
     total = body.node("Add", carried, row)
     output = derived_value(body, total)
     made = graph(body, (carried, row), (body.node("Identity", total), output))
-    types = [Value("", x.dtype, x.shape[1:]), Value("", x.dtype, x.shape)]
+    types = [ModelValue("", x.dtype, x.shape[1:]), ModelValue("", x.dtype, x.shape)]
     directions = [builder.random.choice((0, 1))] if builder.chance(0.4) else None
     builder.keep(
         *builder.node_with_outputs(
@@ -153,7 +165,7 @@ def nested(builder: ModelBuilder) -> None:
     outer = builder.body()
     inner = [outer.body() for _ in range(2)]
     graphs = [graph(one, (), (derived_value(one, x),)) for one in inner]
-    result = Value("", x.dtype, x.shape)
+    result = ModelValue("", x.dtype, x.shape)
     value = outer.node("If", kept, results=[result], then_branch=graphs[0], else_branch=graphs[1])
     other = builder.body()
     branches_ = [graph(outer, (), (value,)), graph(other, (), (derived_value(other, x),))]

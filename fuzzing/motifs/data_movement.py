@@ -13,8 +13,8 @@ from xonnc.fuzzing.model_builder import (
     NUMBERS,
     U8,
     ModelBuilder,
+    ModelValue,
     NotApplicable,
-    Value,
 )
 from xonnc.fuzzing.motifs import versioned_operators
 
@@ -26,7 +26,7 @@ def permutation(builder: ModelBuilder, rank: int) -> list[int]:
     return builder.random.sample(range(rank), rank)
 
 
-def transposed(builder: ModelBuilder, x: Value) -> Value:
+def transposed(builder: ModelBuilder, x: ModelValue) -> ModelValue:
     """Axes in another order, reversed if none is given."""
     return builder.node("Transpose", x, perm=None if builder.chance(0.2) else permutation(builder, x.rank))
 
@@ -63,7 +63,7 @@ def factored(builder: ModelBuilder, count: int) -> list[int]:
     return sizes
 
 
-def reshaped(builder: ModelBuilder, x: Value) -> Value:
+def reshaped(builder: ModelBuilder, x: ModelValue) -> ModelValue:
     """Another shape, spelled with -1 and 0 now and then."""
     sizes = factored(builder, x.size)
     allowzero = 1 if builder.opset >= 14 and builder.chance(0.15) else None
@@ -91,7 +91,7 @@ def reshapes(builder: ModelBuilder) -> None:
     builder.keep(value)
 
 
-def rearranged(builder: ModelBuilder, x: Value) -> Value:
+def rearranged(builder: ModelBuilder, x: ModelValue) -> ModelValue:
     """The same elements in the same order, in another shape."""
     kind = builder.random.choice(("Reshape", "Reshape", "Flatten", "Squeeze", "Unsqueeze"))
     if kind == "Reshape":
@@ -106,7 +106,7 @@ def rearranged(builder: ModelBuilder, x: Value) -> Value:
     return squeezed(builder, x)
 
 
-def unsqueezed(builder: ModelBuilder, x: Value) -> Value:
+def unsqueezed(builder: ModelBuilder, x: ModelValue) -> ModelValue:
     """New dimensions of size 1 at one or two places."""
     count = builder.random.choice((1, 1, 2))
     axes = builder.random.sample(range(x.rank + count), count)
@@ -117,7 +117,7 @@ def unsqueezed(builder: ModelBuilder, x: Value) -> Value:
     return versioned_operators.unsqueeze(builder, x, axes)
 
 
-def squeezed(builder: ModelBuilder, x: Value) -> Value:
+def squeezed(builder: ModelBuilder, x: ModelValue) -> ModelValue:
     """Without some of the dimensions of size 1."""
     ones = [axis for axis, size in enumerate(x.shape) if size == 1]
     if not ones or builder.chance(0.15):
@@ -192,7 +192,7 @@ def even_splits(builder: ModelBuilder) -> None:
         builder.keep(*builder.node_with_outputs("Split", x, count=count, axis=axis))
 
 
-def sliced(builder: ModelBuilder, x: Value) -> Value:
+def sliced(builder: ModelBuilder, x: ModelValue) -> ModelValue:
     """A part along one or two axes, ends in part out of range, steps in part negative."""
     axes = builder.random.sample(range(x.rank), builder.random.randint(1, min(2, x.rank)))
     starts: list[int] = []
@@ -356,7 +356,7 @@ def compressed(builder: ModelBuilder) -> None:
     condition = builder.numbers(BOOL, (x.shape[axis],))
     shape = list(x.shape)
     shape[axis] = int(condition.sum())
-    result = Value("", x.dtype, tuple(shape), is_bounded=x.is_bounded)
+    result = ModelValue("", x.dtype, tuple(shape), is_bounded=x.is_bounded)
     builder.keep(builder.node("Compress", x, builder.constant(condition), axis=axis, results=[result]))
 
 
@@ -368,11 +368,13 @@ def nonzero_constant(builder: ModelBuilder) -> None:
     mask = builder.numbers(I64, x.shape)
     count = int(np.count_nonzero(mask))
     found = builder.node(
-        "NonZero", builder.constant(mask), results=[Value("", I64, (1, count), is_bounded=True)]
+        "NonZero", builder.constant(mask), results=[ModelValue("", I64, (1, count), is_bounded=True)]
     )
     rows = builder.node("Transpose", found, perm=[1, 0])
     builder.keep(
-        builder.node("GatherND", x, rows, results=[Value("", x.dtype, (count,), is_bounded=x.is_bounded)])
+        builder.node(
+            "GatherND", x, rows, results=[ModelValue("", x.dtype, (count,), is_bounded=x.is_bounded)]
+        )
     )
 
 

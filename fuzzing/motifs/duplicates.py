@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from xonnc.fuzzing.model_builder import FLOATS, NUMBERS, ModelBuilder, NotApplicable, Value
+from xonnc.fuzzing.model_builder import FLOATS, NUMBERS, ModelBuilder, ModelValue, NotApplicable
 
 REPEATABLE = frozenset("RandomUniform RandomNormal If Loop Scan Constant".split())
 """What is not repeated here: draws, which differ, graphs, whose names are theirs, and what is no work."""
@@ -33,7 +33,7 @@ def same_node(builder: ModelBuilder) -> None:
     copy.output[:] = names
     builder.nodes.append(copy)
     for value, name in zip(kept, names, strict=True):
-        again = Value(name, value.dtype, value.shape, value.data, value.is_bounded, value.is_sequence)
+        again = ModelValue(name, value.dtype, value.shape, value.data, value.is_bounded, value.is_sequence)
         builder.keep(again)
         if value.dtype in FLOATS and builder.chance(0.5):
             builder.keep(builder.node("Add", value, again))
@@ -79,7 +79,7 @@ def call(builder: ModelBuilder) -> None:
     if builder.outer is not None:
         raise NotApplicable
     label = builder.name("Function")
-    made = Value("", x.dtype, x.shape)
+    made = ModelValue("", x.dtype, x.shape)
     body = [
         helper.make_node("Add", ["a", "b"], ["c"]),
         helper.make_node("Relu", ["c"], ["d"]),

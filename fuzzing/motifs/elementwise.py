@@ -18,7 +18,7 @@ from xonnc.fuzzing.model_builder import (
     U32,
     U64,
     ModelBuilder,
-    Value,
+    ModelValue,
 )
 from xonnc.fuzzing.motifs import versioned_operators
 
@@ -56,7 +56,7 @@ def activation(builder: ModelBuilder) -> None:
     builder.keep(builder.node(op_type, builder.take((F32,)), given={name: factor}))
 
 
-def operated(builder: ModelBuilder, op_type: str, x: Value, y: Value) -> Value:
+def operated(builder: ModelBuilder, op_type: str, x: ModelValue, y: ModelValue) -> ModelValue:
     """One of the four operations either way round; never an integer divided by what could be zero."""
     if op_type == "Div" and x.dtype.kind != "f":
         return builder.node(op_type, x, builder.positive(x.dtype, *builder.broadcastable(x.shape)))
@@ -211,7 +211,7 @@ def dynamic_limits(builder: ModelBuilder) -> None:
     builder.keep(builder.node("Clip", x, builder.random.choice((low, None)) if x.is_bounded else low, high))
 
 
-def compared(builder: ModelBuilder, x: Value) -> Value:
+def compared(builder: ModelBuilder, x: ModelValue) -> ModelValue:
     """A condition of the shape of `x`, or of one that it broadcasts with."""
     y = builder.like(x, *builder.broadcastable(x.shape))
     return builder.node(builder.random.choice(COMPARISONS), x, y)

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xonnc.fuzzing.model_builder import F16, F32, F64, Attribute, ModelBuilder, NotApplicable, Value
+from xonnc.fuzzing.model_builder import F16, F32, F64, Attribute, ModelBuilder, ModelValue, NotApplicable
 from xonnc.fuzzing.motifs import versioned_operators
 
 KINDS = (F32, F32, F32, F32, F64, F16)
 
 
-def image(builder: ModelBuilder, spatial: int | None = None) -> Value:
+def image(builder: ModelBuilder, spatial: int | None = None) -> ModelValue:
     """A batch of images: one that is there, or an input."""
     ranks = (3, 4, 5) if spatial is None else (spatial + 2,)
     known = [one for one in builder.readable() if one.dtype in KINDS and one.rank in ranks and one.size]
@@ -38,7 +38,7 @@ def window(builder: ModelBuilder, spatial: int) -> dict[str, Attribute]:
     return found
 
 
-def require_windows(x: Value, kernel: Sequence[int], attributes: Mapping[str, Attribute]) -> None:
+def require_windows(x: ModelValue, kernel: Sequence[int], attributes: Mapping[str, Attribute]) -> None:
     """`NotApplicable` where no window fits: rounded towards zero, the sizes that onnx computes hide that."""
     if str(attributes.get("auto_pad")).startswith("SAME"):
         return
@@ -50,7 +50,7 @@ def require_windows(x: Value, kernel: Sequence[int], attributes: Mapping[str, At
             raise NotApplicable
 
 
-def convolved(builder: ModelBuilder, x: Value) -> Value:
+def convolved(builder: ModelBuilder, x: ModelValue) -> ModelValue:
     """A convolution with constant weights, and in part biases that are constant or an input."""
     spatial = x.rank - 2
     if spatial < 1:
@@ -79,7 +79,7 @@ def convolved(builder: ModelBuilder, x: Value) -> Value:
     return made
 
 
-def followed(builder: ModelBuilder, value: Value) -> Value:
+def followed(builder: ModelBuilder, value: ModelValue) -> ModelValue:
     """What often stands after a layer of channels, and may go into its weights."""
     channels = value.shape[1]
     by_channel = (channels, *[1] * (value.rank - 2))
@@ -109,7 +109,7 @@ def followed(builder: ModelBuilder, value: Value) -> Value:
     return builder.node("Relu", value)
 
 
-def normalized(builder: ModelBuilder, value: Value) -> Value:
+def normalized(builder: ModelBuilder, value: ModelValue) -> ModelValue:
     """A batch normalisation of inference with finite constants, or now and then with inputs."""
     count = value.shape[1]
     kinds = [value.dtype] * 4
@@ -136,7 +136,7 @@ def convolution(builder: ModelBuilder) -> None:
     builder.keep(value)
 
 
-def padded(builder: ModelBuilder, value: Value) -> Value:
+def padded(builder: ModelBuilder, value: ModelValue) -> ModelValue:
     """A border that a window may take over, if it is of zeros and not on batch or channels."""
     spatial = value.rank - 2
     pads = [builder.random.choice((0, 1, 1, 2)) for _ in range(2 * spatial)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.fuzzing.model_builder import F32, F64, I8, I32, I64, U8, ModelBuilder, NotApplicable, Value
+from xonnc.fuzzing.model_builder import F32, F64, I8, I32, I64, U8, ModelBuilder, ModelValue, NotApplicable
 from xonnc.fuzzing.motifs.layers import normalized
 
 KINDS = (F32, F32, F32, F64)
 
 
-def multiplied(builder: ModelBuilder, x: Value, columns: int) -> Value:
+def multiplied(builder: ModelBuilder, x: ModelValue, columns: int) -> ModelValue:
     """x times a matrix, constant more often than not."""
     if not x.rank:
         raise NotApplicable

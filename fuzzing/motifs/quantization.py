@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.fuzzing.model_builder import F32, I8, I32, U8, DType, ModelBuilder, NotApplicable, Value
+from xonnc.fuzzing.model_builder import F32, I8, I32, U8, DType, ModelBuilder, ModelValue, NotApplicable
 from xonnc.fuzzing.motifs.layers import convolved, image
 
 
-def scale(builder: ModelBuilder, count: int | None = None) -> Value:
+def scale(builder: ModelBuilder, count: int | None = None) -> ModelValue:
     """A power of two, or one for each channel: so that the numbers are exact."""
     shape = () if count is None else (count,)
     return builder.constant((2.0 ** builder.numpy.integers(-5, 1, shape)).astype(np.float32))
 
 
-def zero_point(builder: ModelBuilder, kind: DType, count: int | None = None) -> Value:
+def zero_point(builder: ModelBuilder, kind: DType, count: int | None = None) -> ModelValue:
     """A zero point."""
     low = 0 if kind == U8 else -4
     return builder.constant(builder.numpy.integers(low, 9, () if count is None else (count,)).astype(kind))
 
 
-def rounded(builder: ModelBuilder, x: Value) -> Value:
+def rounded(builder: ModelBuilder, x: ModelValue) -> ModelValue:
     """A QDQ pair."""
     kind = builder.random.choice((I8, U8))
     step = scale(builder)

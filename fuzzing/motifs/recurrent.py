@@ -12,8 +12,8 @@ from xonnc.fuzzing.model_builder import (
     I64,
     NUMBERS,
     ModelBuilder,
+    ModelValue,
     NotApplicable,
-    Value,
 )
 from xonnc.fuzzing.motifs import versioned_operators
 
@@ -29,7 +29,7 @@ def recurrence(builder: ModelBuilder) -> None:
     rows = GATES[op_type] * hidden
     batch_first = builder.opset >= 14 and builder.chance(0.2)
     x = builder.input(F32, (batch, steps, inputs) if batch_first else (steps, batch, inputs), -2, 2)
-    operands: list[Value | None] = [
+    operands: list[ModelValue | None] = [
         x,
         builder.weights(F32, count, rows, inputs),
         builder.weights(F32, count, rows, hidden),
@@ -54,9 +54,9 @@ def recurrence(builder: ModelBuilder) -> None:
     builder.keep(value, *made[1:])
 
 
-def sequence_of(x: Value) -> Value:
+def sequence_of(x: ModelValue) -> ModelValue:
     """The type of a sequence of such tensors."""
-    return Value("", x.dtype, x.shape, is_sequence=True)
+    return ModelValue("", x.dtype, x.shape, is_sequence=True)
 
 
 def sequence(builder: ModelBuilder) -> None:
@@ -84,16 +84,18 @@ def sequence(builder: ModelBuilder) -> None:
         at = builder.constant(np.array(place, builder.random.choice((np.int32, np.int64))))
         builder.keep(
             builder.node(
-                "SequenceAt", value, at, results=[Value("", x.dtype, x.shape, is_bounded=x.is_bounded)]
+                "SequenceAt", value, at, results=[ModelValue("", x.dtype, x.shape, is_bounded=x.is_bounded)]
             )
         )
     elif kind == 1:
         new = builder.random.choice((None, 0, 1))
         shape = (count, *x.shape) if new else (count * x.shape[0], *x.shape[1:])
-        result = Value("", x.dtype, shape, is_bounded=x.is_bounded)
+        result = ModelValue("", x.dtype, shape, is_bounded=x.is_bounded)
         builder.keep(builder.node("ConcatFromSequence", value, results=[result], axis=0, new_axis=new))
     else:
-        builder.keep(builder.node("SequenceLength", value, results=[Value("", I64, (), is_bounded=True)]))
+        builder.keep(
+            builder.node("SequenceLength", value, results=[ModelValue("", I64, (), is_bounded=True)])
+        )
 
 
 def split_sequence(builder: ModelBuilder) -> None:
@@ -106,7 +108,9 @@ def split_sequence(builder: ModelBuilder) -> None:
     shape = x.shape[1:] if keep == 0 else (1, *x.shape[1:])
     at = builder.constant(np.array(builder.random.randint(-x.shape[0], x.shape[0] - 1), np.int64))
     builder.keep(
-        builder.node("SequenceAt", value, at, results=[Value("", x.dtype, shape, is_bounded=x.is_bounded)])
+        builder.node(
+            "SequenceAt", value, at, results=[ModelValue("", x.dtype, shape, is_bounded=x.is_bounded)]
+        )
     )
 
 
@@ -115,8 +119,8 @@ def optional(builder: ModelBuilder) -> None:
     x = builder.take((F32,), (1, 2))
     if builder.opset < 18:
         raise NotApplicable
-    builder.keep(builder.node("OptionalHasElement", x, results=[Value("", BOOL, ())]))
-    builder.keep(builder.node("OptionalGetElement", x, results=[Value("", x.dtype, x.shape)]))
+    builder.keep(builder.node("OptionalHasElement", x, results=[ModelValue("", BOOL, ())]))
+    builder.keep(builder.node("OptionalGetElement", x, results=[ModelValue("", x.dtype, x.shape)]))
 
 
 def two_random_nodes(builder: ModelBuilder) -> None:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.fuzzing.model_builder import F32, F64, FLOATS, I32, I64, U8, ModelBuilder, NotApplicable, Value
+from xonnc.fuzzing.model_builder import (
+    F32,
+    F64,
+    FLOATS,
+    I32,
+    I64,
+    U8,
+    ModelBuilder,
+    ModelValue,
+    NotApplicable,
+)
 from xonnc.fuzzing.motifs import versioned_operators
 
 REDUCTIONS = """ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum
@@ -16,8 +26,8 @@ MOD_SINCE = 10
 
 
 def reduced(
-    builder: ModelBuilder, op_type: str, x: Value, axes: list[int] | None, keepdims: int | None
-) -> Value:
+    builder: ModelBuilder, op_type: str, x: ModelValue, axes: list[int] | None, keepdims: int | None
+) -> ModelValue:
     """A reduction in the form of the opset."""
     if not x.size:
         # For onnxruntime the result has the shape of what is empty, whatever the axes and the operator.

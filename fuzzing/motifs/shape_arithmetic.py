@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.fuzzing.model_builder import BOOL, FLOATS, I64, NUMBERS, ModelBuilder, NotApplicable, Value
+from xonnc.fuzzing.model_builder import BOOL, FLOATS, I64, NUMBERS, ModelBuilder, ModelValue, NotApplicable
 from xonnc.fuzzing.motifs import versioned_operators
 from xonnc.fuzzing.motifs.casts import cast
 
 ANY = (*NUMBERS, BOOL)
 
 
-def known(value: Value, data: object) -> Value:
+def known(value: ModelValue, data: object) -> ModelValue:
     """A value whose numbers follow from shapes."""
     numbers = np.array(data, value.dtype)
-    return Value(value.name, value.dtype, numbers.shape, numbers, is_bounded=True)
+    return ModelValue(value.name, value.dtype, numbers.shape, numbers, is_bounded=True)
 
 
-def shape_of(builder: ModelBuilder, x: Value) -> Value:
+def shape_of(builder: ModelBuilder, x: ModelValue) -> ModelValue:
     """Shape(x), part of it in part."""
     if builder.opset >= 15 and builder.chance(0.3):
         start, end = builder.random.choice((None, 1, -2, 0)), builder.random.choice((None, -1, 2, 9))
@@ -25,7 +25,7 @@ def shape_of(builder: ModelBuilder, x: Value) -> Value:
     return known(builder.node("Shape", x), x.shape)
 
 
-def size_at(builder: ModelBuilder, x: Value, axis: int, rank: int) -> Value:
+def size_at(builder: ModelBuilder, x: ModelValue, axis: int, rank: int) -> ModelValue:
     """One size of `x`, of rank 0 or 1, by Gather or Slice."""
     shape = known(builder.node("Shape", x), x.shape)
     if builder.chance(0.3) and rank == 1:
@@ -40,7 +40,7 @@ def size_at(builder: ModelBuilder, x: Value, axis: int, rank: int) -> Value:
     return known(versioned_operators.unsqueeze(builder, value, [0]), [x.shape[axis]]) if rank else value
 
 
-def computed_size(builder: ModelBuilder, x: Value, axis: int) -> Value:
+def computed_size(builder: ModelBuilder, x: ModelValue, axis: int) -> ModelValue:
     """A size with arithmetic that changes nothing in the end, or nothing at all done to it."""
     value = size_at(builder, x, axis, 0)
     number = x.shape[axis]
@@ -56,16 +56,16 @@ def computed_size(builder: ModelBuilder, x: Value, axis: int) -> Value:
     return known(versioned_operators.unsqueeze(builder, value, [0]), [number])
 
 
-def joined(builder: ModelBuilder, parts: list[Value]) -> Value:
+def joined(builder: ModelBuilder, parts: list[ModelValue]) -> ModelValue:
     """Sizes in one list."""
     value = builder.node("Concat", *parts, axis=0)
     numbers = np.concatenate([part.data for part in parts if part.data is not None])
     return known(value, numbers)
 
 
-def shaped(x: Value, *shape: int) -> list[Value]:
+def shaped(x: ModelValue, *shape: int) -> list[ModelValue]:
     """The type of a result that shape inference does not find."""
-    return [Value("", x.dtype, shape, is_bounded=x.is_bounded)]
+    return [ModelValue("", x.dtype, shape, is_bounded=x.is_bounded)]
 
 
 def reshape_by_sizes(builder: ModelBuilder) -> None:
@@ -150,7 +150,7 @@ def range_of_size(builder: ModelBuilder) -> None:
     start, step = (builder.constant(np.array(one, np.int64)) for one in (0, 1))
     end = size_at(builder, x, axis, 0)
     made = builder.node(
-        "Range", start, end, step, results=[Value("", I64, (x.shape[axis],), is_bounded=True)]
+        "Range", start, end, step, results=[ModelValue("", I64, (x.shape[axis],), is_bounded=True)]
     )
     builder.keep(
         builder.node("Mul", made, builder.constant(np.array(2, np.int64))) if builder.chance(0.5) else made
@@ -167,7 +167,7 @@ def constant_range(builder: ModelBuilder) -> None:
         start, end, step = (np.array(one, kind) for one in (0.1, 1.05, 0.1))
     count = max(0, int(np.ceil((end - start) / step)))
     operands = [builder.constant(one) for one in (start, end, step)]
-    builder.keep(builder.node("Range", *operands, results=[Value("", kind, (count,), is_bounded=True)]))
+    builder.keep(builder.node("Range", *operands, results=[ModelValue("", kind, (count,), is_bounded=True)]))
 
 
 def size_as_value(builder: ModelBuilder) -> None:

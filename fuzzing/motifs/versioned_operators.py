@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xonnc.fuzzing.model_builder import Attribute, ModelBuilder, NotApplicable, Value
+from xonnc.fuzzing.model_builder import Attribute, ModelBuilder, ModelValue, NotApplicable
 
 
 def with_axes(
     builder: ModelBuilder,
     op_type: str,
-    x: Value,
+    x: ModelValue,
     axes: Sequence[int] | None,
     since: int,
     given: Mapping[str, Attribute] | None = None,
     **rest: Attribute,
-) -> Value:
+) -> ModelValue:
     """An operator over axes, which are an operand since opset `since`; `None` leaves them out."""
     attributes = {**(given or {}), **rest}
     if axes is None or builder.opset < since:
@@ -25,17 +25,17 @@ def with_axes(
     return builder.node(op_type, x, builder.int64s(*axes), given=attributes)
 
 
-def squeeze(builder: ModelBuilder, x: Value, axes: Sequence[int] | None) -> Value:
+def squeeze(builder: ModelBuilder, x: ModelValue, axes: Sequence[int] | None) -> ModelValue:
     """Without dimensions of size 1."""
     return with_axes(builder, "Squeeze", x, axes, 13)
 
 
-def unsqueeze(builder: ModelBuilder, x: Value, axes: Sequence[int]) -> Value:
+def unsqueeze(builder: ModelBuilder, x: ModelValue, axes: Sequence[int]) -> ModelValue:
     """With new dimensions of size 1."""
     return with_axes(builder, "Unsqueeze", x, axes, 13)
 
 
-def clip(builder: ModelBuilder, x: Value, low: float | None, high: float | None) -> Value:
+def clip(builder: ModelBuilder, x: ModelValue, low: float | None, high: float | None) -> ModelValue:
     """Limited to what is between two numbers, each of which may be missing."""
     if None in (low, high) and not x.is_bounded:
         # For onnxruntime there is always a bound, the largest number; for the reference there is none.
@@ -50,12 +50,12 @@ def clip(builder: ModelBuilder, x: Value, low: float | None, high: float | None)
 
 def slices(
     builder: ModelBuilder,
-    x: Value,
+    x: ModelValue,
     starts: Sequence[int],
     ends: Sequence[int],
     axes: Sequence[int],
     steps: Sequence[int],
-) -> Value:
+) -> ModelValue:
     """A part of a tensor."""
     if builder.opset < 10:
         if any(step != 1 for step in steps):
@@ -68,8 +68,12 @@ def slices(
 
 
 def pad(
-    builder: ModelBuilder, x: Value, pads: Sequence[int], mode: str = "constant", value: float | None = None
-) -> Value:
+    builder: ModelBuilder,
+    x: ModelValue,
+    pads: Sequence[int],
+    mode: str = "constant",
+    value: float | None = None,
+) -> ModelValue:
     """A tensor with a border."""
     if builder.opset < 11:
         return builder.node("Pad", x, pads=pads, mode=mode, value=value)
@@ -83,21 +87,21 @@ def pad(
     return builder.node("Pad", x, builder.int64s(*pads), filling, mode=mode)
 
 
-def split(builder: ModelBuilder, x: Value, axis: int, sizes: Sequence[int]) -> list[Value]:
+def split(builder: ModelBuilder, x: ModelValue, axis: int, sizes: Sequence[int]) -> list[ModelValue]:
     """A tensor in parts of these sizes."""
     if builder.opset < 13:
         return builder.node_with_outputs("Split", x, count=len(sizes), axis=axis, split=sizes)
     return builder.node_with_outputs("Split", x, builder.int64s(*sizes), count=len(sizes), axis=axis)
 
 
-def dropout(builder: ModelBuilder, x: Value, ratio: float, count: int = 1) -> list[Value]:
+def dropout(builder: ModelBuilder, x: ModelValue, ratio: float, count: int = 1) -> list[ModelValue]:
     """A dropout, which does nothing outside of training."""
     if builder.opset < 12:
         return builder.node_with_outputs("Dropout", x, count=count, ratio=ratio)
     return builder.node_with_outputs("Dropout", x, builder.constant(np.array(ratio, np.float32)), count=count)
 
 
-def expand(builder: ModelBuilder, x: Value, *sizes: int) -> Value:
+def expand(builder: ModelBuilder, x: ModelValue, *sizes: int) -> ModelValue:
     """Broadcast to these sizes."""
     return builder.node("Expand", x, builder.int64s(*sizes))
 

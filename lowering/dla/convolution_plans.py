@@ -10,16 +10,16 @@ from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan
 from xonnc.lowering.dla_planning.feasibility import conv_plan
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget
 
 
-def window_of(op: ConvOp) -> Window:
+def window_of(op: ConvOp) -> Window2D:
     """Return the window of a convolution."""
     strides, dilations = op.strides.get_values(), op.dilations.get_values()
     top, left, bottom, right = op.pads.get_values()
     image = image_of(op.source.type)
-    return Window(
+    return Window2D(
         op.kernel,
         (strides[0], strides[1]),
         (dilations[0], dilations[1]),

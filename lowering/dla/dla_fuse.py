@@ -19,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, Stage, StageFunction
+from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, SdpStage, StageFunction
 from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.types import FlowType, tensor_of
 from xonnc.dialects.onnx.locations import joined as joined_locations
@@ -117,14 +117,14 @@ def _only_reader(value: SSAValue) -> SdpOp | None:
 
 def _packed(before: SdpOp, stages: Sequence[Operand], slots: int) -> list[Operand] | None:
     """Return the stages of `before` and those after it as one pass, `None` if it takes more than one."""
-    if all(stage == Stage() for stage, _ in stages):
+    if all(stage == SdpStage() for stage, _ in stages):
         return list(before.stages)
     if _is_for_y_alone(before.stages[-1][0]) or _is_for_y_alone(stages[-1][0]):
         return None
     return pack_stages([*before.stages, *stages], slots)
 
 
-def _is_for_y_alone(stage: Stage) -> bool:
+def _is_for_y_alone(stage: SdpStage) -> bool:
     """Whether a stage of Y means something else, or nothing, in X1 and X2."""
     is_reversed = stage.type is StageFunction.BOTH
     return is_reversed or stage.act is Activation.LUT or bool(stage.mul_offset)
@@ -142,7 +142,7 @@ def pack_stages(stages: Sequence[Operand], slots: int) -> list[Operand] | None:
     """
     packed: list[Operand] = []
     for stage, operand in stages:
-        if stage == Stage():
+        if stage == SdpStage():
             continue
         joined = _join(packed[-1], stage) if packed else None
         if joined is not None:
@@ -174,7 +174,7 @@ def _for_y(operand: Operand) -> Operand | None:
     return None
 
 
-def _join(first: Operand, second: Stage) -> Operand | None:
+def _join(first: Operand, second: SdpStage) -> Operand | None:
     stage, operand = first
     if stage.act is not Activation.NONE:
         return None

@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode, PoolMode, Stage, StageFunction
+from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode, PoolMode, SdpStage, StageFunction
 from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, tensor_of
@@ -33,10 +33,10 @@ from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.lowering.dla.network_checks import blocks
 from xonnc.lowering.dla_planning.feasibility import conv_plan
 from xonnc.lowering.dla_planning.precision import precision_of
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget, load_target
 
-SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
+SUM = SdpStage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
 
 MAX_PICKED_CHANNELS = 128
 """Channels that one gathering convolution selects, if whole atoms and the buffer allow it."""
@@ -209,7 +209,7 @@ def _picked_at_once(cube: CubeShape, target: NvdlaTarget, precision: Precision, 
     step = round_up(MAX_PICKED_CHANNELS, lanes)
     while step > lanes:
         source = CubeShape(2 * step, cube.height, cube.width)
-        if conv_plan(target, precision, source, step, Window((1, 1))) is not None:
+        if conv_plan(target, precision, source, step, Window2D((1, 1))) is not None:
             break
         step = round_up(step // 2, lanes)
     return step

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from xonnc.dialects.dla.attributes import BankPlan, BankPlanAttr, OperandMode, Stage
+from xonnc.dialects.dla.attributes import BankPlan, BankPlanAttr, OperandMode, SdpStage
 from xonnc.dialects.dla.engines import ConvOp, SdpOp, integers
 from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import FlowType, ImageType, cube_of, image_of, tensor_of
@@ -86,7 +86,7 @@ def _part(op: ConvOp, reader: SdpOp, plan: ConvolutionPlan, index: int) -> SSAVa
 
 
 def _operand_rows(
-    stage: Stage, operand: SSAValue | None, tile: RowTile, before: Operation
+    stage: SdpStage, operand: SSAValue | None, tile: RowTile, before: Operation
 ) -> SSAValue | None:
     if operand is None or stage.mode is not OperandMode.PER_POINT:
         return operand

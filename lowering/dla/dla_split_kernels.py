@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from xonnc.dialects.dla.attributes import OperandMode, Stage
+from xonnc.dialects.dla.attributes import OperandMode, SdpStage
 from xonnc.dialects.dla.engines import ConvOp, SdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, SliceOp
 from xonnc.dialects.dla.types import FlowType, cube_of, shape_of, tensor_of
@@ -74,7 +74,7 @@ def _part(op: ConvOp, reader: SdpOp, begin: int, end: int, pool: DisposablePool)
 
 
 def _operand(
-    stage: Stage, operand: SSAValue | None, begin: int, end: int, before: Operation, pool: DisposablePool
+    stage: SdpStage, operand: SSAValue | None, begin: int, end: int, before: Operation, pool: DisposablePool
 ) -> SSAValue | None:
     if operand is None or stage.mode is OperandMode.PER_LAYER:
         return operand

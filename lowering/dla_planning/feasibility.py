@@ -21,11 +21,11 @@ from xonnc.lowering.dla_planning.convolution_tiling import (
     ConvolutionPlan,
     plan_convolution,
 )
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget, limits
 
 
-def conv_limits(source: CubeShape, kernels: int, window: Window) -> str | None:
+def conv_limits(source: CubeShape, kernels: int, window: Window2D) -> str | None:
     """Check the register fields of the convolution core: sizes, kernel, strides, dilations and pads."""
     top, left, bottom, right = window.pads
     return (
@@ -38,7 +38,7 @@ def conv_limits(source: CubeShape, kernels: int, window: Window) -> str | None:
     )
 
 
-def pool_limits(source: CubeShape, window: Window) -> str | None:
+def pool_limits(source: CubeShape, window: Window2D) -> str | None:
     """
     Check the register fields of the PDP: sizes, kernel, strides, and pads, which must be below the kernel.
     """
@@ -60,7 +60,7 @@ def pads_below(what: str, pads: Sequence[int], reach: tuple[int, int]) -> str | 
 
 
 def buffer_demand(
-    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D
 ) -> ConvBufferDemand:
     """Return what a convolution puts into the buffer."""
     bpe = precision.bytes
@@ -88,7 +88,7 @@ def buffer_demand(
 
 
 def conv_plan(
-    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D
 ) -> ConvolutionPlan | None:
     """Return the cheapest plan for the convolution buffer, `None` if nothing fits."""
     rows = buffer_demand(target, precision, source, kernels, window)
@@ -99,7 +99,7 @@ def conv_plan(
 
 
 def kernels_at_once(
-    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D
 ) -> int | None:
     """Return how many kernels of a convolution fit the buffer at once, `None` if not even one does."""
     group = min(geometry.kernel_group(target, precision), kernels)
@@ -116,7 +116,7 @@ def plan_cycles(
     precision: Precision,
     source: CubeShape,
     kernels: int,
-    window: Window,
+    window: Window2D,
     rows: ConvBufferDemand,
     plan: ConvolutionPlan,
 ) -> float:
@@ -147,7 +147,7 @@ def _distinct_tiles(plan: ConvolutionPlan) -> Counter[tuple[int, int, bool]]:
 
 
 def convolution_cycles(
-    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D
 ) -> float:
     """Return the cycles of the best plan; infinite if nothing fits the buffer."""
     plan = conv_plan(target, precision, source, kernels, window)
@@ -158,7 +158,7 @@ def convolution_cycles(
 
 
 def pool_split_num(
-    target: NvdlaTarget, precision: Precision, source: CubeShape, window: Window
+    target: NvdlaTarget, precision: Precision, source: CubeShape, window: Window2D
 ) -> int | None:
     """
     Return into how many column ranges the PDP splits its rows, `None` if more than 64 would be needed
@@ -175,7 +175,7 @@ def pool_split_num(
 
 
 def column_splits(
-    width: int, outputs: int, pieces: int, window: Window
+    width: int, outputs: int, pieces: int, window: Window2D
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
     """
     Return input and output widths of the first, middle and last column range of a pooling

@@ -6,12 +6,12 @@ from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import channels_per_atom
 from xonnc.lowering.dla_planning.feasibility import convolution_cycles
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget
 
 
 def merged_groups(
-    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window, groups: int
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D, groups: int
 ) -> int:
     """
     Return how many of `groups` groups one layer computes, `source` being the whole input and `kernels` all

@@ -16,7 +16,7 @@ from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.lowering.dla_planning.feasibility import conv_limits, conv_plan
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget
 
 
@@ -43,7 +43,7 @@ class PartialConvolution:
     end: int
     rows: TapRange
     columns: TapRange
-    window: Window
+    window: Window2D
 
     @property
     def shape(self) -> CubeShape:
@@ -52,7 +52,7 @@ class PartialConvolution:
 
 
 def partial_convolutions(
-    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D
 ) -> tuple[PartialConvolution, ...] | None:
     """
     Return the fewest partial convolutions that fit the core and its buffer, `None` if none do.
@@ -71,12 +71,12 @@ def partial_convolutions(
 
 
 def _kernel_regions(
-    source: CubeShape, window: Window, rows: int, columns: int
+    source: CubeShape, window: Window2D, rows: int, columns: int
 ) -> Iterator[PartialConvolution]:
     """Yield the parts with all channels."""
     for row in tap_ranges(source, window, 0, rows):
         for column in tap_ranges(source, window, 1, columns):
-            part = Window(
+            part = Window2D(
                 (row.end - row.begin, column.end - column.begin),
                 window.strides,
                 window.dilations,
@@ -85,7 +85,7 @@ def _kernel_regions(
             yield PartialConvolution(0, source.channels, row, column, part)
 
 
-def tap_ranges(source: CubeShape, window: Window, dimension: int, count: int) -> list[TapRange]:
+def tap_ranges(source: CubeShape, window: Window2D, dimension: int, count: int) -> list[TapRange]:
     """
     Split a dimension of the kernel into `count` ranges of taps; ranges that read only padding are dropped.
     """

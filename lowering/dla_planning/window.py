@@ -9,7 +9,7 @@ from xonnc.dialects.dla.types import CubeShape
 
 
 @dataclass(frozen=True)
-class Window:
+class Window2D:
     """
     Height and width of kernel, stride and dilation; pads are top, left, bottom, right.
 

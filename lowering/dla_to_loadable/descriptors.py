@@ -23,7 +23,7 @@ from xonnc.dialects.dla.attributes import (
     LutTable,
     OperandMode,
     PoolMode,
-    Stage,
+    SdpStage,
     StageFunction,
 )
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, SdpOp
@@ -37,7 +37,7 @@ from xonnc.lowering.dla.convolution_plans import window_of
 from xonnc.lowering.dla_planning.feasibility import buffer_demand, column_splits
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.surface_sizes import descriptor_bytes, format_of
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget
 
 AddressOf: TypeAlias = Callable[[str], int]
@@ -194,7 +194,7 @@ class DescriptorWriter:
         source, result = cube_of(op.source.type), cube_of(op.result.type)
         (height, width), (stride_y, stride_x) = op.kernel.get_values(), op.strides.get_values()
         top, left, bottom, right = op.pads.get_values()
-        window = Window((height, width), (stride_y, stride_x), pads=(top, left, bottom, right))
+        window = Window2D((height, width), (stride_y, stride_x), pads=(top, left, bottom, right))
         pieces = column_splits(source.width, result.width, op.split_num.value.data, window)
         if pieces is None:
             raise XonncError(
@@ -269,7 +269,9 @@ class DescriptorWriter:
             surf_stride=type_.surface_stride.data,
         )
 
-    def _operand(self, stage: Stage, operand: SSAValue | None, processed: hw.Precision) -> records.DataCube:
+    def _operand(
+        self, stage: SdpStage, operand: SSAValue | None, processed: hw.Precision
+    ) -> records.DataCube:
         if operand is None:
             return UNUSED_CUBE
         if isinstance(operand.type, SurfaceType):
@@ -343,9 +345,9 @@ def _slope(value: float) -> records.LutSlope:
 
 
 def _stage(
-    stage: Stage, operand: SSAValue | None, processed: hw.Precision, bits: Callable[[float], int]
+    stage: SdpStage, operand: SSAValue | None, processed: hw.Precision, bits: Callable[[float], int]
 ) -> records.SdpSubOp:
-    if stage == Stage():
+    if stage == SdpStage():
         return records.SdpSubOp()
     number = bits if processed is hw.Precision.FP16 else int
     offset = records.CvtParam()

@@ -19,7 +19,7 @@ from xonnc.lowering.krnl_to_llvm.llvm_builder import PREFETCH
 from xonnc.lowering.llvm_to_c.scalar_expressions import c_type, element, expression, lanes, literals
 from xonnc.lowering.llvm_to_c.vector_functions import VectorFunctions
 from xonnc.lowering.llvm_to_c.vector_operations import mask, mask_to_boolean, vector_operation
-from xonnc.lowering.llvm_to_c.vector_types import Vector, smallest_vector
+from xonnc.lowering.llvm_to_c.vector_types import VectorType, smallest_vector
 
 
 def c_function(function: llvm.FuncOp, vectors: VectorFunctions) -> str:
@@ -32,7 +32,7 @@ class _CValue:
     """An SSA value as a C expression."""
 
     text: str
-    vector: Vector | None = None
+    vector: VectorType | None = None
     """`None` for a scalar. A boolean is 0 or 1; in a vector it is a mask, all bits of an integer lane."""
     count: int = 1
     """Number of lanes of the LLVM type; the lanes after these are undefined."""
@@ -143,10 +143,12 @@ class _FunctionWriter:
         for text in late:
             self._line(text)
 
-    def _c_type(self, type_: Attribute, vector: Vector | None) -> str:
+    def _c_type(self, type_: Attribute, vector: VectorType | None) -> str:
         return c_type(element(type_)) if vector is None else self._vectors.use(vector).name
 
-    def _new_variable(self, value: SSAValue, vector: Vector | None, text: str, is_fixed: bool = True) -> None:
+    def _new_variable(
+        self, value: SSAValue, vector: VectorType | None, text: str, is_fixed: bool = True
+    ) -> None:
         """Define a variable for a value; it is const unless it is loop-carried."""
         self._count += 1
         name = f"v{self._count}"
@@ -196,7 +198,7 @@ class _FunctionWriter:
         load = self._vectors.load(vector, vector.lanes)
         self._values[op.result] = _CValue(f"{load}((xonnc_bytes)(uintptr_t){name})", vector, len(numbers))
 
-    def _vector_of(self, type_: Attribute) -> Vector | None:
+    def _vector_of(self, type_: Attribute) -> VectorType | None:
         return smallest_vector(c_type(element(type_)), lanes(type_))
 
     def _splat(self, number: str, type_: Attribute) -> _CValue:
@@ -257,7 +259,7 @@ class _FunctionWriter:
             name = self._vectors.vectorized(form, result, types, lane)
         self._new_variable(op.results[0], result, f"{name}({', '.join(each.text for each in operands)})")
 
-    def _with_mask_width(self, value: _CValue, vector: Vector) -> _CValue:
+    def _with_mask_width(self, value: _CValue, vector: VectorType) -> _CValue:
         """Convert a mask to lanes of another width; other values are returned as they are."""
         if value.vector is None or value.vector == vector:
             return value
@@ -281,10 +283,10 @@ class _FunctionWriter:
         # Lane indices of the second operand count from the lanes of the LLVM type; in C the first vector may
         # have more lanes.
         places = [lane if lane < first.count else lane - first.count + first.vector.lanes for lane in given]
-        result: Vector | str = first.vector.scalar_type
+        result: VectorType | str = first.vector.scalar_type
         vector = None
         if len(places) > 1:
-            vector = result = Vector(first.vector.kind, 1 << (len(places) - 1).bit_length())
+            vector = result = VectorType(first.vector.kind, 1 << (len(places) - 1).bit_length())
         name = self._vectors.pick(result, (first.vector, first.vector), places)
         text = f"{name}({first.text}, {second.text})"
         is_boolean = element(op.res.type) == i1 and vector is None

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from xonnc.lowering.llvm_to_c.vector_types import MIN_VECTOR_BYTES, Vector, inline, is_native
+from xonnc.lowering.llvm_to_c.vector_types import MIN_VECTOR_BYTES, VectorType, inline, is_native
 
 X86_VECTORS = {16: "", 32: "256", 64: "512"}
 """The part of the names of Intel intrinsics that tells the vector size, by bytes."""
 
 
-def needs_split(vector: Vector) -> bool:
+def needs_split(vector: VectorType) -> bool:
     """Whether partial accesses recurse into the low and high part; else they are elementwise."""
     return vector.lanes > 4 or vector.bytes > MIN_VECTOR_BYTES
 
 
-def split_count(vector: Vector, count: int) -> tuple[int, int]:
+def split_count(vector: VectorType, count: int) -> tuple[int, int]:
     """Return how many of the first `count` lanes are in the low and in the high part."""
     return min(count, vector.half.lanes), max(0, count - vector.half.lanes)
 
 
-def load_function(vector: Vector, count: int) -> str:
+def load_function(vector: VectorType, count: int) -> str:
     """Return a function that loads the first lanes and zeroes the others, by those of the two parts."""
     name, suffix, number = vector.name, vector.suffix, vector.scalar_type
     if not needs_split(vector):
@@ -40,14 +40,14 @@ def load_function(vector: Vector, count: int) -> str:
     )
 
 
-def _load_call(vector: Vector, count: int, pointer: str) -> str:
+def _load_call(vector: VectorType, count: int, pointer: str) -> str:
     if not count:
         return f"xonnc_splat_{vector.suffix}(0)"
     end = "" if count == vector.lanes else f"_{count}"
     return f"xonnc_load_{vector.suffix}{end}({pointer})"
 
 
-def store_function(vector: Vector, count: int) -> str:
+def store_function(vector: VectorType, count: int) -> str:
     """Return a function that stores the first lanes, by those of the two parts."""
     suffix, number = vector.suffix, vector.scalar_type
     if not needs_split(vector):
@@ -79,12 +79,12 @@ def _mask(count: int) -> str:
     return f"{(1 << count) - 1:#x}u" + ("ll" if count > 32 else "")
 
 
-def _intel_intrinsic(vector: Vector, name: str) -> str:
+def _intel_intrinsic(vector: VectorType, name: str) -> str:
     kind = {"f32": "ps", "f64": "pd"}.get(vector.kind, f"epi{vector.width}")
     return f"_mm{X86_VECTORS.get(vector.bytes, '')}_{name}_{kind}"
 
 
-def _with_masked_variant(vector: Vector, mask: str, body: str) -> str:
+def _with_masked_variant(vector: VectorType, mask: str, body: str) -> str:
     """Return a function body with a variant for processors with masked loads and stores (AVX-512)."""
     if vector.bytes not in X86_VECTORS:
         return body

@@ -9,7 +9,7 @@ from xonnc.lowering.llvm_to_c.partial_vectors import load_function, needs_split,
 from xonnc.lowering.llvm_to_c.vector_operations import INT8_DOT, VectorOperation
 from xonnc.lowering.llvm_to_c.vector_types import (
     MIN_VECTOR_BYTES,
-    Vector,
+    VectorType,
     array_body,
     inline,
     is_native,
@@ -40,7 +40,7 @@ class VectorFunctions:
         """Return all definitions in order of dependency."""
         return "\n\n".join(self._texts.values()) + "\n"
 
-    def use(self, vector: Vector) -> Vector:
+    def use(self, vector: VectorType) -> VectorType:
         """Define a vector type if it is new; return it."""
         if vector.name not in self._texts:
             if vector.lanes >= 4:
@@ -49,21 +49,23 @@ class VectorFunctions:
             self.use(vector.bits)
         return vector
 
-    def load(self, vector: Vector, count: int) -> str:
+    def load(self, vector: VectorType, count: int) -> str:
         """Return the name of the function that loads the first `count` lanes."""
         name = f"xonnc_load_{self.use(vector).suffix}"
         return (
             name if count == vector.lanes else self._partial(vector, count, f"{name}_{count}", load_function)
         )
 
-    def store(self, vector: Vector, count: int) -> str:
+    def store(self, vector: VectorType, count: int) -> str:
         """Return the name of the function that stores the first `count` lanes."""
         name = f"xonnc_store_{self.use(vector).suffix}"
         return (
             name if count == vector.lanes else self._partial(vector, count, f"{name}_{count}", store_function)
         )
 
-    def _partial(self, vector: Vector, count: int, name: str, define: Callable[[Vector, int], str]) -> str:
+    def _partial(
+        self, vector: VectorType, count: int, name: str, define: Callable[[VectorType, int], str]
+    ) -> str:
         if name in self._texts:
             return name
         half = vector.half
@@ -75,7 +77,11 @@ class VectorFunctions:
         return name
 
     def vectorized(
-        self, operation: VectorOperation, result: Vector, operands: Sequence[Vector], lane: LaneExpression
+        self,
+        operation: VectorOperation,
+        result: VectorType,
+        operands: Sequence[VectorType],
+        lane: LaneExpression,
     ) -> str:
         """Return the name of the function for an operation on whole vectors."""
         others = [each.suffix for each in operands if each != result]
@@ -85,7 +91,7 @@ class VectorFunctions:
         types = [self.use(each) for each in (result, *operands)]
         self.stems.add(operation.stem)
         if operation.stem == INT8_DOT:
-            self.use(Vector("u16", 2 * result.lanes))
+            self.use(VectorType("u16", 2 * result.lanes))
         if max(each.bytes for each in types) > MIN_VECTOR_BYTES:
             parts = [each.half for each in types]
             half = self.vectorized(operation, parts[0], parts[1:], lane)
@@ -113,7 +119,7 @@ class VectorFunctions:
         return name
 
     def elementwise(
-        self, stem: str, result: Vector, operands: Sequence[Vector], lane: LaneExpression, count: int
+        self, stem: str, result: VectorType, operands: Sequence[VectorType], lane: LaneExpression, count: int
     ) -> str:
         """Return the name of the function for an operation that computes `count` lanes elementwise."""
         self.use(result)
@@ -123,7 +129,9 @@ class VectorFunctions:
             stem, result.name, _parameters(operands), _elementwise_body(result, operands, lane, count)
         )
 
-    def pick(self, result: Vector | str, operands: tuple[Vector, Vector], lanes: Sequence[int]) -> str:
+    def pick(
+        self, result: VectorType | str, operands: tuple[VectorType, VectorType], lanes: Sequence[int]
+    ) -> str:
         """Return the name of the function that shuffles two vectors; for one lane, to a scalar."""
         first, second = map(self.use, operands)
         arrays = (
@@ -163,12 +171,16 @@ class VectorFunctions:
         return name
 
 
-def _parameters(operands: Sequence[Vector]) -> str:
+def _parameters(operands: Sequence[VectorType]) -> str:
     return ", ".join(f"{each.name} {letter}" for each, letter in zip(operands, PARAMETERS, strict=False))
 
 
 def _elementwise_body(
-    result: Vector, operands: Sequence[Vector], lane: LaneExpression, count: int, is_array: bool = False
+    result: VectorType,
+    operands: Sequence[VectorType],
+    lane: LaneExpression,
+    count: int,
+    is_array: bool = False,
 ) -> str:
     """Return a body that computes all lanes of arrays, or a loop over vectors spilled to arrays."""
     letters = PARAMETERS[: len(operands)]

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
 
 from xonnc.lowering.llvm_to_c.scalar_expressions import FLOAT, SIGNED, UNSIGNED, element
-from xonnc.lowering.llvm_to_c.vector_types import MIN_VECTOR_BYTES, Vector
+from xonnc.lowering.llvm_to_c.vector_types import MIN_VECTOR_BYTES, VectorType
 
 CONVERT = "defined(XONNC_CONVERT)"
 """Whether the compiler has `__builtin_convertvector`."""
@@ -19,7 +19,7 @@ CONVERT = "defined(XONNC_CONVERT)"
 INT8_DOT = "int8_dot"
 """Stem of the int8 dot product, whose processor-specific macros are in `int8_dot.c`."""
 
-Body: TypeAlias = Callable[[Vector, Sequence[Vector]], str]
+Body: TypeAlias = Callable[[VectorType, Sequence[VectorType]], str]
 """Return the body for a result type and operand types; these may have fewer lanes than the operation."""
 
 
@@ -57,7 +57,9 @@ FLOAT_PREDICATES = (
 INTEGER_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 
 
-def vector_operation(op: Operation, result: Vector, operands: Sequence[Vector]) -> VectorOperation | None:
+def vector_operation(
+    op: Operation, result: VectorType, operands: Sequence[VectorType]
+) -> VectorOperation | None:
     """Return the vector form of an operation; `None` if it is computed elementwise."""
     kind = type(op)
     is_boolean = element(op.operands[0].type) == i1
@@ -109,19 +111,19 @@ def _binary(symbol: str) -> VectorOperation:
     return VectorOperation(names[symbol], lambda _to, _of: f"return a {symbol} b;")
 
 
-def _fma(to: Vector, _: Sequence[Vector]) -> str:
+def _fma(to: VectorType, _: Sequence[VectorType]) -> str:
     return f"return XONNC_FMA_{to.suffix}(a, b, c);"
 
 
 def _icmp(number: int) -> VectorOperation:
-    def body(to: Vector, operands: Sequence[Vector]) -> str:
+    def body(to: VectorType, operands: Sequence[VectorType]) -> str:
         cast = f"({operands[0].signed})" if 2 <= number <= 5 else ""
         return f"return ({to.name})({cast}a {INTEGER_PREDICATES[number]} {cast}b);"
 
     return VectorOperation(f"icmp{number}", body)
 
 
-def _blend(type_: Vector, condition: str, then: str, other: str) -> str:
+def _blend(type_: VectorType, condition: str, then: str, other: str) -> str:
     """Return the expression that blends `then` and `other` by a mask."""
     bits = type_.bits.name
     return (
@@ -132,7 +134,7 @@ def _blend(type_: Vector, condition: str, then: str, other: str) -> str:
 def _convert(from_signed: bool, to_signed: bool) -> Body:
     """Convert between element types, with signed or unsigned integers."""
 
-    def body(to: Vector, operands: Sequence[Vector]) -> str:
+    def body(to: VectorType, operands: Sequence[VectorType]) -> str:
         source = f"({operands[0].signed})a" if from_signed else "a"
         target = to.signed if to_signed else to.name
         return f"return ({to.name})__builtin_convertvector({source}, {target});"
@@ -140,7 +142,7 @@ def _convert(from_signed: bool, to_signed: bool) -> Body:
     return body
 
 
-def _cast(op: Operation, result: Vector, source: Vector) -> VectorOperation | None:
+def _cast(op: Operation, result: VectorType, source: VectorType) -> VectorOperation | None:
     if "u16" in (result.kind, source.kind) and isinstance(op, llvm.FPExtOp | llvm.FPTruncOp):
         return None
     match op:
@@ -166,7 +168,7 @@ def _cast(op: Operation, result: Vector, source: Vector) -> VectorOperation | No
             return None
 
 
-def _intrinsic(full: str, result: Vector, source: Vector) -> VectorOperation | None:
+def _intrinsic(full: str, result: VectorType, source: VectorType) -> VectorOperation | None:
     names = full.removeprefix("llvm.").split(".")
     match names[0]:
         case "smax" | "smin" | "umax" | "umin":
@@ -190,7 +192,7 @@ def _intrinsic(full: str, result: Vector, source: Vector) -> VectorOperation | N
 
 
 def _integer_extremum(name: str) -> VectorOperation:
-    def body(to: Vector, _: Sequence[Vector]) -> str:
+    def body(to: VectorType, _: Sequence[VectorType]) -> str:
         cast = f"({to.signed})" if name[0] == "s" else ""
         order = ">" if name.endswith("max") else "<"
         return f"return {_blend(to, f'({cast}a {order} {cast}b)', 'a', 'b')};"
@@ -206,7 +208,7 @@ def _float_extremum(name: str) -> VectorOperation:
     zero, which AND (maximum) or OR (minimum) of the bits combines; unordered ones add to NaN.
     """
 
-    def body(to: Vector, _: Sequence[Vector]) -> str:
+    def body(to: VectorType, _: Sequence[VectorType]) -> str:
         order, bit = (">", "&") if name == "maximum" else ("<", "|")
         bits = to.bits.name
         equal = f"({to.name})(({bits})a {bit} ({bits})b)"
@@ -220,27 +222,27 @@ def _float_extremum(name: str) -> VectorOperation:
     return VectorOperation(name, body)
 
 
-def _sign(to: Vector) -> str:
+def _sign(to: VectorType) -> str:
     return f"{1 << (to.width - 1):#x}u" + ("ll" if to.width == 64 else "")
 
 
-def _fabs(to: Vector, _: Sequence[Vector]) -> str:
+def _fabs(to: VectorType, _: Sequence[VectorType]) -> str:
     return f"return ({to.name})(({to.bits.name})a & ~{_sign(to)});"
 
 
-def _copysign(to: Vector, _: Sequence[Vector]) -> str:
+def _copysign(to: VectorType, _: Sequence[VectorType]) -> str:
     bits, sign = to.bits.name, _sign(to)
     return f"return ({to.name})((({bits})a & ~{sign}) | (({bits})b & {sign}));"
 
 
-def _int8_dot(to: Vector, operands: Sequence[Vector]) -> str:
+def _int8_dot(to: VectorType, operands: Sequence[VectorType]) -> str:
     """
     Int8 dot product of four u8 x s8 products per 32-bit lane.
 
     By one instruction (VNNI, i8mm); else by two 16-bit multiply-adds for even and odd bytes; else byte by
     byte with shifts. The 16-bit products cannot saturate: 255 * -128 * 2 fits 32 bits.
     """
-    pairs = Vector("u16", to.lanes * 2)
+    pairs = VectorType("u16", to.lanes * 2)
     bytes_, signed = f"({pairs.name})b", f"({pairs.signed})c"
     u, s = to.name, to.signed
     words = [
@@ -259,7 +261,7 @@ def _int8_dot(to: Vector, operands: Sequence[Vector]) -> str:
     )
 
 
-def _saturating_to_int(to: Vector, operands: Sequence[Vector]) -> str:
+def _saturating_to_int(to: VectorType, operands: Sequence[VectorType]) -> str:
     """
     Convert f32 to i32 with saturation; NaN becomes 0.
 

@@ -27,7 +27,7 @@ MIN_VECTOR_BYTES = 16
 
 
 @dataclass(frozen=True)
-class Vector:
+class VectorType:
     """A vector type: element kind and number of lanes."""
 
     kind: str
@@ -69,22 +69,22 @@ class Vector:
         return self.kind[0] == "f"
 
     @property
-    def half(self) -> Vector:
+    def half(self) -> VectorType:
         """The vector type with half the lanes."""
-        return Vector(self.kind, self.lanes // 2)
+        return VectorType(self.kind, self.lanes // 2)
 
     @property
-    def bits(self) -> Vector:
+    def bits(self) -> VectorType:
         """The unsigned integer vector of the same shape; comparisons return it as a mask."""
-        return Vector(f"u{self.width}", self.lanes)
+        return VectorType(f"u{self.width}", self.lanes)
 
 
-def smallest_vector(number: str, count: int) -> Vector | None:
+def smallest_vector(number: str, count: int) -> VectorType | None:
     """Return the smallest vector type for `count` elements of a C type; `None` for a scalar."""
-    return Vector(KINDS[number], 1 << (count - 1).bit_length()) if count > 1 else None
+    return VectorType(KINDS[number], 1 << (count - 1).bit_length()) if count > 1 else None
 
 
-def is_native(*vectors: Vector) -> str:
+def is_native(*vectors: VectorType) -> str:
     """Return the preprocessor condition that all these vectors are GNU C vectors."""
     return f"XONNC_VECTOR_BYTES >= {max(MIN_VECTOR_BYTES, *(each.bytes for each in vectors))}"
 
@@ -94,7 +94,7 @@ def inline(result: str, name: str, parameters: str, body: str) -> str:
     return f"XONNC_INLINE {result} {name}({parameters})\n{{\n    {body}\n}}"
 
 
-def vector_type_definition(vector: Vector) -> str:
+def vector_type_definition(vector: VectorType) -> str:
     """Return a type with its functions to load, store, split and join; the half type must precede it."""
     return "\n".join(
         [
@@ -107,7 +107,7 @@ def vector_type_definition(vector: Vector) -> str:
     )
 
 
-def _native(vector: Vector) -> list[str]:
+def _native(vector: VectorType) -> list[str]:
     size, suffix = vector.bytes, vector.suffix
     anywhere = f"xonnc_anywhere_{suffix}"
     lines = [
@@ -131,7 +131,7 @@ def _native(vector: Vector) -> list[str]:
     ]
 
 
-def _parts_of_lanes(vector: Vector) -> list[str]:
+def _parts_of_lanes(vector: VectorType) -> list[str]:
     """Return functions that split and join GNU C vectors, by shuffles if the compiler has them."""
     half, name, suffix, lanes = vector.half, vector.name, vector.suffix, list(map(str, range(vector.lanes)))
     low, high, join = (", ".join(each) for each in (lanes[: half.lanes], lanes[half.lanes :], lanes))
@@ -155,7 +155,7 @@ def _parts_of_lanes(vector: Vector) -> list[str]:
     ]
 
 
-def _parts_of_bytes(vector: Vector) -> list[str]:
+def _parts_of_bytes(vector: VectorType) -> list[str]:
     """Return functions that split and join vectors through memory."""
     half, name, suffix = vector.half, vector.name, vector.suffix
     take = f"{half.name} h;\n    memcpy(&h, (const unsigned char *)&v + {{}}, sizeof h);\n    return h;"
@@ -170,7 +170,7 @@ def _parts_of_bytes(vector: Vector) -> list[str]:
     ]
 
 
-def _split_vector(vector: Vector) -> list[str]:
+def _split_vector(vector: VectorType) -> list[str]:
     half, name, suffix = vector.half, vector.name, vector.suffix
     part = half.suffix
     load = f"const {name} v = {{xonnc_load_{part}(p), xonnc_load_{part}(p + {half.bytes})}};\n    return v;"
@@ -192,13 +192,13 @@ def _split_vector(vector: Vector) -> list[str]:
     ]
 
 
-def array_body(vector: Vector, numbers: Sequence[str]) -> str:
+def array_body(vector: VectorType, numbers: Sequence[str]) -> str:
     """Return a body that fills an array; without a loop, compilers keep it in registers."""
     lines = [f"r.l[{lane}] = {number};" for lane, number in enumerate(numbers)]
     return "\n    ".join([f"{vector.name} r;", *lines, "return r;"])
 
 
-def _array(vector: Vector) -> list[str]:
+def _array(vector: VectorType) -> list[str]:
     name, suffix, number = vector.name, vector.suffix, vector.scalar_type
     lanes = range(vector.lanes)
     loads = [f"((const xonnc_{number} *)p)[{lane}]" for lane in lanes]

@@ -3,7 +3,7 @@ Memory-aware operator scheduling: an order of steps with a low peak of live memo
 
 The peak of an order is the maximum, over its steps, of the bytes that are live. Three heuristics are tried:
 the given order, greedy list scheduling by least memory growth, and depth first. If none of them reaches the
-lower bound, a best-first search over sets of executed steps looks for the optimum (`_Search`).
+lower bound, a best-first search over sets of executed steps looks for the optimum (`_OrderSearch`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def min_peak_schedule(
     best = candidates[peaks.index(least)]
     bound = max((costs.own_bytes(index) for index in range(len(steps))), default=0)
     if bound < least:
-        found, bound = _Search(costs, bound, least, max_expansions).run()
+        found, bound = _OrderSearch(costs, bound, least, max_expansions).run()
         if found is not None:
             best, least = found, costs.peak(found)
     return Schedule(best, least, bound)
@@ -154,7 +154,7 @@ class _Costs:
         return _list_schedule(self.steps, pick)
 
 
-class _Search:
+class _OrderSearch:
     """
     Best-first search for the order with the lowest peak, over the sets of executed steps (order ideals).
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.native.program import HostStep, NativeStep, Program, SessionStep, Storage, TensorSpec
-from xonnc.formats.native.weights import Weights
+from xonnc.formats.native.weights import WeightFile
 from xonnc.lowering.native.shape_plan import ShapePlan
 
 
@@ -67,7 +67,7 @@ def _session_reason(step: SessionStep) -> str:
 class MemoryLayout:
     """The locations of all values of a program."""
 
-    weights: Weights
+    weights: WeightFile
     locations: Sequence[ValueLocation]
     """By index of the value."""
     copies: Sequence[OutputCopy]
@@ -151,7 +151,9 @@ def memory_layout(program: Program) -> MemoryLayout:
     """Return the locations of all values of a program that passed `require_standalone`."""
     values = program.values
     constants = [place for place, value in enumerate(values) if value.constant is not None]
-    weights = Weights([constant for place in constants if (constant := values[place].constant) is not None])
+    weights = WeightFile(
+        [constant for place in constants if (constant := values[place].constant) is not None]
+    )
     starts = dict(zip(constants, weights.offsets, strict=False))
     inputs = {tensor.value: number for number, tensor in enumerate(program.inputs)}
     outputs: dict[int, int] = {}

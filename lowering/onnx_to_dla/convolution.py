@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.attributes import OperandMode, Stage, StageFunction
+from xonnc.dialects.dla.attributes import OperandMode, SdpStage, StageFunction
 from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.attributes import int_values
@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.dla_planning.feasibility import conv_limits
 from xonnc.lowering.dla_planning.group_merging import merged_groups
 from xonnc.lowering.dla_planning.kernel_partition import PartialConvolution, partial_convolutions
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dla_builder import (
     Array,
     Cube,
@@ -35,8 +35,8 @@ from xonnc.lowering.onnx_to_dla.dla_builder import (
 from xonnc.lowering.onnx_to_dla.image_convolution import check_window, flattened, undilated, window_over
 from xonnc.lowering.onnx_to_dla.windows import output_size, trim_padding, window_of
 
-PER_CHANNEL_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_KERNEL)
-PER_POINT_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
+PER_CHANNEL_SUM = SdpStage(type=StageFunction.ALU, mode=OperandMode.PER_KERNEL)
+PER_POINT_SUM = SdpStage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
 
 
 @lowers(ConvOp)
@@ -59,7 +59,7 @@ def conv(op: ConvOp, builder: DlaBuilder) -> Cube:
     batch = batch_of(found.shape, builder)
     groups, weights = op.group.value.data * batch, tiled(weights, batch)
     bias = None if bias is None else tiled(bias, batch)
-    if groups == 1 and window == Window((1, 1)):
+    if groups == 1 and window == Window2D((1, 1)):
         builder.check_spatial(found)
         return Cube(convolution(found.value, weights, bias, window, builder, found.factors), shape)
     source = builder.spatial_cube(op.X)
@@ -98,7 +98,7 @@ def gemm(op: GemmOp, builder: DlaBuilder) -> Cube:
     if op.transA.value.data:
         found = builder.cube(op.A)
         weights = across_rows(matrix, found, builder)
-        return Cube(convolution(found.value, weights, bias, Window((1, 1)), builder), shape)
+        return Cube(convolution(found.value, weights, bias, Window2D((1, 1)), builder), shape)
     return product(op.A, matrix, bias, shape, builder)
 
 
@@ -121,7 +121,7 @@ def product(
     found = builder.cube(factor)
     rows = rows_of(found, matrix.shape[1], builder)
     weights = matrix.reshape(matrix.shape[0], found.cube.channels // rows, *found.cube[1:])
-    window = Window((found.cube.height, found.cube.width))
+    window = Window2D((found.cube.height, found.cube.width))
     value = grouped(found.value, tiled(weights, rows), bias, window, rows, builder)
     return Cube(value, shape)
 
@@ -173,7 +173,7 @@ def convolution(
     source: SSAValue,
     weights: Array,
     bias: Array | None,
-    window: Window,
+    window: Window2D,
     builder: DlaBuilder,
     factors: Array | None = None,
 ) -> SSAValue:
@@ -231,7 +231,7 @@ def channels_of(source: SSAValue, begin: int, end: int, builder: DlaBuilder) -> 
 
 
 def grouped(
-    source: SSAValue, weights: Array, bias: Array | None, window: Window, groups: int, builder: DlaBuilder
+    source: SSAValue, weights: Array, bias: Array | None, window: Window2D, groups: int, builder: DlaBuilder
 ) -> SSAValue:
     """Build a grouped convolution, several groups merged into each layer."""
     if groups == 1:

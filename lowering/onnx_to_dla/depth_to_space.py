@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.attributes import Converter
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.ops.tensor import DepthToSpaceOp, SpaceToDepthOp
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla import quantized_builder
 from xonnc.lowering.onnx_to_dla.convolution import channels_of, convolution
 from xonnc.lowering.onnx_to_dla.dequantized import Dequantized
@@ -54,7 +54,7 @@ def ordered(op: DepthToSpaceOp, image: SSAValue, builder: DlaBuilder) -> SSAValu
         return image
     channels, size = cube_of(image.type).channels, op.blocksize.value.data
     places = np.arange(channels).reshape(-1, size * size).T.reshape(-1)
-    return convolved(image, one_hot(places, channels), Window((1, 1)), builder)
+    return convolved(image, one_hot(places, channels), Window2D((1, 1)), builder)
 
 
 def squares(image: SSAValue, size: int, builder: DlaBuilder) -> SSAValue:
@@ -70,7 +70,7 @@ def squares(image: SSAValue, size: int, builder: DlaBuilder) -> SSAValue:
     return interleave(made, builder)
 
 
-def convolved(image: SSAValue, weights: Array, window: Window, builder: DlaBuilder) -> SSAValue:
+def convolved(image: SSAValue, weights: Array, window: Window2D, builder: DlaBuilder) -> SSAValue:
     """Apply a convolution with one-hot kernels, which moves elements without changing them."""
     if isinstance(builder, QuantizedDlaBuilder):
         return builder.requantized(builder.conv(image, builder.kernels(weights), window), [], Converter())
@@ -103,4 +103,4 @@ def depths(op: SpaceToDepthOp, image: SSAValue, builder: DlaBuilder) -> SSAValue
     if op.mode.data == "CRD":
         weights = np.ascontiguousarray(weights.transpose(2, 0, 1, 3, 4, 5))
     kernels = weights.reshape(-1, channels, size, size)
-    return convolved(image, kernels, Window((size, size), (size, size)), builder)
+    return convolved(image, kernels, Window2D((size, size), (size, size)), builder)

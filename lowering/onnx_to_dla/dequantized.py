@@ -22,7 +22,7 @@ from xonnc.dialects.dla.attributes import (
     AluFunction,
     Converter,
     OperandMode,
-    Stage,
+    SdpStage,
     StageFunction,
 )
 from xonnc.dialects.dla.types import CubeShape, cube_of
@@ -136,7 +136,7 @@ class Affine:
         if self.spread is not None:
             cube = np.broadcast_to(self.spread, (1, *self.cube)).astype(np.int8)
             stages.insert(
-                0, (Stage(StageFunction.MUL, mode=OperandMode.PER_POINT), builder.constant_cube(cube))
+                0, (SdpStage(StageFunction.MUL, mode=OperandMode.PER_POINT), builder.constant_cube(cube))
             )
             if added is not None or unit != qparams.scale:
                 builder.refuse("an addition after an average that excludes padding; quantize in between")
@@ -146,7 +146,7 @@ class Affine:
             # `unit` is the added cube's scale divided by a power of two, so its operand only needs a left
             # shift.
             shift = round(log2(added.qparams.scale / unit))
-            summed = Stage(StageFunction.ALU, mode=OperandMode.PER_POINT, shift_value=shift)
+            summed = SdpStage(StageFunction.ALU, mode=OperandMode.PER_POINT, shift_value=shift)
             stages.append((summed, added.value))
         while after and (clamped := _bounded(stages, after[0], unit)) is not None:
             stages, after = clamped, after[1:]
@@ -234,7 +234,7 @@ class Affine:
             builder.refuse(
                 f"a bias of {np.abs(bias).max():g} at a scale of {self.scale.min():g} exceeds 47 bits"
             )
-        stage = Stage(StageFunction.BOTH, act=act, shift_value=sums.shift, truncate=factors.shift)
+        stage = SdpStage(StageFunction.BOTH, act=act, shift_value=sums.shift, truncate=factors.shift)
         if factors.operands.size == sums.operands.size == 1:
             alu, mul = int(sums.operands[0]), int(factors.operands[0])
             return replace(stage, alu_operand=alu, mul_operand=mul), None
@@ -251,10 +251,10 @@ def _per_channel(function: StageFunction, numbers: Array, cube: CubeShape, build
             builder.refuse(
                 f"an addend of {np.abs(numbers).max():g} units of the result's scale exceeds 47 bits"
             )
-        stage = Stage(function, shift_value=found.shift)
+        stage = SdpStage(function, shift_value=found.shift)
     else:
         found = _factors(numbers, builder)
-        stage = Stage(function, truncate=found.shift)
+        stage = SdpStage(function, truncate=found.shift)
     if numbers.size > 1:
         operand = builder.per_kernel(np.broadcast_to(found.operands, (cube.channels,)))
         return replace(stage, mode=OperandMode.PER_KERNEL), operand
@@ -286,7 +286,7 @@ def clamp(
         for bound in bounds[begin : begin + 2]:
             function = AluFunction.MAX if bound.is_minimum else AluFunction.MIN
             number = int(qparams.quantize(np.array(bound.number)))
-            stages.append((Stage(StageFunction.ALU, function, alu_operand=number), None))
+            stages.append((SdpStage(StageFunction.ALU, function, alu_operand=number), None))
         value = builder.requantized(value, stages, Converter())
     return value
 
@@ -319,7 +319,10 @@ def _bounded(stages: list[Operand], bound: ClampBound, unit: float) -> list[Oper
         return None
     function = AluFunction.MAX if bound.is_minimum else AluFunction.MIN
     number = int(limit.operands[0])
-    return [*stages, (Stage(StageFunction.ALU, function, alu_operand=number, shift_value=limit.shift), None)]
+    return [
+        *stages,
+        (SdpStage(StageFunction.ALU, function, alu_operand=number, shift_value=limit.shift), None),
+    ]
 
 
 def converter(

@@ -32,7 +32,7 @@ from xonnc.dialects.dla.attributes import (
     Converter,
     ConverterAttr,
     OperandMode,
-    Stage,
+    SdpStage,
     StageFunction,
 )
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
@@ -46,13 +46,13 @@ from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.pixel_normalization import Normalization
 from xonnc.formats.nvdla.quantization import QuantizationParameters
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
 from xonnc.targets import NvdlaTarget
 from xonnc.targets.limits import DIMENSION
 
 Array: TypeAlias = npt.NDArray[Any]
-Operand: TypeAlias = tuple[Stage, SSAValue | None]
+Operand: TypeAlias = tuple[SdpStage, SSAValue | None]
 
 
 ENGINES: tuple[tuple[type[Operation], str], ...] = (
@@ -364,7 +364,7 @@ class DlaBuilder:
         self,
         source: SSAValue,
         weights: SSAValue,
-        window: Window,
+        window: Window2D,
         pad_value: int = 0,
         in_cvt: Converter | None = None,
         means: Sequence[int] | None = None,
@@ -408,9 +408,9 @@ class DlaBuilder:
     def position_factors(self, factors: Array, channels: int) -> Operand:
         """Return the stage that multiplies by a factor per position, or by a scalar if all are equal."""
         if np.all(factors == factors[0, 0]):
-            return Stage(type=StageFunction.MUL, mul_operand=float(factors[0, 0])), None
+            return SdpStage(type=StageFunction.MUL, mul_operand=float(factors[0, 0])), None
         operand = self.constant_cube(np.broadcast_to(factors, (1, channels, *factors.shape)))
-        return Stage(type=StageFunction.MUL, mode=OperandMode.PER_POINT), operand
+        return SdpStage(type=StageFunction.MUL, mode=OperandMode.PER_POINT), operand
 
     def define_placeholder(self, value: SSAValue) -> None:
         """

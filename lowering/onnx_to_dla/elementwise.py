@@ -13,7 +13,14 @@ from functools import reduce
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, PoolMode, Stage, StageFunction
+from xonnc.dialects.dla.attributes import (
+    Activation,
+    AluFunction,
+    OperandMode,
+    PoolMode,
+    SdpStage,
+    StageFunction,
+)
 from xonnc.dialects.dla.engines import PowerOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
@@ -47,14 +54,14 @@ from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Oper
 from xonnc.lowering.onnx_to_dla.pooling import cascade
 from xonnc.targets.limits import lacks_emulator
 
-SUM = Stage(type=StageFunction.ALU, alu=AluFunction.SUM)
-MINIMUM = Stage(type=StageFunction.ALU, alu=AluFunction.MIN)
-MAXIMUM = Stage(type=StageFunction.ALU, alu=AluFunction.MAX)
-PRODUCT = Stage(type=StageFunction.MUL)
-RELU: Operand = (Stage(act=Activation.RELU), None)
+SUM = SdpStage(type=StageFunction.ALU, alu=AluFunction.SUM)
+MINIMUM = SdpStage(type=StageFunction.ALU, alu=AluFunction.MIN)
+MAXIMUM = SdpStage(type=StageFunction.ALU, alu=AluFunction.MAX)
+PRODUCT = SdpStage(type=StageFunction.MUL)
+RELU: Operand = (SdpStage(act=Activation.RELU), None)
 
 
-def scalar_operand(stage: Stage, value: float) -> Operand:
+def scalar_operand(stage: SdpStage, value: float) -> Operand:
     """Return `stage` with one scalar operand for all elements."""
     field = "mul_operand" if stage.type is StageFunction.MUL else "alu_operand"
     return replace(stage, mode=OperandMode.PER_LAYER, **{field: value}), None
@@ -313,7 +320,7 @@ def unary(value: SSAValue, stages: Sequence[Operand], builder: DlaBuilder) -> Cu
     return Cube(builder.sdp(source.value, stages), source.shape)
 
 
-def fold(values: Sequence[SSAValue], stage: Stage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
+def fold(values: Sequence[SSAValue], stage: SdpStage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
     """Apply a binary stage to two or more operands from the left, constants last."""
     computed = [value for value in values if builder.constant(value) is None]
     constants = [array for value in values if (array := builder.constant(value)) is not None]
@@ -325,12 +332,12 @@ def fold(values: Sequence[SSAValue], stage: Stage, shape: tuple[int, ...], build
     return reduce(lambda cube, array: combine_constant(cube, array, stage, shape, builder), constants, result)
 
 
-def binary(a: SSAValue, b: SSAValue, stage: Stage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
+def binary(a: SSAValue, b: SSAValue, stage: SdpStage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
     """Apply a commutative stage to two operands, one of which may be constant."""
     return fold((a, b), stage, shape, builder)
 
 
-def combine_cubes(a: Cube, b: Cube, stage: Stage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
+def combine_cubes(a: Cube, b: Cube, stage: SdpStage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
     """Apply `stage` to two computed cubes, one of which may be broadcast over the positions."""
     if shape not in (a.shape, b.shape):
         builder.refuse(f"{list(a.shape)} and {list(b.shape)} are both broadcast; expand one of them first")
@@ -348,7 +355,7 @@ def combine_cubes(a: Cube, b: Cube, stage: Stage, shape: tuple[int, ...], builde
 
 
 def combine_constant(
-    a: Cube, array: Array, stage: Stage, shape: tuple[int, ...], builder: DlaBuilder
+    a: Cube, array: Array, stage: SdpStage, shape: tuple[int, ...], builder: DlaBuilder
 ) -> Cube:
     """Apply `stage` with a constant: a scalar, one value per channel, or one per element."""
     if a.shape != shape:

@@ -15,12 +15,14 @@ from xonnc.dialects.dla.types import CubeShape, cube_of, image_of
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.lowering.dla_planning.feasibility import conv_limits, kernels_at_once
 from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, ImageValue
 from xonnc.lowering.onnx_to_dla.windows import output_size, trim_padding, window_of
 
 
-def window_over(op: ConvOp, image_value: ImageValue, kernel: tuple[int, ...], builder: DlaBuilder) -> Window:
+def window_over(
+    op: ConvOp, image_value: ImageValue, kernel: tuple[int, ...], builder: DlaBuilder
+) -> Window2D:
     """Return the window of a convolution over pixels. Dilation is expressed by zeros in the kernels."""
     shape = cube_of(image_value.value.type)
     found = window_of(op, kernel, shape, builder)
@@ -52,7 +54,7 @@ def flattened(weights: Array, channels: int) -> Array:
     return padded.transpose(0, 3, 1, 2).reshape(kernels, columns * channels, rows, 1)
 
 
-def check_window(image_value: ImageValue, kernels: int, window: Window, builder: DlaBuilder) -> CubeShape:
+def check_window(image_value: ImageValue, kernels: int, window: Window2D, builder: DlaBuilder) -> CubeShape:
     """Return the result cube of a convolution over pixels; refuse what the core does not support."""
     cube = cube_of(image_value.value.type)
     builder.check(conv_limits(cube, kernels, window))

@@ -25,7 +25,7 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp
 from xonnc.formats.nvdla.geometry import MAX_POOL
 from xonnc.lowering.dla_planning.feasibility import pool_limits, pool_split_num
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
 from xonnc.lowering.onnx_to_dla.windows import WindowOp, output_size, trim_padding, window_of
 
@@ -80,7 +80,7 @@ class PoolOp(WindowOp, Protocol):
     def ceil_mode(self) -> IntegerAttr[IntegerType]: ...
 
 
-def pool_windows(op: PoolOp, cube: CubeShape, builder: DlaBuilder) -> tuple[Window, Window]:
+def pool_windows(op: PoolOp, cube: CubeShape, builder: DlaBuilder) -> tuple[Window2D, Window2D]:
     """Return the window of the model, and the one with padding for a last partial window (`ceil_mode`)."""
     window = window_of(op, int_values(op.kernel_shape) or (), cube, builder)
     if window.dilations != (1, 1):
@@ -100,7 +100,7 @@ def averages(op: AveragePoolOp, source: SSAValue, builder: DlaBuilder) -> tuple[
     return pooled, np.float32(prod(window.kernel)) / counts
 
 
-def pool(source: SSAValue, mode: PoolMode, window: Window, builder: DlaBuilder) -> SSAValue:
+def pool(source: SSAValue, mode: PoolMode, window: Window2D, builder: DlaBuilder) -> SSAValue:
     """
     Add one PDP layer, its columns split to fit the line buffer.
 
@@ -129,7 +129,7 @@ def pool(source: SSAValue, mode: PoolMode, window: Window, builder: DlaBuilder) 
     )
 
 
-def _reached(source: SSAValue, window: Window, counts: tuple[int, int], builder: DlaBuilder) -> SSAValue:
+def _reached(source: SSAValue, window: Window2D, counts: tuple[int, int], builder: DlaBuilder) -> SSAValue:
     """Slice `source` to the rows and columns that the last windows reach."""
     cube = cube_of(source.type)
     sizes = [
@@ -159,7 +159,7 @@ def cascade(
     for height, width in zip(rows, columns, strict=True):
         here = cube_of(value.type)
         pads = (0, 0, -here.height % height, -here.width % width)
-        value = pool(value, mode, Window((height, width), (height, width), pads=pads), builder)
+        value = pool(value, mode, Window2D((height, width), (height, width), pads=pads), builder)
     return value, prod(rows) * prod(columns) / prod(sizes) if mode is PoolMode.AVERAGE else 1.0
 
 
@@ -181,7 +181,7 @@ def _factors(size: int, steps: int) -> tuple[int, ...]:
     return min((kernels for kernels in choices if prod(kernels) >= size), key=prod)
 
 
-def _stretched(window: Window, cube: CubeShape, ceil_mode: bool) -> Window:
+def _stretched(window: Window2D, cube: CubeShape, ceil_mode: bool) -> Window2D:
     """Return the window with padding at the end for a last partial window, if `ceil_mode`."""
     if not ceil_mode:
         return window
@@ -202,7 +202,7 @@ def _ceil_pad(size: int, kernel: int, stride: int, begin: int, end: int) -> int:
     return max((count - 1) * stride + kernel - size - begin, 0)
 
 
-def _counts(window: Window, cube: CubeShape, result: CubeShape, include_pad: bool) -> Array:
+def _counts(window: Window2D, cube: CubeShape, result: CubeShape, include_pad: bool) -> Array:
     """
     Return the divisor of ONNX's mean at each position: elements inside of the image, or of its declared
     padding.

@@ -27,7 +27,7 @@ from xonnc.dialects.onnx.ops.tensor import (
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import MAX_POOL
 from xonnc.formats.nvdla.quantization import INT8_MAX, QuantizationParameters
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dequantized import (
     Affine,
     ClampBound,
@@ -271,7 +271,7 @@ def _exact_mean(
         return None
     ones = np.ones((cube.channels, 1, cube.height, cube.width), np.int8)
     kernels = QuantizedKernels(ones, np.array([1 / cube.positions]))
-    return grouped(source, kernels, None, Window((cube.height, cube.width)), cube.channels, shape, builder)
+    return grouped(source, kernels, None, Window2D((cube.height, cube.width)), cube.channels, shape, builder)
 
 
 @lowers(ConcatOp)
@@ -318,7 +318,7 @@ def transpose(op: TransposeOp, builder: QuantizedDlaBuilder) -> Dequantized | St
     picked = channels_picked(op, Cube(row.value, here), builder)
     if picked is None:
         return builder.reshaped(op.data, shape)
-    sums = builder.conv(row.value, builder.kernels(picking(picked)), Window((1, 1)))
+    sums = builder.conv(row.value, builder.kernels(picking(picked)), Window2D((1, 1)))
     moved = builder.requantized(sums, [], Converter())
     return Affine.of(moved, cube_of(moved.type), shape, row.qparams)
 

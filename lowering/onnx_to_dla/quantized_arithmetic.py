@@ -13,7 +13,7 @@ from xonnc.dialects.dla.attributes import (
     AluFunction,
     Converter,
     OperandMode,
-    Stage,
+    SdpStage,
     StageFunction,
 )
 from xonnc.dialects.dla.types import CubeShape, cube_of
@@ -110,14 +110,14 @@ class ElementwiseExtremum:
         if here not in (cube, CubeShape(cube.channels, 1, 1)):
             builder.refuse(f"operands with different cubes in memory: {list(cube)}, {list(here)}")
         mode = OperandMode.PER_POINT if here == cube else OperandMode.PER_KERNEL
-        return Stage(StageFunction.ALU, self.function, mode=mode), other
+        return SdpStage(StageFunction.ALU, self.function, mode=mode), other
 
     def _against_constant(self, integers: Array, cube: CubeShape, builder: DlaBuilder) -> Operand:
         if integers.size == 1:
             number = int(integers.reshape(()))
-            return Stage(StageFunction.ALU, self.function, alu_operand=number), None
+            return SdpStage(StageFunction.ALU, self.function, alu_operand=number), None
         spread = np.broadcast_to(integers, self.shape).reshape(1, *cube)
-        stage = Stage(StageFunction.ALU, self.function, mode=OperandMode.PER_POINT)
+        stage = SdpStage(StageFunction.ALU, self.function, mode=OperandMode.PER_POINT)
         return stage, builder.constant_cube(np.ascontiguousarray(spread))
 
 
@@ -181,10 +181,10 @@ class ChannelwisePRelu:
         factors = fixed_point_factors(self.slopes)
         if factors is None:
             builder.refuse(f"a slope of {np.abs(self.slopes).max():g} (the SDP's factors are below 32768)")
-        finer = Stage(
+        finer = SdpStage(
             StageFunction.BOTH, alu_operand=-self.source.qparams.zero_point, mul_operand=1 << GUARD_BITS
         )
-        sloped = Stage(
+        sloped = SdpStage(
             StageFunction.MUL, mode=OperandMode.PER_KERNEL, act=Activation.PRELU, truncate=factors.shift
         )
         stages: list[Operand] = [(finer, None), (sloped, builder.per_kernel(factors.operands))]

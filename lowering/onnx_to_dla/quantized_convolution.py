@@ -16,7 +16,7 @@ from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN
 from xonnc.lowering.dla_planning.feasibility import conv_limits, kernels_at_once
 from xonnc.lowering.dla_planning.group_merging import merged_groups
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.convolution import (
     across_rows,
     batch_of,
@@ -87,7 +87,7 @@ def gemm(op: GemmOp, builder: QuantizedDlaBuilder) -> Dequantized:
             source,
             QuantizedKernels(weights, _tiled_scales(kernels, columns)),
             bias,
-            Window((1, 1)),
+            Window2D((1, 1)),
             shape,
             builder,
         )
@@ -131,14 +131,14 @@ def product(
     rows = rows_of(Cube(source.value, here), kernels.array.shape[1], builder)
     array = kernels.array.reshape(kernels.array.shape[0], cube.channels // rows, *cube[1:])
     weights = _tiled(QuantizedKernels(array, kernels.scales), rows)
-    return grouped(source, weights, bias, Window((cube.height, cube.width)), rows, shape, builder)
+    return grouped(source, weights, bias, Window2D((cube.height, cube.width)), rows, shape, builder)
 
 
 def convolution(
     source: QuantizedCube,
     kernels: QuantizedKernels,
     bias: Array | None,
-    window: Window,
+    window: Window2D,
     shape: tuple[int, ...],
     builder: QuantizedDlaBuilder,
 ) -> Affine:
@@ -199,7 +199,7 @@ def grouped(
     source: QuantizedCube,
     kernels: QuantizedKernels,
     bias: Array | None,
-    window: Window,
+    window: Window2D,
     groups: int,
     shape: tuple[int, ...],
     builder: QuantizedDlaBuilder,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.attributes import OperandMode, Stage, StageFunction
+from xonnc.dialects.dla.attributes import OperandMode, SdpStage, StageFunction
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.onnx_to_dla.dequantized import QuantizedCube, converter
@@ -32,15 +32,15 @@ class ElementwiseProduct:
         """
         is_spread = cube_of(self.a.value.type) != cube_of(self.b.value.type)
         mode = OperandMode.PER_KERNEL if is_spread else OperandMode.PER_POINT
-        factor = Stage(StageFunction.MUL, mode=mode, mul_offset=self.b.qparams.zero_point)
+        factor = SdpStage(StageFunction.MUL, mode=mode, mul_offset=self.b.qparams.zero_point)
         stages: list[Operand] = [(factor, self.b.value)]
         if self.a.qparams.zero_point:
-            stages.insert(0, (Stage(StageFunction.ALU, alu_operand=-self.a.qparams.zero_point), None))
+            stages.insert(0, (SdpStage(StageFunction.ALU, alu_operand=-self.a.qparams.zero_point), None))
         if self.b.qparams.zero_point:
             stages = (
-                [stages[0], (Stage(), None), stages[-1]]
+                [stages[0], (SdpStage(), None), stages[-1]]
                 if self.a.qparams.zero_point
-                else [(Stage(), None)] * 2 + stages
+                else [(SdpStage(), None)] * 2 + stages
             )
         unit = self.a.qparams.scale * self.b.qparams.scale
         return builder.requantized(self.a.value, stages, converter(unit, qparams, builder))

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.attributes import Converter, PoolMode
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dequantized import Affine, Dequantized
 from xonnc.lowering.onnx_to_dla.pooling import cascade
 from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder, QuantizedKernels, lowers
@@ -37,7 +37,7 @@ def total(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
     factor = 1 / count if isinstance(op, MEANS) else 1.0
     if found.outputs * cube.channels * window[0] * window[1] <= MAX_KERNEL_BYTES and max(window) <= 32:
         kernels = QuantizedKernels(summing(found, cube, np.int8), np.array([factor]))
-        return convolution(source, kernels, None, Window(window), shape, builder)
+        return convolution(source, kernels, None, Window2D(window), shape, builder)
     if found.outputs < cube.channels:
         builder.refuse(
             f"{list(here)} to {list(shape)}: a reduction of channels too (the PDP takes rows and columns)"
@@ -58,7 +58,7 @@ def extreme(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
 
     def pick(value: SSAValue, places: Indices) -> SSAValue:
         sums = builder.conv(
-            value, builder.kernels(one_hot(places, cube_of(value.type).channels)), Window((1, 1))
+            value, builder.kernels(one_hot(places, cube_of(value.type).channels)), Window2D((1, 1))
         )
         return builder.requantized(sums, [], Converter())
 

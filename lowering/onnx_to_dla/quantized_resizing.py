@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.formats.nvdla.quantization import INT8_MAX
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dequantized import Concatenated, Dequantized, QuantizedCube
 from xonnc.lowering.onnx_to_dla.dla_builder import cube_shape
 from xonnc.lowering.onnx_to_dla.quantized_builder import (
@@ -52,7 +52,7 @@ def _interpolated(op: AnyResize, builder: QuantizedDlaBuilder) -> Dequantized:
             held = kernel.astype(np.int8 if kernel.max() <= INT8_MAX else np.int16)
             kernels = QuantizedKernels(np.repeat(held, cube.channels, axis=0), np.array([1 / plan.unit]))
             seen = QuantizedCube(plan.seen(extended, row, column, builder), source.qparams)
-            window = Window((len(row.weights), len(column.weights)))
+            window = Window2D((len(row.weights), len(column.weights)))
             parts.append(grouped(seen, kernels, None, window, cube.channels, shape, builder))
 
     def join(values: list[SSAValue]) -> SSAValue:

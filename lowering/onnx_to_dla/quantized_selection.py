@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.attributes import Converter, OperandMode, Stage, StageFunction
+from xonnc.dialects.dla.attributes import Converter, OperandMode, SdpStage, StageFunction
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.formats.nvdla.quantization import QuantizationParameters
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dequantized import Affine, Dequantized
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
 from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder, StoredIntegers, lowers
@@ -24,7 +24,7 @@ from xonnc.lowering.onnx_to_dla.selection import (
     selection_of,
 )
 
-ADDED = Stage(StageFunction.ALU, mode=OperandMode.PER_KERNEL)
+ADDED = SdpStage(StageFunction.ALU, mode=OperandMode.PER_KERNEL)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _selected(source: SSAValue, indices: Indices, padding: int, builder: DlaBuil
 
     def pick(value: SSAValue, places: Indices) -> SSAValue:
         weights = one_hot(places, cube_of(value.type).channels)
-        sums = builder.conv(value, builder.kernels(weights), Window((1, 1)))
+        sums = builder.conv(value, builder.kernels(weights), Window2D((1, 1)))
         added = np.where(places == FILL, padding, 0).astype(np.int16)
         return builder.requantized(
             sums, [(ADDED, builder.per_kernel(added))] if np.any(added) else [], Converter()

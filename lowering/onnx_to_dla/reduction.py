@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.attributes import AluFunction, OperandMode, PoolMode, Stage, StageFunction
+from xonnc.dialects.dla.attributes import AluFunction, OperandMode, PoolMode, SdpStage, StageFunction
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops import reduction
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.convolution import convolution
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
 from xonnc.lowering.onnx_to_dla.pooling import cascade
@@ -41,7 +41,7 @@ MAX_CHANNELS = 32
 
 
 @dataclass(frozen=True)
-class Reduction:
+class CubeReduction:
     """
     A reduction of a cube: the result's channel of each channel, and whether rows and columns are reduced.
     """
@@ -82,7 +82,7 @@ def axes_of(op: OnnxOp, rank: int, builder: DlaBuilder) -> list[int]:
     return [] if empty is not None and empty.value.data else list(range(rank))
 
 
-def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, builder: DlaBuilder) -> Reduction:
+def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, builder: DlaBuilder) -> CubeReduction:
     """
     Return how `op` reduces a tensor of `shape` stored as `cube`; refuse if channels mix with rows or columns.
     """
@@ -92,7 +92,7 @@ def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, builder: D
     rows = bool(cube.height > 1 and np.all(here == here[:, :1]))
     columns = bool(cube.width > 1 and np.all(here == here[:, :, :1]))
     positions = (1 if rows else cube.height) * (1 if columns else cube.width)
-    result = Reduction(here[:, 0, 0] // positions, rows, columns)
+    result = CubeReduction(here[:, 0, 0] // positions, rows, columns)
     y = np.zeros(cube.height, np.int64) if rows else np.arange(cube.height)
     x = np.zeros(cube.width, np.int64) if columns else np.arange(cube.width)
     places = y[:, np.newaxis] * (1 if columns else cube.width) + x
@@ -101,7 +101,7 @@ def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, builder: D
     return result
 
 
-def summing(found: Reduction, cube: CubeShape, dtype: Any) -> Array:
+def summing(found: CubeReduction, cube: CubeShape, dtype: Any) -> Array:
     """Return kernels of ones that add the elements of a reduction."""
     weights = np.zeros((found.outputs, cube.channels, *found.window(cube)), dtype)
     weights[found.channels, np.arange(cube.channels)] = 1
@@ -122,9 +122,9 @@ def total(op: OnnxOp, builder: DlaBuilder) -> Cube:
     factor *= 1 / per_channel if isinstance(op, MEANS) else rows * columns
     if per_channel == 1:
         return Cube(builder.scaled(value, np.full((1, 1), factor, np.float32)), shape)
-    flat = Reduction(found.channels, False, False)
+    flat = CubeReduction(found.channels, False, False)
     weights = summing(flat, cube_of(value.type), np.float32) * np.float32(factor)
-    return Cube(convolution(value, weights, None, Window((1, 1)), builder), shape)
+    return Cube(convolution(value, weights, None, Window2D((1, 1)), builder), shape)
 
 
 @lowers(*EXTREMES)
@@ -134,14 +134,18 @@ def extreme(op: OnnxOp, builder: DlaBuilder) -> Cube:
 
     def pick(value: SSAValue, places: Indices) -> SSAValue:
         weights = one_hot(places, cube_of(value.type).channels).astype(np.float16)
-        return convolution(value, weights, None, Window((1, 1)), builder)
+        return convolution(value, weights, None, Window2D((1, 1)), builder)
 
     found = reduction_of(op, source.shape, source.cube, builder)
     return Cube(extremes(source.value, found, EXTREMES[type(op)], pick, builder), builder.result_shape(op))
 
 
 def extremes(
-    value: SSAValue, found: Reduction, modes: tuple[PoolMode, AluFunction], pick: Pick, builder: DlaBuilder
+    value: SSAValue,
+    found: CubeReduction,
+    modes: tuple[PoolMode, AluFunction],
+    pick: Pick,
+    builder: DlaBuilder,
 ) -> SSAValue:
     """Return the maximum or minimum of a reduction."""
     if found.rows or found.columns:
@@ -153,6 +157,6 @@ def extremes(
         builder.refuse(f"a maximum or minimum over {members.shape[1]} channels (up to {MAX_CHANNELS})")
     result, *others = (pick(value, places) for places in members.T)
     for other in others:
-        stage = Stage(StageFunction.ALU, modes[1], mode=OperandMode.PER_POINT)
+        stage = SdpStage(StageFunction.ALU, modes[1], mode=OperandMode.PER_POINT)
         result = builder.sdp(result, [(stage, other)])
     return result

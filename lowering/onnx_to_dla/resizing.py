@@ -19,7 +19,7 @@ from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.convolution import grouped
 from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, cube_shape, lowers
 from xonnc.lowering.onnx_to_dla.upsampling import interleave, repeat
@@ -54,7 +54,7 @@ def resize(op: AnyResize, builder: DlaBuilder) -> Cube:
                 plan.seen(extended, row, column, builder),
                 np.repeat(plan.kernel(row, column).astype(np.float32) / plan.unit, channels, axis=0),
                 None,
-                Window((len(row.weights), len(column.weights))),
+                Window2D((len(row.weights), len(column.weights))),
                 channels,
                 builder,
             )

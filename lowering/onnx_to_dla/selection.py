@@ -25,7 +25,7 @@ from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.ops.math import ExpandOp
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.formats.nvdla.geometry import MAX_POOL, channels_per_atom
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.convolution import convolution
 from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, cube_shape, lowers
 from xonnc.lowering.onnx_to_dla.pooling import pool
@@ -252,7 +252,7 @@ def _piece(source: SSAValue, axis: int, piece: IndexRun, fill: Fill, builder: Dl
     if piece.step == 1:
         return part
     strides = (piece.step, 1) if axis == 2 else (1, piece.step)
-    return pool(part, PoolMode.MAX, Window((1, 1), strides), builder)
+    return pool(part, PoolMode.MAX, Window2D((1, 1), strides), builder)
 
 
 def _sized(cube: CubeShape, axis: int, size: int) -> CubeShape:
@@ -331,7 +331,7 @@ def select(op: OnnxOp, builder: DlaBuilder) -> list[Cube]:
     def pick(value: SSAValue, places: Indices) -> SSAValue:
         weights = one_hot(places, cube_of(value.type).channels).astype(np.float16)
         bias = np.where(places == FILL, np.float32(selection.fill), np.float32(0))
-        return convolution(value, weights, bias if np.any(bias) else None, Window((1, 1)), builder)
+        return convolution(value, weights, bias if np.any(bias) else None, Window2D((1, 1)), builder)
 
     return [
         Cube(selected(source.value, indices, pick, fill, builder), indices.shape)

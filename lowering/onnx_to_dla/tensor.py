@@ -26,7 +26,7 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeV11Op,
 )
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.convolution import channels_of, convolution
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, cube_shape, lowers
 from xonnc.targets.limits import lacks_emulator
@@ -118,7 +118,7 @@ def transpose(op: TransposeOp, builder: DlaBuilder) -> Cube:
     if picked is None:
         return reshaped(op.data, shape, builder)
     return Cube(
-        convolution(source.value, picking(picked).astype(np.float16), None, Window((1, 1)), builder), shape
+        convolution(source.value, picking(picked).astype(np.float16), None, Window2D((1, 1)), builder), shape
     )
 
 

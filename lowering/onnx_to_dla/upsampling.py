@@ -22,7 +22,7 @@ from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import MAX_DIMENSION
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.convolution import batch_of, convolution, tiled
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
 from xonnc.lowering.onnx_to_dla.pooling import pool
@@ -70,10 +70,10 @@ class TransposedConvolution:
     height: int
     width: int
 
-    def window(self, row: SubPixelPhase, column: SubPixelPhase) -> Window:
+    def window(self, row: SubPixelPhase, column: SubPixelPhase) -> Window2D:
         """Return the window of the convolution that computes one phase."""
         kernel = max(len(row.taps), 1), max(len(column.taps), 1)
-        return Window(kernel, pads=(row.pads[0], column.pads[0], row.pads[1], column.pads[1]))
+        return Window2D(kernel, pads=(row.pads[0], column.pads[0], row.pads[1], column.pads[1]))
 
     def source(
         self, image: SSAValue, row: SubPixelPhase, column: SubPixelPhase, builder: DlaBuilder
@@ -175,7 +175,7 @@ def _broadcast_position(image: SSAValue, sizes: tuple[int, int], builder: DlaBui
             min(size - here, limits.POOL_PAD.most)
             for size, here in zip(sizes, (cube.height, cube.width), strict=True)
         )
-        window = Window((below + 1, right + 1), pads=(below, right, below, right))
+        window = Window2D((below + 1, right + 1), pads=(below, right, below, right))
         image = pool(image, PoolMode.MAX, window, builder)
         cube = cube_of(image.type)
     return image

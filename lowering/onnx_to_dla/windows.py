@@ -8,11 +8,11 @@ from dataclasses import replace
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.dialects.onnx.attributes import int_values
 from xonnc.dialects.onnx.window_ops import WindowOp
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
 
 
-def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, builder: DlaBuilder) -> Window:
+def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, builder: DlaBuilder) -> Window2D:
     """Return the window of `op`; with one spatial dimension the height is 1."""
     rank = len(kernel)
     if rank not in (1, 2):
@@ -21,7 +21,7 @@ def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, builder: D
     dilations = _pair(int_values(op.dilations) or (1,) * rank)
     pads = int_values(op.pads) or (0,) * (2 * rank)
     begins, ends = _pair(pads[:rank], 0), _pair(pads[rank:], 0)
-    window = Window(_pair(kernel), strides, dilations, (*begins, *ends))
+    window = Window2D(_pair(kernel), strides, dilations, (*begins, *ends))
     auto_pad = op.auto_pad.data
     if auto_pad == "NOTSET":
         return window
@@ -37,7 +37,7 @@ def _pair(values: Sequence[int], default: int = 1) -> tuple[int, int]:
     return (default, values[0]) if len(values) == 1 else (values[0], values[1])
 
 
-def _same(window: Window, sizes: tuple[int, int], lower: bool) -> Window:
+def _same(window: Window2D, sizes: tuple[int, int], lower: bool) -> Window2D:
     """
     Resolve auto_pad SAME: pads for `ceil(size / stride)` windows, the odd one at the end (`lower`: at the
     start).
@@ -51,7 +51,7 @@ def _same(window: Window, sizes: tuple[int, int], lower: bool) -> Window:
     return replace(window, pads=(begins[0], begins[1], ends[0], ends[1]))
 
 
-def output_size(window: Window, source: CubeShape, builder: DlaBuilder) -> tuple[int, int]:
+def output_size(window: Window2D, source: CubeShape, builder: DlaBuilder) -> tuple[int, int]:
     """Return rows and columns of the result; refuse if there are none."""
     rows, columns = window.output_size(source)
     if min(rows, columns) < 1:
@@ -60,7 +60,7 @@ def output_size(window: Window, source: CubeShape, builder: DlaBuilder) -> tuple
     return rows, columns
 
 
-def trim_padding(window: Window, source: CubeShape) -> Window:
+def trim_padding(window: Window2D, source: CubeShape) -> Window2D:
     """Return the window without padding at bottom and right that no window reads."""
     rows, columns = window.output_size(source)
     top, left = window.pads[:2]

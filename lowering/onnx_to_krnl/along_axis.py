@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.ops import reduction
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_unsigned_element
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers, supports_dynamic_shapes
-from xonnc.lowering.onnx_to_krnl.reductions import PRODUCT, SUM, Reduction
+from xonnc.lowering.onnx_to_krnl.reductions import PRODUCT, SUM, ReductionFunction
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, static_sizes, volume
 
@@ -148,7 +148,7 @@ def running(op: onnx.CumSumOp | onnx.CumProdOp, builder: LoweringBuilder) -> str
     kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
     out, source = kernel.buffers
     name = "cumsum" if isinstance(op, onnx.CumSumOp) else "cumprod"
-    how = Reduction(name, SUM if isinstance(op, onnx.CumSumOp) else PRODUCT)
+    how = ReductionFunction(name, SUM if isinstance(op, onnx.CumSumOp) else PRODUCT)
     with kernel.loops(sizes[::2]) as (before, after):
         with kernel.reducing([sizes[1]], [how.start(kernel, element)]) as ((index,), held, results):
             if op.reverse.value.data:

@@ -44,7 +44,7 @@ from xonnc.lowering.onnx_to_krnl.convolution import reads_rows
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import planned_functions
 from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
-from xonnc.lowering.onnx_to_krnl.fusion_scope import Group, dissolve_groups
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionGroup, dissolve_groups
 from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_int8
 from xonnc.lowering.onnx_to_krnl.layout_plan import LayoutPlan, is_blocked, is_like, plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
@@ -75,7 +75,7 @@ class AssignLayout(ModulePass):
             _assign(function.body.block, groups, builder)
 
 
-def _assign(block: Block, groups: Mapping[Operation, Group], builder: LoweringBuilder) -> None:
+def _assign(block: Block, groups: Mapping[Operation, FusionGroup], builder: LoweringBuilder) -> None:
     for op in block.ops:
         for region in op.regions if isinstance(op, CONTROL) else ():
             _assign(region.block, groups, builder)
@@ -131,15 +131,15 @@ def _values(block: Block) -> Iterator[SSAValue]:
         yield from op.results
 
 
-def _group_of(op: Operation, groups: Mapping[Operation, Group]) -> Group | Operation:
+def _group_of(op: Operation, groups: Mapping[Operation, FusionGroup]) -> FusionGroup | Operation:
     return groups.get(op, op)
 
 
-def _owner(value: SSAValue, groups: Mapping[Operation, Group]) -> Group | Operation | None:
+def _owner(value: SSAValue, groups: Mapping[Operation, FusionGroup]) -> FusionGroup | Operation | None:
     return _group_of(value.owner, groups) if isinstance(value.owner, Operation) else None
 
 
-def _is_stored(value: SSAValue, groups: Mapping[Operation, Group]) -> bool:
+def _is_stored(value: SSAValue, groups: Mapping[Operation, FusionGroup]) -> bool:
     """Whether a kernel stores a value to memory, so that it is not an intermediate of a fusion group."""
     group = groups.get(value.owner) if isinstance(value.owner, Operation) else None
     return group is None or value.owner is group.members[-1]
@@ -150,7 +150,7 @@ class _Reads:
     """Which operators read images channel-blocked or as NHWC."""
 
     layouts: LayoutPlan
-    groups: Mapping[Operation, Group]
+    groups: Mapping[Operation, FusionGroup]
     integers: Int8Plan
 
     def pixels(self, op: Operation, value: SSAValue) -> bool:

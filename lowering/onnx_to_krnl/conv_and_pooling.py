@@ -32,10 +32,10 @@ from xonnc.lowering.onnx_to_krnl.matmul import batched_matmul, dynamic_matmul
 from xonnc.lowering.onnx_to_krnl.padding import padded
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes
-from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Window, window_of
+from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, WindowGeometry, window_of
 
 
-def with_pads(value: SSAValue, window: Window, number: float, builder: LoweringBuilder) -> SSAValue:
+def with_pads(value: SSAValue, window: WindowGeometry, number: float, builder: LoweringBuilder) -> SSAValue:
     """Return the buffer of an input, padded with `number`."""
     source = builder.buffer(value)
     if not window.is_padded:
@@ -126,7 +126,11 @@ def _grouped(
 
 
 def columns_of(
-    source: SSAValue, shape: Sequence[Size], out: Sequence[Size], window: Window, builder: LoweringBuilder
+    source: SSAValue,
+    shape: Sequence[Size],
+    out: Sequence[Size],
+    window: WindowGeometry,
+    builder: LoweringBuilder,
 ) -> SSAValue:
     """im2col: for each channel and element of the window, the pixels that it reads."""
     rank = len(window.kernel)
@@ -147,7 +151,7 @@ Combine = Callable[[KernelBuilder, SSAValue, SSAValue, int], SSAValue]
 
 def _over_window(
     kernel: KernelBuilder,
-    window: Window,
+    window: WindowGeometry,
     indices: Sequence[SSAValue],
     source: SSAValue,
     start: SSAValue,
@@ -166,7 +170,9 @@ def _over_window(
     return total
 
 
-def _depthwise(op: nn.ConvOp, source: SSAValue, window: Window, builder: LoweringBuilder) -> str | None:
+def _depthwise(
+    op: nn.ConvOp, source: SSAValue, window: WindowGeometry, builder: LoweringBuilder
+) -> str | None:
     element, shape, out = builder.element(op.X), builder.sizes(op.X), builder.sizes(op.Y)
     weights = builder.shape(op.W)[0], prod(window.kernel)
     types = [buffer_type(out, element), buffer_type([*shape[:2], *window.padded], element)]
@@ -293,7 +299,7 @@ def _pool(
 def _blocked_pool(
     name: str,
     values: tuple[SSAValue, SSAValue],
-    window: Window,
+    window: WindowGeometry,
     over: tuple[float, Combine],
     inverse_counts: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
     builder: LoweringBuilder,
@@ -335,7 +341,7 @@ def _inside(
     index: SSAValue,
     axis: int,
     step: int,
-    window: Window,
+    window: WindowGeometry,
     source: BlockedBuffer,
     is_clamped: bool,
 ) -> SSAValue:

@@ -35,7 +35,7 @@ from xonnc.rewriting.patterns import Array
 
 
 @dataclass(frozen=True)
-class _Source:
+class _ConvInput:
     """The input of a convolution: row-major (NCHW), or channel-blocked with `step` channels a block."""
 
     buffer: SSAValue
@@ -67,23 +67,23 @@ def reads_rows(fusion: ConvFusion, layouts: LayoutPlan) -> bool:
     return is_narrow and fusion.window is not None and not fusion.is_depthwise
 
 
-def _source(fusion: ConvFusion, builder: LoweringBuilder) -> _Source:
+def _source(fusion: ConvFusion, builder: LoweringBuilder) -> _ConvInput:
     op, lanes = fusion.conv, builder.layouts.lanes
     images, channels = builder.sizes(op.X)[:2]
     if fusion.window is not None and reads_rows(fusion, builder.layouts):
         # Fewer channels than lanes: blocking would pad most of a vector, so elements of NCHW are broadcast.
         buffer = with_pads(op.X, fusion.window, 0.0, builder)
         rows, columns = fusion.window.begins
-        return _Source(buffer, [images, channels, *fusion.window.padded], (rows, columns), 1)
+        return _ConvInput(buffer, [images, channels, *fusion.window.padded], (rows, columns), 1)
     image = blocked(op.X, builder)
-    return _Source(image.buffer, image.blocks, image.start, lanes)
+    return _ConvInput(image.buffer, image.blocks, image.start, lanes)
 
 
 def _lower_phase(
     fusion: ConvFusion,
     sub_convolution: SubConvolution,
     weights: Array,
-    images: tuple[_Source, BlockedBuffer, SSAValue | None, BlockedBuffer | None],
+    images: tuple[_ConvInput, BlockedBuffer, SSAValue | None, BlockedBuffer | None],
     builder: LoweringBuilder,
 ) -> None:
     source, target, bias, residual = images

@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.types import is_ranked
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, SymbolicSize, size_of_form, volume
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.expressions import DimExpr, FloorDiv, MinMax
-from xonnc.transforms.dims.naming import Parameter
+from xonnc.transforms.dims.naming import NamedDimension
 
 INDEX = IndexType()
 
@@ -109,7 +109,7 @@ class DynamicShapes:
         return True
 
     def _is_name(self, symbol: int) -> bool:
-        return symbol not in self._origins and isinstance(self._dims.symbols.key(symbol), Parameter)
+        return symbol not in self._origins and isinstance(self._dims.symbols.key(symbol), NamedDimension)
 
     def same_volume(self, one: Sequence[Size], other: Sequence[Size], op: Operation) -> None:
         """Emit a run-time check that two shapes have the same number of elements."""

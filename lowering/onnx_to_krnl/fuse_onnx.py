@@ -49,7 +49,7 @@ from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE, producers
 from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
-from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, Group, shape_computations
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionGroup, FusionScope, shape_computations
 from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_int8
 from xonnc.lowering.onnx_to_krnl.layout_plan import plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
@@ -79,7 +79,7 @@ class FuseOnnx(ModulePass):
 
 
 def planned_functions(
-    module: ModuleOp, tiles: Tiles, ctx: Context, groups: Mapping[Operation, Group] | None = None
+    module: ModuleOp, tiles: Tiles, ctx: Context, groups: Mapping[Operation, FusionGroup] | None = None
 ) -> Iterator[tuple[FuncOp, LoweringBuilder]]:
     """Yield each function with a builder to plan fusion and layouts; `groups` are those chosen before."""
     is_open = has_dynamic_inputs(module)
@@ -112,9 +112,9 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
     drop_constants(block)
 
 
-def _integer_groups(layouts: Int8Plan) -> Iterator[Group]:
+def _integer_groups(layouts: Int8Plan) -> Iterator[FusionGroup]:
     for fusion in layouts.fusions.values():
-        yield Group("int8", _in_order(_members(fusion.last, layouts)))
+        yield FusionGroup("int8", _in_order(_members(fusion.last, layouts)))
 
 
 def _members(last: Operation, layouts: Int8Plan) -> set[Operation]:
@@ -154,15 +154,15 @@ def _chain_ops(last: Operation, layouts: Int8Plan) -> list[Operation]:
     return [*fusion.ops, last] if fusion.product is None else [fusion.product.op, *fusion.ops, last]
 
 
-def _convolutions(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[Group]:
+def _convolutions(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[FusionGroup]:
     builder.layouts = plan_layouts(
         ops, builder.target.vector_bytes // 4, ELEMENTWISE, builder.known_sizes, builder.scope
     )
     for fusion in builder.layouts.fusions.values():
-        yield Group("convolution", fusion.ops)
+        yield FusionGroup("convolution", fusion.ops)
 
 
-def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[Group]:
+def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[FusionGroup]:
     """Row-major matrix products and convolutions with their bias and Relu."""
     biases = plan_biases(ops, builder.scope)
     for op in ops:
@@ -171,15 +171,15 @@ def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[Gr
             if op in biases:
                 members.append(biases[op][0])
             relu = following_relu(members[-1].results[0], builder)
-            yield Group("matmul", members if relu is None else [*members, relu])
+            yield FusionGroup("matmul", members if relu is None else [*members, relu])
 
 
-def _elementwise(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[Group]:
+def _elementwise(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[FusionGroup]:
     for op in reversed(ops):
         if type(op) in ELEMENTWISE and op not in builder.fused and builder.is_computable(op.results[0]):
             members = producers(op, builder.sizes(op.results[0]), builder)
             builder.fused |= members
-            yield Group("elementwise", _in_order(members))
+            yield FusionGroup("elementwise", _in_order(members))
 
 
 def _in_order(ops: set[Operation]) -> list[Operation]:

@@ -8,11 +8,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.dialects.krnl.loops import YieldOp
-from xonnc.lowering.onnx_to_krnl.fusion_scope import Group
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionGroup
 from xonnc.rewriting.editing import operands_of
 
 
-def put_groups(block: Block, groups: Sequence[Group]) -> None:
+def put_groups(block: Block, groups: Sequence[FusionGroup]) -> None:
     """Put the members of groups into `krnl.fused` ops, and the block in topological order."""
     if not groups:
         return
@@ -21,10 +21,10 @@ def put_groups(block: Block, groups: Sequence[Group]) -> None:
     for op in list(block.ops):
         op.detach()
     for unit in units:
-        block.add_op(_fused(unit) if isinstance(unit, Group) else unit)
+        block.add_op(_fused(unit) if isinstance(unit, FusionGroup) else unit)
 
 
-def _fused(group: Group) -> FusedOp:
+def _fused(group: FusionGroup) -> FusedOp:
     """Return the detached members as one op whose results are the values that others read."""
     inside = set(group.members)
     read = [
@@ -42,7 +42,7 @@ def _fused(group: Group) -> FusedOp:
     return fused
 
 
-def _ordered(block: Block, chosen: dict[Operation, Group]) -> list[Operation | Group]:
+def _ordered(block: Block, chosen: dict[Operation, FusionGroup]) -> list[Operation | FusionGroup]:
     """
     Return the ops of a block in topological order, each group as one.
 
@@ -51,7 +51,7 @@ def _ordered(block: Block, chosen: dict[Operation, Group]) -> list[Operation | G
     """
     # Each round drops one cyclic group, so this terminates.
     while True:
-        order: dict[Operation | Group, None] = {}
+        order: dict[Operation | FusionGroup, None] = {}
         for op in block.ops:
             group = chosen.get(op)
             if group is None or op is group.members[-1]:
@@ -65,13 +65,13 @@ def _ordered(block: Block, chosen: dict[Operation, Group]) -> list[Operation | G
 
 
 def _emit(
-    unit: Operation | Group,
+    unit: Operation | FusionGroup,
     block: Block,
-    chosen: dict[Operation, Group],
-    order: dict[Operation | Group, None],
-) -> Group | None:
+    chosen: dict[Operation, FusionGroup],
+    order: dict[Operation | FusionGroup, None],
+) -> FusionGroup | None:
     """Append a unit after what it reads (depth-first); return a group on a cycle, if there is one."""
-    under_way: dict[Operation | Group, Iterator[Operation | Group]] = {}
+    under_way: dict[Operation | FusionGroup, Iterator[Operation | FusionGroup]] = {}
     waiting = [unit]
     while waiting:
         last = waiting[-1]
@@ -86,15 +86,15 @@ def _emit(
             waiting.pop()
         elif source in under_way:
             circle = waiting[waiting.index(source) :]
-            return next(each for each in circle if isinstance(each, Group))
+            return next(each for each in circle if isinstance(each, FusionGroup))
         else:
             waiting.append(source)
     return None
 
 
 def _sources(
-    unit: Operation | Group, block: Block, chosen: dict[Operation, Group]
-) -> Iterator[Operation | Group]:
+    unit: Operation | FusionGroup, block: Block, chosen: dict[Operation, FusionGroup]
+) -> Iterator[Operation | FusionGroup]:
     """The units whose results a unit reads."""
     for value in _captured(unit):
         owner = value.owner
@@ -104,7 +104,7 @@ def _sources(
                 yield source
 
 
-def _captured(unit: Operation | Group) -> Iterator[SSAValue]:
-    for op in unit.members if isinstance(unit, Group) else (unit,):
+def _captured(unit: Operation | FusionGroup) -> Iterator[SSAValue]:
+    for op in unit.members if isinstance(unit, FusionGroup) else (unit,):
         for each in op.walk() if op.regions else (op,):
             yield from operands_of(each)

@@ -27,7 +27,7 @@ SHAPE_OPERANDS: dict[type[Operation], Sequence[int]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class FusionGroup:
     """Operators of one block that one kernel computes."""
 
     kind: str
@@ -39,7 +39,7 @@ class Group:
 class FusionScope:
     """Which ops may be fused: any while groups are chosen, members of one group when it is lowered."""
 
-    groups: Mapping[Operation, Group] | None = None
+    groups: Mapping[Operation, FusionGroup] | None = None
     """The group of each operator that is in one; None while groups are chosen."""
     ignored: Container[Operation] = field(default_factory=frozenset[Operation])
     """Operators that only compute shapes, which dynamic kernels do without."""
@@ -61,14 +61,14 @@ class FusionScope:
         return users[0] if len(users) == 1 else None
 
 
-def dissolve_groups(module: ModuleOp) -> dict[Operation, Group]:
+def dissolve_groups(module: ModuleOp) -> dict[Operation, FusionGroup]:
     """Inline the bodies of `krnl.fused` ops; return the group of each operator."""
-    found: dict[Operation, Group] = {}
+    found: dict[Operation, FusionGroup] = {}
     for fused in [op for op in module.walk() if isinstance(op, FusedOp)]:
         block = fused.parent
         assert block is not None
         *members, end = fused.body.block.ops
-        group = Group(fused.kind.data, members)
+        group = FusionGroup(fused.kind.data, members)
         for member in members:
             member.detach()
             found[member] = group

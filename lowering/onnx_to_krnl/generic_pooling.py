@@ -20,7 +20,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
-from xonnc.lowering.onnx_to_krnl.window_geometry import Window, window_of
+from xonnc.lowering.onnx_to_krnl.window_geometry import WindowGeometry, window_of
 
 
 class _WindowElement:
@@ -29,7 +29,7 @@ class _WindowElement:
     def __init__(
         self,
         kernel: KernelBuilder,
-        window: Window,
+        window: WindowGeometry,
         shape: Sequence[int],
         out: Sequence[SSAValue],
         at: Sequence[SSAValue],
@@ -130,12 +130,12 @@ def global_lp_pool(op: nn.GlobalLpPoolOp, builder: LoweringBuilder) -> str | Non
     """`(Σ |x|^p)^(1/p)` over each channel."""
     spatial = builder.shape(op.X)[2:]
     ones, zeros = (1,) * len(spatial), (0,) * len(spatial)
-    window = Window(tuple(spatial), ones, ones, zeros, zeros, tuple(spatial))
+    window = WindowGeometry(tuple(spatial), ones, ones, zeros, zeros, tuple(spatial))
     return _powers(op.X, op.Y, window, op.p.value.data, builder)
 
 
 def _powers(
-    value: SSAValue, result: SSAValue, window: Window, p: int, builder: LoweringBuilder
+    value: SSAValue, result: SSAValue, window: WindowGeometry, p: int, builder: LoweringBuilder
 ) -> str | None:
     element, shape, out = builder.element(value), builder.shape(value), builder.shape(result)
     kind = compute_type(element)
@@ -156,7 +156,9 @@ def _powers(
     return None
 
 
-def generic_average_pool(op: nn.AveragePoolOp, window: Window, builder: LoweringBuilder) -> str | None:
+def generic_average_pool(
+    op: nn.AveragePoolOp, window: WindowGeometry, builder: LoweringBuilder
+) -> str | None:
     """Mean of each window. Pads count with `count_include_pad`; what `ceil_mode` adds does not."""
     element, shape, out = builder.element(op.X), builder.shape(op.X), builder.shape(op.Y)
     kind = compute_type(element)

@@ -22,7 +22,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     lowers_data_movement,
     supports_dynamic_shapes,
 )
-from xonnc.lowering.onnx_to_krnl.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM, Reduction
+from xonnc.lowering.onnx_to_krnl.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM, ReductionFunction
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static, is_static, static_sizes, volume
 
@@ -140,7 +140,7 @@ def _write(
     if how == "none":
         kernel.store(value, out, at)
         return
-    both = Reduction(how, WRITES[how]).both
+    both = ReductionFunction(how, WRITES[how]).both
     made = both(kernel, element, kernel.read(out, at, element), kernel.to_compute_type(value, element))
     kernel.write(made, out, at, element)
 

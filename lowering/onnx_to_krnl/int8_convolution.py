@@ -26,7 +26,7 @@ from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.tile_keys import conv_key
-from xonnc.lowering.onnx_to_krnl.window_geometry import Window
+from xonnc.lowering.onnx_to_krnl.window_geometry import WindowGeometry
 
 ASSUMED_ROW_PIXELS = 64
 """Row length for which tiles are chosen where it is dynamic."""
@@ -202,7 +202,7 @@ def _target(fusion: Int8Fusion, product: QuantizedMatmul, builder: LoweringBuild
 
 
 def _shapes(
-    sizes: tuple[Size, int, int, Size], window: Window, images: Sequence[Int8Buffer]
+    sizes: tuple[Size, int, int, Size], window: WindowGeometry, images: Sequence[Int8Buffer]
 ) -> tuple[list[NHWCShape], tuple[int, Size]]:
     """
     Return the shapes of the result and the operands, and the result's rows and columns.

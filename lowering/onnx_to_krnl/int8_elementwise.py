@@ -20,7 +20,7 @@ from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_typ
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import static_sizes
-from xonnc.lowering.onnx_to_krnl.window_geometry import Window
+from xonnc.lowering.onnx_to_krnl.window_geometry import WindowGeometry
 
 
 def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
@@ -104,7 +104,7 @@ def _sum(
     return total.value
 
 
-def lower_int8_max_pool(op: Operation, window: Window, builder: LoweringBuilder) -> None:
+def lower_int8_max_pool(op: Operation, window: WindowGeometry, builder: LoweringBuilder) -> None:
     """Maximum of each window; where it reaches beyond the edge, the edge is read again."""
     value = op.operands[0]
     source, target = int8_buffer(value, builder), int8_result(op.results[0], builder)

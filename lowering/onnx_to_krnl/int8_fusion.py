@@ -35,7 +35,7 @@ from xonnc.lowering.onnx_to_krnl.int8_patterns import (
 )
 from xonnc.lowering.onnx_to_krnl.layout_plan import Halo, ImageBuffer
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
-from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Window, window_of
+from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, WindowGeometry, window_of
 
 MAX_NARROW_CHANNELS = 8
 """Images with at most so many channels are padded to a multiple of 4; others to whole vectors."""
@@ -119,7 +119,7 @@ class Int8Plan:
     """By the last op."""
     heads: set[Operation] = field(default_factory=set[Operation])
     """QuantizeLinear ops whose results int8 fusions read."""
-    pools: dict[Operation, Window] = field(default_factory=dict[Operation, Window])
+    pools: dict[Operation, WindowGeometry] = field(default_factory=dict[Operation, WindowGeometry])
     absorbed: set[Operation] = field(default_factory=set[Operation])
     """Ops that fusions compute, but their last ones."""
     made: set[SSAValue] = field(default_factory=set[SSAValue])

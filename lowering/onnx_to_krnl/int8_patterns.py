@@ -22,7 +22,7 @@ from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element
-from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Window, window_of
+from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, WindowGeometry, window_of
 from xonnc.rewriting.patterns import Array
 
 SIGN_OFFSET = 128
@@ -55,7 +55,7 @@ class QuantizedMatmul:
     weights: npt.NDArray[np.int8]
     """OIHW."""
     starts: npt.NDArray[np.int32]
-    window: Window
+    window: WindowGeometry
     scales: npt.NDArray[np.float32] | None = None
     """Per output channel. None: the result is the i32 sums."""
     bias: npt.NDArray[np.float32] | None = None
@@ -213,7 +213,7 @@ def _unscaled_product(
     values: tuple[SSAValue, SSAValue],
     zero: int | None,
     weights: npt.NDArray[np.int16],
-    window: Window,
+    window: WindowGeometry,
     starts: Array | None = None,
 ) -> QuantizedMatmul | None:
     """
@@ -289,7 +289,7 @@ def _bias(value: SSAValue, count: int) -> npt.NDArray[np.float32] | None:
     return np.broadcast_to(found.reshape(-1), count).astype(np.float32)
 
 
-ONE = Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (1, 1))
+ONE = WindowGeometry((1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (1, 1))
 """The window of a matrix product: 1x1."""
 
 
@@ -314,7 +314,7 @@ def _scaled(
 
 def _conv_window(
     op: nn.ConvOp | nn.ConvIntegerOp | nn.QLinearConvOp, x: SSAValue, y: SSAValue
-) -> Window | None:
+) -> WindowGeometry | None:
     shape, out = image_shape(x), image_shape(y)
     weights = static_shape((op.W if isinstance(op, nn.ConvOp) else op.w).type)
     if shape is None or out is None or weights is None:
@@ -400,7 +400,7 @@ def _of_integers(
     op: Operation,
     values: tuple[SSAValue, SSAValue, SSAValue],
     weights: npt.NDArray[np.int16],
-    window: Window,
+    window: WindowGeometry,
 ) -> QuantizedMatmul | None:
     """Return the product of ConvInteger or MatMulInteger, whose zero point may be a run-time value."""
     x, result, zero = values

@@ -31,7 +31,7 @@ from xonnc.lowering.onnx_to_krnl.subpixel_convolution import (
     transposed_sub_convolutions,
 )
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
-from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, Window, window_of
+from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, WindowGeometry, window_of
 
 ImageSizes: TypeAlias = tuple[Size, int, int, int]
 """Images (may be dynamic), channels, rows and columns."""
@@ -89,7 +89,7 @@ class ConvFusion:
     conv: nn.ConvOp | nn.ConvTransposeOp
     ops: list[Operation]
     sub_convolutions: Sequence[SubConvolution]
-    window: Window | None = None
+    window: WindowGeometry | None = None
     """Of a convolution that is not transposed."""
     residual: SSAValue | None = None
     """The operand of a fused Add."""
@@ -257,7 +257,7 @@ MAX_DEPTHWISE_WINDOW = 7
 """Rows or columns of a depthwise window at most, since it is unrolled."""
 
 
-def _ask_halo(value: SSAValue, window: Window, layouts: LayoutPlan) -> None:
+def _ask_halo(value: SSAValue, window: WindowGeometry, layouts: LayoutPlan) -> None:
     layouts.halos[value] = layouts.halo(value).around(Halo(*window.begins, *window.ends))
 
 
@@ -403,7 +403,7 @@ def _pool(op: PoolOp, layouts: LayoutPlan) -> None:
     layouts.blocked.add(op.results[0])
 
 
-def pool_window(op: PoolOp, layouts: LayoutPlan) -> Window | None:
+def pool_window(op: PoolOp, layouts: LayoutPlan) -> WindowGeometry | None:
     """Return the window of a pool of NCHWc images; None if it is not lowered in that layout."""
     value = op.operands[0]
     x, y = layouts.images_of(value), layouts.images_of(op.results[0])

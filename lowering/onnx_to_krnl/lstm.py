@@ -60,7 +60,7 @@ def tiled_lstm(op: LSTMOp, builder: LoweringBuilder) -> None:
     steps, batch, _ = builder.sizes(op.X)
     results = [None if each.type == NONE else builder.result(each) for each in (op.Y, op.Y_h, op.Y_c)]
     for number in range(_directions(op)):
-        direction = _Direction(op, number, op.direction.data == "reverse" or number == 1, results)
+        direction = _LstmDirection(op, number, op.direction.data == "reverse" or number == 1, results)
         projected = _projected(direction, builder)
         if is_static(steps) and is_static(batch) and steps <= MAX_UNROLLED_STEPS:
             _step_by_step(direction, projected, recurrence[number], (steps, batch), builder)
@@ -69,7 +69,7 @@ def tiled_lstm(op: LSTMOp, builder: LoweringBuilder) -> None:
 
 
 @dataclass(frozen=True)
-class _Direction:
+class _LstmDirection:
     """One direction of an LSTM."""
 
     op: LSTMOp
@@ -103,7 +103,7 @@ class _Direction:
                 copy("state", sizes, self.part(result, sizes, identity_map(2)), source, builder)
 
 
-def _projected(direction: _Direction, builder: LoweringBuilder) -> SSAValue:
+def _projected(direction: _LstmDirection, builder: LoweringBuilder) -> SSAValue:
     """Multiply the inputs of all steps with W and add both biases."""
     op, number = direction.op, direction.number
     steps, batch, inputs = builder.sizes(op.X)
@@ -125,7 +125,7 @@ def _projected(direction: _Direction, builder: LoweringBuilder) -> SSAValue:
 
 
 def _step_by_step(
-    direction: _Direction,
+    direction: _LstmDirection,
     projected: SSAValue,
     recurrence: Array,
     counts: tuple[int, int],
@@ -151,7 +151,7 @@ def _step_by_step(
 
 
 def _in_a_loop(
-    direction: _Direction,
+    direction: _LstmDirection,
     projected: SSAValue,
     recurrence: Array,
     counts: tuple[Size, Size],
@@ -197,7 +197,7 @@ def _in_a_loop(
 
 def _start(
     start: SSAValue,
-    direction: _Direction,
+    direction: _LstmDirection,
     sizes: tuple[Size, int],
     target: AffineAccess,
     builder: LoweringBuilder,
@@ -211,7 +211,7 @@ def _start(
 
 
 def _first(
-    start: SSAValue, direction: _Direction, sizes: tuple[Size, int], builder: LoweringBuilder
+    start: SSAValue, direction: _LstmDirection, sizes: tuple[Size, int], builder: LoweringBuilder
 ) -> SSAValue:
     """Return an initialized state that steps may overwrite."""
     made = builder.allocate(sizes, f32)

@@ -105,7 +105,7 @@ MINIMUM = Combiner(
 
 
 @dataclass(frozen=True)
-class Reduction:
+class ReductionFunction:
     """A reduction: map each element, combine, then map the total."""
 
     name: str
@@ -147,28 +147,31 @@ class Reduction:
         return kernel.add(divide(total, kernel.add(arith.MaxSIOp(count, kernel.constant(1, total.type)))))
 
 
-REDUCTIONS: dict[type[Operation], Reduction] = {}
+REDUCTIONS: dict[type[Operation], ReductionFunction] = {}
 for _kinds, _reduction in (
-    ((reduction.ReduceSumOp, reduction.ReduceSumV11Op), Reduction("reducesum")),
-    ((reduction.ReduceMeanOp, reduction.ReduceMeanV13Op), Reduction("reducemean", is_mean=True)),
-    ((reduction.ReduceProdOp, reduction.ReduceProdV13Op), Reduction("reduceprod", PRODUCT)),
+    ((reduction.ReduceSumOp, reduction.ReduceSumV11Op), ReductionFunction("reducesum")),
+    ((reduction.ReduceMeanOp, reduction.ReduceMeanV13Op), ReductionFunction("reducemean", is_mean=True)),
+    ((reduction.ReduceProdOp, reduction.ReduceProdV13Op), ReductionFunction("reduceprod", PRODUCT)),
     (
         (reduction.ReduceMaxOp, reduction.ReduceMaxV13Op, reduction.ReduceMaxV18Op),
-        Reduction("reducemax", MAXIMUM),
+        ReductionFunction("reducemax", MAXIMUM),
     ),
     (
         (reduction.ReduceMinOp, reduction.ReduceMinV13Op, reduction.ReduceMinV18Op),
-        Reduction("reducemin", MINIMUM),
+        ReductionFunction("reducemin", MINIMUM),
     ),
-    ((reduction.ReduceL1Op, reduction.ReduceL1V13Op), Reduction("reducel1", each=_absolute)),
-    ((reduction.ReduceL2Op, reduction.ReduceL2V13Op), Reduction("reducel2", each=_square, whole=_root)),
+    ((reduction.ReduceL1Op, reduction.ReduceL1V13Op), ReductionFunction("reducel1", each=_absolute)),
+    (
+        (reduction.ReduceL2Op, reduction.ReduceL2V13Op),
+        ReductionFunction("reducel2", each=_square, whole=_root),
+    ),
     (
         (reduction.ReduceSumSquareOp, reduction.ReduceSumSquareV13Op),
-        Reduction("reducesumsquare", each=_square),
+        ReductionFunction("reducesumsquare", each=_square),
     ),
-    ((reduction.ReduceLogSumOp, reduction.ReduceLogSumV13Op), Reduction("reducelogsum", whole=_log)),
-    ((nn.GlobalAveragePoolOp,), Reduction("globalaveragepool", is_mean=True)),
-    ((nn.GlobalMaxPoolOp,), Reduction("globalmaxpool", MAXIMUM)),
+    ((reduction.ReduceLogSumOp, reduction.ReduceLogSumV13Op), ReductionFunction("reducelogsum", whole=_log)),
+    ((nn.GlobalAveragePoolOp,), ReductionFunction("globalaveragepool", is_mean=True)),
+    ((nn.GlobalMaxPoolOp,), ReductionFunction("globalmaxpool", MAXIMUM)),
 ):
     REDUCTIONS.update(dict.fromkeys(_kinds, _reduction))
 
@@ -287,7 +290,9 @@ def reduce_(op: Operation, builder: LoweringBuilder) -> str | None:
     return None
 
 
-def _reduce_rows(kernel: KernelBuilder, kind: Reduction, whole: ReductionAxes, element: Attribute) -> None:
+def _reduce_rows(
+    kernel: KernelBuilder, kind: ReductionFunction, whole: ReductionAxes, element: Attribute
+) -> None:
     """Reduce contiguous rows: one result at a time."""
     out, source = kernel.buffers
     with kernel.loops(whole.kept) as outer:
@@ -299,7 +304,7 @@ def _reduce_rows(kernel: KernelBuilder, kind: Reduction, whole: ReductionAxes, e
 
 
 def _reduce_extremes(
-    kernel: KernelBuilder, kind: Reduction, whole: ReductionAxes, element: Attribute
+    kernel: KernelBuilder, kind: ReductionFunction, whole: ReductionAxes, element: Attribute
 ) -> None:
     """
     Maximum or minimum of floats by rows; NaN is tracked apart, by its bits.
@@ -332,7 +337,9 @@ def _reduce_extremes(
         kernel.write(total, out, outer, element)
 
 
-def _reduce_columns(kernel: KernelBuilder, kind: Reduction, whole: ReductionAxes, element: Attribute) -> None:
+def _reduce_columns(
+    kernel: KernelBuilder, kind: ReductionFunction, whole: ReductionAxes, element: Attribute
+) -> None:
     """Reduce columns: accumulate row by row, a chunk of columns at a time that stays in the cache."""
     result, source = kernel.buffers[0], kernel.buffers[-1]
     # If the stored type is narrower than the compute type, accumulate in the scratch buffer.
@@ -364,7 +371,7 @@ def reduce_log_sum_exp(
     whole = reduced_along(shape, axes)
     kernel = KernelBuilder([buffer_type(whole.kept or [1], element), buffer_type(whole.sizes, element)])
     out, source = kernel.buffers
-    most = Reduction("largest", MAXIMUM)
+    most = ReductionFunction("largest", MAXIMUM)
     with kernel.loops(whole.kept) as outer:
         with kernel.reducing(whole.reduced, [most.start(kernel, element)]) as (inner, held, results):
             number = kernel.read(source, whole.places(outer, inner), element)
@@ -385,7 +392,7 @@ def reduce_log_sum_exp(
 SUPPORTS_EMPTY.update((reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op))
 
 
-def _reduce_blocks(op: Operation, kind: Reduction, builder: LoweringBuilder) -> None:
+def _reduce_blocks(op: Operation, kind: ReductionFunction, builder: LoweringBuilder) -> None:
     """Reduce the pixels of each channel of NCHWc images."""
     image = blocked(op.operands[0], builder)
     images, blocks, _, _, lanes = image.blocks

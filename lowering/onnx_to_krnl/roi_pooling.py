@@ -183,7 +183,7 @@ def _check_samples(
 
 
 @dataclass(frozen=True)
-class _Tap:
+class _BilinearTap:
     """The two pixels around a coordinate on one axis, their weights, and whether it is inside the image."""
 
     pixels: tuple[Scalar, Scalar]
@@ -191,12 +191,12 @@ class _Tap:
     is_inside: Scalar
 
 
-def _tap(place: Scalar, size: int) -> _Tap:
+def _tap(place: Scalar, size: int) -> _BilinearTap:
     is_inside = (place >= -1.0) & (place <= float(size))
     place = place.maximum(0.0).minimum(float(size - 1))
     low = place.to(INDEX).clamp(0, size - 1)
     share = place - low.to(place.type)
-    return _Tap((low, (low + 1).minimum(size - 1)), (1.0 - share, share), is_inside)
+    return _BilinearTap((low, (low + 1).minimum(size - 1)), (1.0 - share, share), is_inside)
 
 
 @dataclass(frozen=True)

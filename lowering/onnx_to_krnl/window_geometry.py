@@ -13,7 +13,7 @@ MAX_UNROLLED_WINDOW = 64
 
 
 @dataclass(frozen=True)
-class Window:
+class WindowGeometry:
     """A window per spatial axis: `begins` and `ends` are pads, `padded` the input's sizes with pads."""
 
     kernel: tuple[int, ...]
@@ -29,7 +29,9 @@ class Window:
         return any(self.begins) or any(self.ends)
 
 
-def window_of(op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]) -> Window:
+def window_of(
+    op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]
+) -> WindowGeometry:
     """Return the window of an op; pads at the end are what the last window needs."""
     rank = len(kernel)
     strides = int_values(op.strides) or (1,) * rank
@@ -49,4 +51,4 @@ def window_of(op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Se
     # The last window may end before the input does (stride remainder) or after it (implicit end pads).
     sizes = [max(begin + length, size) for begin, length, size in zip(begins, shape, needed, strict=True)]
     ends = tuple(size - begin - length for size, begin, length in zip(sizes, begins, shape, strict=True))
-    return Window(tuple(kernel), strides, dilations, begins, ends, tuple(sizes))
+    return WindowGeometry(tuple(kernel), strides, dilations, begins, ends, tuple(sizes))

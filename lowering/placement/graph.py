@@ -17,7 +17,7 @@ from xonnc.lowering.placement.dataflow import Dataflow, DataflowValue
 
 
 @dataclass(frozen=True)
-class Graph:
+class DataflowGraph:
     """
     The nodes of a function in order.
 
@@ -38,7 +38,7 @@ class Graph:
         return list(dict.fromkeys(_taken(op)))
 
 
-def graph_of(module: ModuleOp) -> Graph:
+def graph_of(module: ModuleOp) -> DataflowGraph:
     """Return the graph of the only function of `module`, in the onnx dialect; else raise `XonncError`."""
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
     if len(functions) != 1 or not isinstance(end := functions[0].body.block.last_op, ReturnOp):
@@ -50,8 +50,10 @@ def graph_of(module: ModuleOp) -> Graph:
             continue
         (constants.add if _is_constant(op, constants) else nodes.append)(op)
     node_ids = {op: node_id for node_id, op in enumerate(nodes)}
-    graph = Graph(functions[0], nodes, frozenset(constants), tuple(end.operands), Dataflow(0, ()), node_ids)
-    return Graph(functions[0], nodes, frozenset(constants), graph.results, _flow(graph), node_ids)
+    graph = DataflowGraph(
+        functions[0], nodes, frozenset(constants), tuple(end.operands), Dataflow(0, ()), node_ids
+    )
+    return DataflowGraph(functions[0], nodes, frozenset(constants), graph.results, _flow(graph), node_ids)
 
 
 def _is_constant(op: Operation, constants: set[Operation]) -> bool:
@@ -62,7 +64,7 @@ def _is_constant(op: Operation, constants: set[Operation]) -> bool:
     )
 
 
-def _flow(graph: Graph) -> Dataflow:
+def _flow(graph: DataflowGraph) -> Dataflow:
     readers: dict[SSAValue, list[int]] = {value: [] for value in graph.function.body.block.args}
     for node_id, op in enumerate(graph.nodes):
         for value in graph.needed(op):

@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
 from xonnc.lowering.onnx_to_dla.image_inputs import IMAGE_ATTRIBUTE
-from xonnc.lowering.placement.graph import Graph
+from xonnc.lowering.placement.graph import DataflowGraph
 
 MAIN = "main_graph"
 """The symbol of a model's function in imported models."""
@@ -50,7 +50,7 @@ class OutlinedPartition:
         return next((nodes for value, nodes in self.readers.items() if value is about), ())
 
 
-def partition_of(graph: Graph, nodes: Sequence[int], is_dla: bool) -> Partition:
+def partition_of(graph: DataflowGraph, nodes: Sequence[int], is_dla: bool) -> Partition:
     """
     Return the partition of `nodes`.
 
@@ -80,7 +80,7 @@ def partition_of(graph: Graph, nodes: Sequence[int], is_dla: bool) -> Partition:
     return Partition(is_dla, tuple(nodes), tuple(inputs), tuple(outputs))
 
 
-def outline(partition: Partition, graph: Graph, names: Mapping[SSAValue, str]) -> OutlinedPartition:
+def outline(partition: Partition, graph: DataflowGraph, names: Mapping[SSAValue, str]) -> OutlinedPartition:
     """
     Return a copy of a partition as a model; inputs and outputs are named by `names`, constants are shared.
     """
@@ -119,7 +119,7 @@ def outline(partition: Partition, graph: Graph, names: Mapping[SSAValue, str]) -
 
 
 def _with_images(
-    attributes: ArrayAttr[DictionaryAttr], partition: Partition, graph: Graph
+    attributes: ArrayAttr[DictionaryAttr], partition: Partition, graph: DataflowGraph
 ) -> ArrayAttr[DictionaryAttr]:
     """Copy the image attributes of network inputs to a partition on the DLA."""
     given = graph.function.arg_attrs
@@ -137,7 +137,7 @@ def _with_images(
     return ArrayAttr(entries)
 
 
-def _constants_for(values: Sequence[SSAValue], graph: Graph) -> set[Operation]:
+def _constants_for(values: Sequence[SSAValue], graph: DataflowGraph) -> set[Operation]:
     """Return the constant ops that `values` depend on."""
     result: set[Operation] = set()
     worklist = [value.owner for value in values]

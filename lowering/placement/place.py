@@ -29,7 +29,7 @@ from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
 from xonnc.lowering.placement.assignment import nodes_on_dla
 from xonnc.lowering.placement.fp16_overflow import overflows
-from xonnc.lowering.placement.graph import Graph, graph_of
+from xonnc.lowering.placement.graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.outline_partition import OutlinedPartition, Partition, outline, partition_of
 from xonnc.lowering.placement.partitions import partition_nodes
 from xonnc.targets import NvdlaTarget, load_target
@@ -62,7 +62,7 @@ class CompiledPartition:
 class Placement:
     """The partitions of a network in the order in which they run."""
 
-    graph: Graph
+    graph: DataflowGraph
     names: Mapping[SSAValue, str]
     partitions: tuple[CompiledPartition, ...]
     refused: Mapping[int, str]

@@ -48,7 +48,7 @@ OPERATORS: Mapping[str, Operator] = {
 
 
 @dataclass
-class Reference(Evaluation):
+class QuantizedReference(Evaluation):
     """A quantized model, ready to run."""
 
     def run(self, feeds: Mapping[str, Array]) -> list[Integers]:

@@ -17,7 +17,7 @@ import onnx
 
 from oracles.nvdla.fixed_point import Array
 from oracles.nvdla.random_networks import NetworkRecipe, image_of, model_of
-from oracles.nvdla.reference import Reference
+from oracles.nvdla.reference import QuantizedReference
 from oracles.nvdla.window_operators import SlidingWindow
 from xonnc.compiler import InternalCompilerError, compile_model
 from xonnc.dialects.dla.types import CubeShape
@@ -26,9 +26,9 @@ from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.lowering.dla_planning.group_merging import merged_groups
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.runtime.nvdla.simulator import Output, Simulator
-from xonnc.runtime.reference import Reference as Onnxruntime
+from xonnc.runtime.reference import ReferenceModel as Onnxruntime
 from xonnc.targets import NvdlaTarget, load_target
 
 MAX_DEVIATION = 1.01
@@ -68,7 +68,7 @@ class PlannedLayers:
     def groups_at_once(self, source: Sequence[int], kernels: int, window: SlidingWindow, groups: int) -> int:
         """Return how many groups of a convolution are one layer."""
         shape = CubeShape(source[0], source[1], source[2])
-        planned = Window(window.kernel, window.strides, window.dilations, window.pads)
+        planned = Window2D(window.kernel, window.strides, window.dilations, window.pads)
         return (
             1 if groups == 1 else merged_groups(self.target, Precision.INT8, shape, kernels, planned, groups)
         )
@@ -107,7 +107,7 @@ def _simulated(path: Path, images: Sequence[Array], target: str) -> list[Output]
 def _against_integers(
     model: onnx.ModelProto, images: Sequence[Array], target: str, outputs: Sequence[Output]
 ) -> Outcome:
-    reference = Reference(model, PlannedLayers(load_target(target)))
+    reference = QuantizedReference(model, PlannedLayers(load_target(target)))
     for image, output in zip(images, outputs, strict=True):
         (expected,) = reference.run({"x": image})
         found = output.tensor.reshape(expected.shape)

@@ -6,12 +6,12 @@ import numpy as np
 
 from xonnc.formats.nvdla.records import BdmaSurface, BdmaTransfer
 from xonnc.runtime.nvdla.array_types import U8
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 
 _LARGEST_COUNT = 20
 
 
-def run(surface: BdmaSurface, scope: Scope) -> None:
+def run(surface: BdmaSurface, scope: OperationContext) -> None:
     """Perform the transfers of an operation in order."""
     if not scope.target.bdma:
         raise scope.refuse(f"{scope.target.name} has no BDMA engine")
@@ -36,7 +36,7 @@ def run(surface: BdmaSurface, scope: Scope) -> None:
         destination[...] = source.copy()
 
 
-def _lines(transfer: BdmaTransfer, side: tuple[int, int, int], role: str, scope: Scope) -> U8:
+def _lines(transfer: BdmaTransfer, side: tuple[int, int, int], role: str, scope: OperationContext) -> U8:
     """A view `[surfaces, lines, bytes]` of one side of a transfer."""
     address, surface, line = side
     shape = (transfer.surface_repeat, transfer.line_repeat, transfer.line_size)

@@ -15,10 +15,10 @@ from xonnc.runtime.nvdla.fixed_point import convert
 from xonnc.runtime.nvdla.floating_point import FP17_MAX, half_to_single, quiet_half, single_to_half
 from xonnc.runtime.nvdla.lookup_table import LookupTable
 from xonnc.runtime.nvdla.lrn import normalise_integers, normalise_singles
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 
 
-def run(op: CdpOp, surface: CdpSurface, luts: Sequence[LookupTable], scope: Scope) -> AnyArray:
+def run(op: CdpOp, surface: CdpSurface, luts: Sequence[LookupTable], scope: OperationContext) -> AnyArray:
     """Normalises the source cube into the destination and returns what it wrote, `[height, width, lanes]`."""
     precision = scope.precision(op.in_precision, "in_precision")
     if op.in_precision != op.out_precision:

@@ -10,7 +10,7 @@ import numpy as np
 from xonnc.runtime.nvdla.array_types import F32, I64
 from xonnc.runtime.nvdla.fixed_point import saturate, shift_right_rounding, shift_rounding
 from xonnc.runtime.nvdla.floating_point import add_fp17, single_to_fp17
-from xonnc.runtime.nvdla.lookup_table import LookupTable, Miss, Position, Slope, Table, locate_integer
+from xonnc.runtime.nvdla.lookup_table import LookupTable, Miss, Position, SingleTable, Slope, locate_integer
 from xonnc.runtime.nvdla.sdp_lookup import (
     locate_single,
     single_entries,
@@ -31,7 +31,7 @@ def look_up_integers(lut: LookupTable, x: I64) -> I64:
     return np.where(from_lo, _integer_value(lut.lo, lo, x), _integer_value(lut.le, le, x))
 
 
-def _integer_value(table: Table, at: Position, x: I64) -> I64:
+def _integer_value(table: SingleTable, at: Position, x: I64) -> I64:
     low, high = table.entries[at.index], table.entries[at.index + 1]
     hit = saturate(low + shift_right_rounding((high - low) * at.fraction, FRACTION_BITS), 16)
     base = table.integer_start(_START_BITS) + underflow_bias(table)
@@ -52,7 +52,7 @@ def look_up_singles(lut: LookupTable, x: F32) -> F32:
     return np.where(from_lo, _single_value(lut.lo, lo, x), _single_value(lut.le, le, x))
 
 
-def _single_value(table: Table, at: Position, x: F32) -> F32:
+def _single_value(table: SingleTable, at: Position, x: F32) -> F32:
     entries = single_entries(table)
     low = entries[at.index]
     step = add_fp17(entries[at.index + 1], -low)

@@ -17,11 +17,11 @@ from xonnc.runtime.nvdla.array_types import F32, I64, AnyArray
 from xonnc.runtime.nvdla.conv_checks import POST_EXTENSIONS, check
 from xonnc.runtime.nvdla.conv_fp16 import convolve_exactly
 from xonnc.runtime.nvdla.conv_weights import WeightShape
-from xonnc.runtime.nvdla.cross_correlation import Windows, correlate, correlate_integers
+from xonnc.runtime.nvdla.cross_correlation import WindowMap, correlate, correlate_integers
 from xonnc.runtime.nvdla.fixed_point import saturate, shift_right_rounding
 from xonnc.runtime.nvdla.floating_point import half_to_single
 from xonnc.runtime.nvdla.image_input import read_input
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.runtime.nvdla.weight_store import WeightStore
 
 # Winograd rounds the output size up to a multiple of 4, so its windows reach up to 3 further.
@@ -33,7 +33,7 @@ _LARGEST_OUTPUT = 1 << 28
 class Geometry:
     """An operation as correlation over a padded image; image input merges `flatten` pixels into channels."""
 
-    windows: Windows
+    windows: WindowMap
     weights: WeightShape
     flatten: int
     rows_at_once: int
@@ -46,7 +46,7 @@ class ConvolutionCore:
     _weights: WeightStore = field(default_factory=WeightStore)
     _resident_data: list[AnyArray] | None = None
 
-    def run(self, op: ConvOp, surface: ConvSurface, scope: Scope) -> I64 | F32:
+    def run(self, op: ConvOp, surface: ConvSurface, scope: OperationContext) -> I64 | F32:
         """Return the accumulators `[images, height, width, kernels]`: float32, or int32 values as int64."""
         check(op, surface, scope)
         geometry = _geometry(op, surface, scope)
@@ -62,7 +62,7 @@ class ConvolutionCore:
                 out[number, :, :, first : first + len(weights)] = _sums(op, image, weights, geometry, scope)
         return out
 
-    def _input(self, op: ConvOp, surface: ConvSurface, scope: Scope) -> list[AnyArray]:
+    def _input(self, op: ConvOp, surface: ConvSurface, scope: OperationContext) -> list[AnyArray]:
         src = surface.src_data
         if op.data_reuse:
             data = self._resident_data
@@ -76,7 +76,7 @@ class ConvolutionCore:
         return data
 
 
-def _geometry(op: ConvOp, surface: ConvSurface, scope: Scope) -> Geometry:
+def _geometry(op: ConvOp, surface: ConvSurface, scope: OperationContext) -> Geometry:
     dst, src = surface.dst_data, surface.src_data
     is_image = op.data_format != PixelFormat.FEATURE
     flatten = op.kernel_channel_csc // src.channel if is_image else 0
@@ -88,7 +88,7 @@ def _geometry(op: ConvOp, surface: ConvSurface, scope: Scope) -> Geometry:
         kernel_group=kernel_group(scope.target, Precision(op.in_precision)),
         channel_block=scope.target.atomic_c,
     )
-    windows = Windows(
+    windows = WindowMap(
         out_height=dst.height,
         out_width=dst.width,
         rows=op.kernel_height_csc,
@@ -102,7 +102,7 @@ def _geometry(op: ConvOp, surface: ConvSurface, scope: Scope) -> Geometry:
     return Geometry(windows, weights, flatten, POST_EXTENSIONS[op.post_extension])
 
 
-def _check_reach(op: ConvOp, surface: ConvSurface, windows: Windows, scope: Scope) -> None:
+def _check_reach(op: ConvOp, surface: ConvSurface, windows: WindowMap, scope: OperationContext) -> None:
     """Refuse windows that reach further past the input than the padding registers can express."""
     src = surface.src_data
     rows, columns = _covered(op, windows)
@@ -117,14 +117,14 @@ def _check_reach(op: ConvOp, surface: ConvSurface, windows: Windows, scope: Scop
         raise scope.refuse(f"an output of over {_LARGEST_OUTPUT} elements; no memory would hold it")
 
 
-def _covered(op: ConvOp, windows: Windows) -> tuple[int, int]:
+def _covered(op: ConvOp, windows: WindowMap) -> tuple[int, int]:
     """Return the rows and columns of padded input under the windows; for Winograd, of a 3 x 3 kernel."""
     if op.conv_mode == ConvMode.WINOGRAD:
         return windows.out_height + 2, windows.out_width + 2
     return windows.height, windows.width
 
 
-def _prepared(op: ConvOp, image: AnyArray, geometry: Geometry, scope: Scope) -> AnyArray:
+def _prepared(op: ConvOp, image: AnyArray, geometry: Geometry, scope: OperationContext) -> AnyArray:
     """Return the padded input, cropped to the windows: float32, fp16 bits, or int16."""
     if op.in_precision == Precision.FP16:
         bits = image.view(np.uint16)
@@ -166,7 +166,9 @@ def _flattened(image: AnyArray, geometry: Geometry) -> AnyArray:
     return view.reshape(len(image), windows.out_width, -1)
 
 
-def _sums(op: ConvOp, image: AnyArray, weights: AnyArray, geometry: Geometry, scope: Scope) -> AnyArray:
+def _sums(
+    op: ConvOp, image: AnyArray, weights: AnyArray, geometry: Geometry, scope: OperationContext
+) -> AnyArray:
     """`[height, width, kernels]` of one image and some kernels, rounded as the accumulator delivers them."""
     windows = geometry.windows
     if geometry.flatten:
@@ -184,7 +186,7 @@ def _sums(op: ConvOp, image: AnyArray, weights: AnyArray, geometry: Geometry, sc
 
 
 def _winograd_sums(
-    op: ConvOp, image: AnyArray, weights: AnyArray, windows: Windows, scope: Scope
+    op: ConvOp, image: AnyArray, weights: AnyArray, windows: WindowMap, scope: OperationContext
 ) -> AnyArray:
     height, width = windows.out_height, windows.out_width
     tiles = winograd.tiles(image, height, width)

@@ -17,13 +17,13 @@ from xonnc.formats.nvdla.geometry import (
 )
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla.conv_weights import WINOGRAD_CHANNELS, WINOGRAD_SIDE
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 
 # Kernel rows that the core multiplies in one step, by the value of the field post_extension.
 POST_EXTENSIONS = (1, 2, 4)
 
 
-def check(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
+def check(op: ConvOp, surface: ConvSurface, scope: OperationContext) -> None:
     """Refuse operations that the firmware rejects, or on which the core hangs or computes wrong results."""
     scope.precision(op.in_precision, "in_precision")
     weight_format = scope.member(WeightFormat, op.weight_format, "weight_format")
@@ -47,7 +47,7 @@ def check(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
     _check_buffer(op, surface, scope)
 
 
-def _check_counts(op: ConvOp, scope: Scope) -> None:
+def _check_counts(op: ConvOp, scope: OperationContext) -> None:
     """Check the fields with a minimum of 1 against their maximum on this hardware."""
     counts = (
         ("conv_stride_x", op.conv_stride_x, MAX_CONV_STRIDE),
@@ -61,7 +61,7 @@ def _check_counts(op: ConvOp, scope: Scope) -> None:
             raise scope.refuse(f"{name} {value}: {scope.target.name} takes 1 to {most}")
 
 
-def _check_sizes(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
+def _check_sizes(op: ConvOp, surface: ConvSurface, scope: OperationContext) -> None:
     dst, src = surface.dst_data, surface.src_data
     if (op.input_width_cmac, op.input_height_cmac) != (dst.width, dst.height):
         raise scope.refuse(
@@ -80,7 +80,7 @@ def _check_sizes(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
             raise scope.refuse(f"kernel_{name}_csc {value}: the core takes 1 to {MAX_KERNEL}")
 
 
-def _check_channels(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
+def _check_channels(op: ConvOp, surface: ConvSurface, scope: OperationContext) -> None:
     channels, kernel_channels = surface.src_data.channel, op.kernel_channel_csc
     mismatch = scope.refuse(
         f"kernel_channel_csc {kernel_channels} does not fit an input of {channels} channels"
@@ -102,7 +102,7 @@ def _check_channels(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
         raise mismatch
 
 
-def _check_buffer(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
+def _check_buffer(op: ConvOp, surface: ConvSurface, scope: OperationContext) -> None:
     """Check the banks of the convolution buffer and `entry_per_slice`, which the core does not verify."""
     target, src = scope.target, surface.src_data
     precision = Precision(op.in_precision)
@@ -125,7 +125,7 @@ def _check_buffer(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
         )
 
 
-def _check_winograd(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
+def _check_winograd(op: ConvOp, surface: ConvSurface, scope: OperationContext) -> None:
     dst = surface.dst_data
     if not scope.target.winograd:
         raise scope.refuse(f"conv_mode WINOGRAD: {scope.target.name} convolves directly only")

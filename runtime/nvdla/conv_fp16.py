@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from xonnc.runtime.nvdla.array_types import F32, U16, U32, Bool
-from xonnc.runtime.nvdla.cross_correlation import Windows
+from xonnc.runtime.nvdla.cross_correlation import WindowMap
 from xonnc.runtime.nvdla.mac_fp16 import Accumulator, aligned_products, block_positions, split_factors
 
 
-def convolve_exactly(image: U16, weights: U16, windows: Windows, block: int, rows_at_once: int) -> F32:
+def convolve_exactly(image: U16, weights: U16, windows: WindowMap, block: int, rows_at_once: int) -> F32:
     """
     Sums over windows of fp16 bits `[height, width, channels]`: `[out height, out width, kernels]`.
 
@@ -39,7 +39,7 @@ def convolve_exactly(image: U16, weights: U16, windows: Windows, block: int, row
 
 
 def _steps(
-    image: U16, weights: U16, windows: Windows, block: int, rows_at_once: int
+    image: U16, weights: U16, windows: WindowMap, block: int, rows_at_once: int
 ) -> Iterator[tuple[U16, U16]]:
     """Data `[positions, pairs]` and weights `[kernels, pairs]` by channel block, row and column."""
     for first in range(0, image.shape[2], block):
@@ -52,7 +52,7 @@ def _steps(
                 yield np.concatenate(data, axis=1), np.concatenate(factors, axis=1)
 
 
-def _tap(image: U16, windows: Windows, row: int, column: int, channels: slice) -> U16:
+def _tap(image: U16, windows: WindowMap, row: int, column: int, channels: slice) -> U16:
     top, left = row * windows.dilation_y, column * windows.dilation_x
     bottom = top + (windows.out_height - 1) * windows.stride_y + 1
     right = left + (windows.out_width - 1) * windows.stride_x + 1

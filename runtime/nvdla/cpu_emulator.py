@@ -11,7 +11,7 @@ from xonnc.formats.nvdla.constants import EmuFormat, EmuOpType
 from xonnc.formats.nvdla.records import DataCube, EmuBufferDesc, EmuOp
 from xonnc.runtime.nvdla.array_types import F32, I8, U16, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 
 
 def single_to_half_ties_away(x: F32) -> U16:
@@ -35,7 +35,7 @@ def name_of(op: EmuOp) -> str:
     return EmuOpType(op.op_type).name
 
 
-def run(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: Scope) -> AnyArray:
+def run(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: OperationContext) -> AnyArray:
     """Runs one operation and returns what it wrote, `[height, width, lanes]`."""
     if src.format != dst.format:
         raise scope.refuse(f"source format {src.format} and destination format {dst.format} differ")
@@ -46,7 +46,7 @@ def run(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: Scope) -> AnyA
     return _softmax(op, src, dst, scope)
 
 
-def _power(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: Scope) -> AnyArray:
+def _power(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: OperationContext) -> AnyArray:
     """`(shift + scale * x) ** power` in float32."""
     x = _singles(op, scope.read_pixels(_cube(src), _layout(src), _element(src), "src"))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -61,7 +61,7 @@ def _power(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: Scope) -> A
     return result
 
 
-def _softmax(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: Scope) -> AnyArray:
+def _softmax(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: OperationContext) -> AnyArray:
     """Over `channel` elements that lie one after another, whatever the surface stride."""
     if src.channel < 1:
         raise scope.refuse("channel 0: softmax takes at least one element")

@@ -19,7 +19,7 @@ _SINGLE_EXACT = float(1 << 24)
 
 
 @dataclass(frozen=True)
-class Windows:
+class WindowMap:
     """How output positions map to windows of a padded image."""
 
     out_height: int
@@ -31,7 +31,7 @@ class Windows:
     dilation_y: int
     dilation_x: int
 
-    def one_column(self) -> Windows:
+    def one_column(self) -> WindowMap:
         """The same windows when their columns have become channels of a single column."""
         return replace(self, columns=1, stride_x=1, dilation_x=1)
 
@@ -46,7 +46,9 @@ class Windows:
         return (self.out_width - 1) * self.stride_x + (self.columns - 1) * self.dilation_x + 1
 
 
-def correlate(image: npt.NDArray[Float], weights: npt.NDArray[Float], windows: Windows) -> npt.NDArray[Float]:
+def correlate(
+    image: npt.NDArray[Float], weights: npt.NDArray[Float], windows: WindowMap
+) -> npt.NDArray[Float]:
     """
     `out[y, x, k]` = sum over rows, columns, channels of `image[window(y, x)] * weights[k]`.
 
@@ -82,7 +84,7 @@ def correlate(image: npt.NDArray[Float], weights: npt.NDArray[Float], windows: W
     return out
 
 
-def _blocks(windows: Windows, depth: int) -> list[tuple[slice, slice]]:
+def _blocks(windows: WindowMap, depth: int) -> list[tuple[slice, slice]]:
     """Rectangles of output positions whose windows together stay below the block size."""
     positions = max(1, _BLOCK_ELEMENTS // depth)
     columns = min(positions, windows.out_width)
@@ -94,7 +96,7 @@ def _blocks(windows: Windows, depth: int) -> list[tuple[slice, slice]]:
     ]
 
 
-def correlate_integers(image: AnyInteger, weights: AnyInteger, windows: Windows) -> I64:
+def correlate_integers(image: AnyInteger, weights: AnyInteger, windows: WindowMap) -> I64:
     """
     `correlate` on 8- or 16-bit integers, exact.
 

@@ -30,7 +30,7 @@ from xonnc.runtime.nvdla.array_types import F32, I64, AnyArray
 from xonnc.runtime.nvdla.conv import ConvolutionCore
 from xonnc.runtime.nvdla.lookup_table import LookupTable, lookup_table
 from xonnc.runtime.nvdla.memory import AddressSpace, Place
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.targets import NvdlaTarget
 
 
@@ -50,7 +50,7 @@ class PoolingState:
     spoiled_by: str = ""
     """The last pooling and its unread input, for messages, if its windows left input unread; else empty."""
 
-    def enter(self, op: PdpOp, surface: PdpSurface, scope: Scope) -> None:
+    def enter(self, op: PdpOp, surface: PdpSurface, scope: OperationContext) -> None:
         """Update the state for the next pooling; raise `XonncError` if that one would hang."""
         if self.spoiled_by:
             raise scope.refuse(f"it hangs behind {self.spoiled_by}; let its source end where its windows do")
@@ -120,7 +120,7 @@ class TaskRunner:
         for index in chain:
             operation = self.task.operations[index]
             name = f"{self.task.name} operation {index} ({operation.engine.name})"
-            scope = Scope(name, self.space, self.target, self.exact)
+            scope = OperationContext(name, self.space, self.target, self.exact)
             match operation.op, operation.surface:
                 case ConvOp() as op, ConvSurface() as surface:
                     accumulators = core.run(op, surface, scope)

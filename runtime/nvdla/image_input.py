@@ -12,11 +12,11 @@ from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla.array_types import I64, U8, AnyArray
 from xonnc.runtime.nvdla.element_types import element_type
 from xonnc.runtime.nvdla.fixed_point import saturate, shift_right_rounding
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.runtime.nvdla.pixels import PIXEL_FORMATS, PixelPacking, Plane, unpack_plane
 
 
-def read_input(op: ConvOp, surface: ConvSurface, image: int, scope: Scope) -> AnyArray:
+def read_input(op: ConvOp, surface: ConvSurface, image: int, scope: OperationContext) -> AnyArray:
     """Image number `image` of the batch as `[height, width, channels]`: integers, or fp16 bits."""
     by = op.in_cvt
     shifts = by.offset or by.truncate or by.scale != 1 or op.mean_format
@@ -33,7 +33,7 @@ def read_input(op: ConvOp, surface: ConvSurface, image: int, scope: Scope) -> An
     return _read_image(op, surface, PIXEL_FORMATS[op.data_format], image * op.batch_stride, scope)
 
 
-def _read_features(op: ConvOp, surface: ConvSurface, offset: int, scope: Scope) -> AnyArray:
+def _read_features(op: ConvOp, surface: ConvSurface, offset: int, scope: OperationContext) -> AnyArray:
     cube = surface.src_data
     precision = Precision(op.in_precision)
     layout = scope.feature_layout(cube, cube.width, cube.height, cube.channel, precision.bytes)
@@ -45,7 +45,9 @@ def _read_features(op: ConvOp, surface: ConvSurface, offset: int, scope: Scope) 
     return _convert(op, pixels.astype(np.int64), offsets, precision)
 
 
-def _read_image(op: ConvOp, surface: ConvSurface, pixel: PixelPacking, offset: int, scope: Scope) -> AnyArray:
+def _read_image(
+    op: ConvOp, surface: ConvSurface, pixel: PixelPacking, offset: int, scope: OperationContext
+) -> AnyArray:
     precision = Precision(op.in_precision)
     if pixel.is_float != (precision is Precision.FP16):
         raise scope.refuse(
@@ -71,7 +73,7 @@ def _read_image(op: ConvOp, surface: ConvSurface, pixel: PixelPacking, offset: i
     return _convert(op, pixels, np.array(offsets, np.int64), precision)
 
 
-def _plane_bytes(surface: ConvSurface, number: int, plane: Plane, offset: int, scope: Scope) -> U8:
+def _plane_bytes(surface: ConvSurface, number: int, plane: Plane, offset: int, scope: OperationContext) -> U8:
     cube = surface.src_data
     stride = surface.in_line_uv_stride if number else cube.line_stride
     start = cube.offset + offset + (surface.offset_u if number else 0)

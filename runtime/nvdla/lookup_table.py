@@ -39,7 +39,7 @@ class Slope:
 
 
 @dataclass(frozen=True)
-class Table:
+class SingleTable:
     """One table: `start` and `end` as raw 64-bit fields, `select` an exponent offset or log2 of the step."""
 
     entries: I64
@@ -71,8 +71,8 @@ class Table:
 class LookupTable:
     """Both tables and the priorities that settle who answers; a priority of 0 means LE, 1 LO."""
 
-    le: Table
-    lo: Table
+    le: SingleTable
+    lo: SingleTable
     hybrid_priority: int
     underflow_priority: int
     overflow_priority: int
@@ -90,7 +90,7 @@ class LookupTable:
 
 def lookup_table(record: LutParam) -> LookupTable:
     """The tables of a `dla_lut_param`."""
-    le = Table(
+    le = SingleTable(
         entries=np.array(record.linear_exp_table, np.int64),
         exponential=record.method == LutMethod.EXPONENTIAL,
         select=record.linear_exp_offset,
@@ -99,7 +99,7 @@ def lookup_table(record: LutParam) -> LookupTable:
         underflow=_slope(record.le_underflow),
         overflow=_slope(record.le_overflow),
     )
-    lo = Table(
+    lo = SingleTable(
         entries=np.array(record.linear_only_table, np.int64),
         exponential=False,
         select=record.linear_only_offset,
@@ -124,7 +124,7 @@ class Position:
     miss: I8
 
 
-def locate_integer(table: Table, x: I64, places: int, bits: int) -> Position:
+def locate_integer(table: SingleTable, x: I64, places: int, bits: int) -> Position:
     """Indexes integer inputs; `x <= start` counts as underflow. `bits` is the width of the start field."""
     distance = x - table.integer_start(bits)
     under = distance <= 0
@@ -147,7 +147,7 @@ def locate_integer(table: Table, x: I64, places: int, bits: int) -> Position:
     return position(table, index, fraction, under)
 
 
-def position(table: Table, index: I64, fraction: I64, under: Bool) -> Position:
+def position(table: SingleTable, index: I64, fraction: I64, under: Bool) -> Position:
     """Mark indexes past the last entry as overflow, and clip all to the table."""
     miss = np.where(under, Miss.UNDERFLOW, np.where(index >= table.last, Miss.OVERFLOW, Miss.HIT)).astype(
         np.int8

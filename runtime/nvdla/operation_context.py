@@ -21,7 +21,7 @@ Field = TypeVar("Field", bound=IntEnum)
 
 
 @dataclass(frozen=True)
-class Scope:
+class OperationContext:
     """The context of an operation; `exact` selects the MAC's own fp16 summation instead of float32."""
 
     name: str

@@ -26,8 +26,8 @@ from xonnc.runtime.nvdla.floating_point import (
     quiet_half,
     single_to_half,
 )
-from xonnc.runtime.nvdla.operation_context import Scope
-from xonnc.runtime.nvdla.pooling import Pooling, average_integers, average_singles, reduce_windows
+from xonnc.runtime.nvdla.operation_context import OperationContext
+from xonnc.runtime.nvdla.pooling import PoolingGeometry, average_integers, average_singles, reduce_windows
 
 # Bits the hardware keeps of an int8 padding value, for 1 to 7 padded pixels; 8 more for int16.
 _PADDING_BITS = (8, 9, 10, 10, 11, 11, 11)
@@ -36,7 +36,7 @@ _NAN = 1 << 18
 _BEYOND = 1 << 20
 
 
-def run(op: PdpOp, surface: PdpSurface, from_sdp: AnyArray | None, scope: Scope) -> AnyArray:
+def run(op: PdpOp, surface: PdpSurface, from_sdp: AnyArray | None, scope: OperationContext) -> AnyArray:
     """Pools `from_sdp` `[1, height, width, lanes]` or the source cube; returns `[height, width, lanes]`."""
     precision = scope.precision(op.precision, "precision")
     mode = scope.member(PoolMode, op.pool_mode, "pool_mode")
@@ -58,7 +58,7 @@ def run(op: PdpOp, surface: PdpSurface, from_sdp: AnyArray | None, scope: Scope)
     return result
 
 
-def _from_sdp(pixels: AnyArray, src: DataCube, precision: Precision, scope: Scope) -> AnyArray:
+def _from_sdp(pixels: AnyArray, src: DataCube, precision: Precision, scope: OperationContext) -> AnyArray:
     """Check the SDP's output against src_data and crop it to whole atoms of channels."""
     lanes = channels_per_atom(scope.target, precision)
     needed = ceil_div(src.channel, lanes) * lanes
@@ -75,11 +75,11 @@ def _from_sdp(pixels: AnyArray, src: DataCube, precision: Precision, scope: Scop
     return pixels[0, :, :, :needed]
 
 
-def _pooling(op: PdpOp, surface: PdpSurface, pixels: AnyArray, scope: Scope) -> Pooling:
+def _pooling(op: PdpOp, surface: PdpSurface, pixels: AnyArray, scope: OperationContext) -> PoolingGeometry:
     src, dst = surface.src_data, surface.dst_data
     if src.channel != dst.channel:
         raise scope.refuse(f"src_data has {src.channel} channels, dst_data {dst.channel}; pooling keeps them")
-    pooling = Pooling(
+    pooling = PoolingGeometry(
         out_height=dst.height,
         out_width=dst.width,
         kernel_height=op.pool_height + 1,
@@ -108,7 +108,7 @@ def _pooling(op: PdpOp, surface: PdpSurface, pixels: AnyArray, scope: Scope) -> 
     return pooling
 
 
-def _check_split(op: PdpOp, surface: PdpSurface, scope: Scope) -> None:
+def _check_split(op: PdpOp, surface: PdpSurface, scope: OperationContext) -> None:
     """Check a split by width; the simulator runs it unsplit, with the same result if the widths add up."""
     if op.split_num < 1:
         raise scope.refuse("split_num 0: the field counts from 1")
@@ -129,14 +129,16 @@ def _check_split(op: PdpOp, surface: PdpSurface, scope: Scope) -> None:
         )
 
 
-def _check_width(width: int, most: int, scope: Scope) -> None:
+def _check_width(width: int, most: int, scope: OperationContext) -> None:
     if width > most:
         raise scope.refuse(
             f"{width} output columns at once: the line buffer holds {most} for this window; split the width"
         )
 
 
-def _pool(mode: PoolMode, op: PdpOp, pixels: AnyArray, pooling: Pooling, precision: Precision) -> AnyArray:
+def _pool(
+    mode: PoolMode, op: PdpOp, pixels: AnyArray, pooling: PoolingGeometry, precision: Precision
+) -> AnyArray:
     if mode is PoolMode.AVG:
         if precision is Precision.FP16:
             wide = half_to_single(pixels.view(np.uint16), FP17_MAX)

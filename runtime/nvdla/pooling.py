@@ -22,7 +22,7 @@ Number = TypeVar("Number", np.int64, np.float32)
 
 
 @dataclass(frozen=True)
-class Pooling:
+class PoolingGeometry:
     """Geometry of one pooling operation, sizes and pads in pixels."""
 
     out_height: int
@@ -60,7 +60,7 @@ def _outside(count: int, stride: int, kernel: int, pad: int, size: int) -> I64:
 
 def reduce_windows(
     padded: npt.NDArray[Number],
-    pooling: Pooling,
+    pooling: PoolingGeometry,
     combine: Callable[[npt.NDArray[Number], npt.NDArray[Number]], npt.NDArray[Number]],
 ) -> npt.NDArray[Number]:
     """Combines every window: along each of its rows from the left, then the rows from the top."""
@@ -75,7 +75,7 @@ def reduce_windows(
     return result
 
 
-def average_integers(x: I64, pooling: Pooling, padding: Sequence[int]) -> I64:
+def average_integers(x: I64, pooling: PoolingGeometry, padding: Sequence[int]) -> I64:
     """
     Sum of the window times both reciprocals.
 
@@ -91,7 +91,7 @@ def average_integers(x: I64, pooling: Pooling, padding: Sequence[int]) -> I64:
     return shift_right_rounding(across * _RECIPROCALS[pooling.kernel_height - 1], 16)
 
 
-def average_singles(x: F32, pooling: Pooling) -> F32:
+def average_singles(x: F32, pooling: PoolingGeometry) -> F32:
     """
     fp17 sums of the valid pixels times both reciprocals, rounded to fp17 at each step; a sum of zero has the
     sign of the pixel, or the row of pixels, that comes last.

@@ -9,13 +9,13 @@ from xonnc.formats.nvdla.geometry import MAX_CONTRACT_STRIDE, round_up
 from xonnc.formats.nvdla.records import DataCube, RubikOp, RubikSurface
 from xonnc.runtime.nvdla.array_types import AnyArray
 from xonnc.runtime.nvdla.element_types import element_type
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 
 # Planar rows are written in whole units of this many bytes.
 _UNIT = 32
 
 
-def run(op: RubikOp, surface: RubikSurface, scope: Scope) -> AnyArray:
+def run(op: RubikOp, surface: RubikSurface, scope: OperationContext) -> AnyArray:
     """Reshapes the source cube into the destination and returns what it wrote, `[height, width, lanes]`."""
     if not scope.target.rubik:
         raise scope.refuse(f"{scope.target.name} has no Rubik engine")
@@ -28,7 +28,7 @@ def run(op: RubikOp, surface: RubikSurface, scope: Scope) -> AnyArray:
     return _merge(surface, precision, scope)
 
 
-def _contract(op: RubikOp, surface: RubikSurface, precision: Precision, scope: Scope) -> AnyArray:
+def _contract(op: RubikOp, surface: RubikSurface, precision: Precision, scope: OperationContext) -> AnyArray:
     """`out[c, y * sy + i, x * sx + j] = in[(i * sx + j) * lanes + c, y, x]`."""
     src, dst = surface.src_data, surface.dst_data
     strides = op.stride_x, op.stride_y
@@ -48,7 +48,7 @@ def _contract(op: RubikOp, surface: RubikSurface, precision: Precision, scope: S
     return result
 
 
-def _split(surface: RubikSurface, precision: Precision, scope: Scope) -> AnyArray:
+def _split(surface: RubikSurface, precision: Precision, scope: OperationContext) -> AnyArray:
     """One plane per channel; every row is filled with zeros to whole 32-byte units."""
     src, dst = surface.src_data, surface.dst_data
     size = precision.bytes
@@ -61,7 +61,7 @@ def _split(surface: RubikSurface, precision: Precision, scope: Scope) -> AnyArra
     return pixels
 
 
-def _merge(surface: RubikSurface, precision: Precision, scope: Scope) -> AnyArray:
+def _merge(surface: RubikSurface, precision: Precision, scope: OperationContext) -> AnyArray:
     """The inverse of `_split`; lanes past the last channel are zero."""
     src, dst = surface.src_data, surface.dst_data
     size = precision.bytes
@@ -74,7 +74,7 @@ def _merge(surface: RubikSurface, precision: Precision, scope: Scope) -> AnyArra
 
 
 def _planes(
-    planar: DataCube, cube: DataCube, width: int, precision: Precision, role: str, scope: Scope
+    planar: DataCube, cube: DataCube, width: int, precision: Precision, role: str, scope: OperationContext
 ) -> AnyArray:
     """A view `[channels, height, width]` of a planar tensor with the dimensions of `cube`."""
     size = precision.bytes

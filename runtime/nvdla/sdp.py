@@ -18,10 +18,10 @@ from xonnc.runtime.nvdla.element_types import element_type
 from xonnc.runtime.nvdla.fixed_point import convert, saturate
 from xonnc.runtime.nvdla.floating_point import half_to_int16, half_to_single, int17_to_half, single_to_half
 from xonnc.runtime.nvdla.lookup_table import LookupTable
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.runtime.nvdla.sdp_operands import Extent, integer_operands, single_operands
 from xonnc.runtime.nvdla.sdp_stages import (
-    Stage,
+    StageSettings,
     x_stage_integers,
     x_stage_singles,
     y_stage_integers,
@@ -33,7 +33,11 @@ _OPERAND_ROLES = ("x1_data", "x2_data", _Y)
 
 
 def run(
-    op: SdpOp, surface: SdpSurface, accumulators: I64 | F32 | None, luts: Sequence[LookupTable], scope: Scope
+    op: SdpOp,
+    surface: SdpSurface,
+    accumulators: I64 | F32 | None,
+    luts: Sequence[LookupTable],
+    scope: OperationContext,
 ) -> AnyArray:
     """
     Runs one operation and writes its destination unless that is the PDP.
@@ -58,7 +62,7 @@ def run(
     return np.stack(results) if len(results) > 1 else results[0][None]
 
 
-def _check(op: SdpOp, accumulators: I64 | F32 | None, scope: Scope) -> None:
+def _check(op: SdpOp, accumulators: I64 | F32 | None, scope: OperationContext) -> None:
     source = scope.precision(op.src_precision, "src_precision")
     destination = scope.precision(op.dst_precision, "dst_precision")
     if source is Precision.FP16 and destination is Precision.INT8:
@@ -76,7 +80,7 @@ def _check(op: SdpOp, accumulators: I64 | F32 | None, scope: Scope) -> None:
         raise scope.refuse(f"y_op: {scope.target.name} has no Y stage")
 
 
-def _extent(op: SdpOp, src: DataCube, scope: Scope) -> Extent:
+def _extent(op: SdpOp, src: DataCube, scope: OperationContext) -> Extent:
     """Sizes come from src_data, also behind a convolution; lanes fill whole atoms on both sides."""
     if min(src.width, src.height, src.channel) < 1:
         raise scope.refuse(
@@ -87,7 +91,7 @@ def _extent(op: SdpOp, src: DataCube, scope: Scope) -> Extent:
     return Extent(src.width, src.height, src.channel, group, round_up(src.channel, whole))
 
 
-def _read_source(op: SdpOp, surface: SdpSurface, extent: Extent, scope: Scope) -> AnyArray:
+def _read_source(op: SdpOp, surface: SdpSurface, extent: Extent, scope: OperationContext) -> AnyArray:
     precision = Precision(op.src_precision)
     cube = surface.src_data
     layout = scope.feature_layout(cube, extent.width, extent.height, extent.lanes, precision.bytes)
@@ -96,7 +100,7 @@ def _read_source(op: SdpOp, surface: SdpSurface, extent: Extent, scope: Scope) -
     return half_to_single(pixels.view(np.uint16)) if precision is Precision.FP16 else pixels.astype(np.int64)
 
 
-def _check_single(layout: CubeLayout, role: str, scope: Scope) -> None:
+def _check_single(layout: CubeLayout, role: str, scope: OperationContext) -> None:
     """With one pixel the DMA takes surfaces as packed and asserts that the stride says so (§3.5)."""
     if layout.width == layout.height == 1 and layout.surf_stride != layout.atom:
         raise scope.refuse(
@@ -104,7 +108,7 @@ def _check_single(layout: CubeLayout, role: str, scope: Scope) -> None:
         )
 
 
-def _from_convolution(accumulators: I64 | F32, extent: Extent, scope: Scope) -> AnyArray:
+def _from_convolution(accumulators: I64 | F32, extent: Extent, scope: OperationContext) -> AnyArray:
     height, width, kernels = accumulators.shape
     if (height, width) != (extent.height, extent.width) or kernels < extent.channels:
         raise scope.refuse(
@@ -126,7 +130,9 @@ def _stages(op: SdpOp, surface: SdpSurface) -> list[tuple[SdpSubOp, DataCube, st
     ]
 
 
-def _stage(op: SdpOp, part: SdpSubOp, role: str, luts: Sequence[LookupTable], scope: Scope) -> Stage:
+def _stage(
+    op: SdpOp, part: SdpSubOp, role: str, luts: Sequence[LookupTable], scope: OperationContext
+) -> StageSettings:
     _check_operands(op, part, role, scope)
     units = scope.member(SdpOpType, part.type, f"{role[:2]} type")
     alu = scope.member(AluType, part.alu_type, f"{role[:2]} alu_type")
@@ -141,7 +147,7 @@ def _stage(op: SdpOp, part: SdpSubOp, role: str, luts: Sequence[LookupTable], sc
         if not 0 <= op.lut_index < len(luts):
             raise scope.refuse(f"lut_index {op.lut_index}: the task has {len(luts)} lookup tables")
         lut = luts[op.lut_index]
-    return Stage(
+    return StageSettings(
         alu=alu if has_alu else None,
         multiplies=units in (SdpOpType.MUL, SdpOpType.BOTH),
         activation=activation,
@@ -151,7 +157,7 @@ def _stage(op: SdpOp, part: SdpSubOp, role: str, luts: Sequence[LookupTable], sc
     )
 
 
-def _check_operands(op: SdpOp, part: SdpSubOp, role: str, scope: Scope) -> None:
+def _check_operands(op: SdpOp, part: SdpSubOp, role: str, scope: OperationContext) -> None:
     if scope.member(SdpMode, part.mode, f"{role} mode") is SdpMode.PER_LAYER:
         return
     operand = scope.member(Precision, part.precision, f"{role} precision")
@@ -165,7 +171,12 @@ def _check_operands(op: SdpOp, part: SdpSubOp, role: str, scope: Scope) -> None:
 
 
 def _process_integers(
-    op: SdpOp, surface: SdpSurface, x: I64, extent: Extent, luts: Sequence[LookupTable], scope: Scope
+    op: SdpOp,
+    surface: SdpSurface,
+    x: I64,
+    extent: Extent,
+    luts: Sequence[LookupTable],
+    scope: OperationContext,
 ) -> AnyArray:
     for part, cube, role in _stages(op, surface):
         stage = _stage(op, part, role, luts, scope)
@@ -181,7 +192,12 @@ def _process_integers(
 
 
 def _process_singles(
-    op: SdpOp, surface: SdpSurface, x: F32, extent: Extent, luts: Sequence[LookupTable], scope: Scope
+    op: SdpOp,
+    surface: SdpSurface,
+    x: F32,
+    extent: Extent,
+    luts: Sequence[LookupTable],
+    scope: OperationContext,
 ) -> AnyArray:
     for part, cube, role in _stages(op, surface):
         stage = _stage(op, part, role, luts, scope)
@@ -193,7 +209,7 @@ def _process_singles(
 
 
 def _write(
-    op: SdpOp, surface: SdpSurface, result: AnyArray, image: int, extent: Extent, scope: Scope
+    op: SdpOp, surface: SdpSurface, result: AnyArray, image: int, extent: Extent, scope: OperationContext
 ) -> None:
     cube = surface.dst_data
     if cube.type == MemoryType.HW:

@@ -13,8 +13,8 @@ from xonnc.runtime.nvdla.lookup_table import (
     LookupTable,
     Miss,
     Position,
+    SingleTable,
     Slope,
-    Table,
     locate_integer,
     position,
 )
@@ -31,7 +31,7 @@ def look_up_integers(lut: LookupTable, x: I64) -> I64:
     return np.where(from_lo, _integer_value(lut.lo, lo, x), _integer_value(lut.le, le, x))
 
 
-def _integer_value(table: Table, at: Position, x: I64) -> I64:
+def _integer_value(table: SingleTable, at: Position, x: I64) -> I64:
     low, high = table.entries[at.index], table.entries[at.index + 1]
     one = 1 << FRACTION_BITS
     hit = shift_right_rounding(low * (one - at.fraction) + high * at.fraction, FRACTION_BITS)
@@ -41,7 +41,7 @@ def _integer_value(table: Table, at: Position, x: I64) -> I64:
     return np.where(at.miss == Miss.HIT, saturate(hit, 32), np.where(at.miss == Miss.UNDERFLOW, under, over))
 
 
-def underflow_bias(table: Table) -> int:
+def underflow_bias(table: SingleTable) -> int:
     """The first entry of an exponential table stands for `start + 2**exp_offset`, not for `start`."""
     return 1 << min(table.select, 40) if table.exponential and table.select >= 0 else 0
 
@@ -58,7 +58,7 @@ def look_up_singles(lut: LookupTable, x: F32) -> F32:
     return np.where(from_lo, _single_value(lut.lo, lo, x), _single_value(lut.le, le, x))
 
 
-def locate_single(table: Table, x: F32, places: int) -> Position:
+def locate_single(table: SingleTable, x: F32, places: int) -> Position:
     """Indexes fp32 inputs; a distance of zero or below, or a NaN, is underflow."""
     distance = add(x, np.full_like(x, -table.single_start()))
     under = ~(distance > 0)
@@ -78,7 +78,7 @@ def locate_single(table: Table, x: F32, places: int) -> Position:
     return position(table, index, fraction, under)
 
 
-def single_entries(table: Table) -> F32:
+def single_entries(table: SingleTable) -> F32:
     """The fp16 entries of a table as singles."""
     return half_to_single(table.entries.astype(np.int16).view(np.uint16))
 
@@ -88,13 +88,13 @@ def single_slope(slope: Slope) -> np.float32:
     return half_to_single(np.array([slope.raw], np.int16).view(np.uint16))[0]
 
 
-def underflow_base(table: Table) -> np.float32:
+def underflow_base(table: SingleTable) -> np.float32:
     """Where the underflow line starts, in fp32."""
     start = table.single_start()
     return np.float32(start + np.float32(2.0**table.select)) if table.exponential else start
 
 
-def _single_value(table: Table, at: Position, x: F32) -> F32:
+def _single_value(table: SingleTable, at: Position, x: F32) -> F32:
     entries = single_entries(table)
     one = 1 << FRACTION_BITS
     keep = double_to_fp17((one - at.fraction) / one)

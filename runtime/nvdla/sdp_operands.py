@@ -17,7 +17,7 @@ from xonnc.runtime.nvdla.cube import CubeLayout
 from xonnc.runtime.nvdla.element_types import element_type
 from xonnc.runtime.nvdla.fixed_point import convert, sign_extend
 from xonnc.runtime.nvdla.floating_point import half_to_single
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Extent:
 
 
 def read_operands(
-    stage: SdpSubOp, cube: DataCube, extent: Extent, scope: Scope, role: str
+    stage: SdpSubOp, cube: DataCube, extent: Extent, scope: OperationContext, role: str
 ) -> tuple[AnyArray, AnyArray]:
     """
     Raw ALU and MUL operands of a memory mode, broadcastable to `[height, width, lanes]`.
@@ -61,7 +61,7 @@ def read_operands(
     return values[..., 0], values[..., parts - 1]
 
 
-def _check_single(cube: DataCube, extent: Extent, size: int, scope: Scope, role: str) -> None:
+def _check_single(cube: DataCube, extent: Extent, size: int, scope: OperationContext, role: str) -> None:
     """With one pixel the fetch unit takes surfaces as packed and asserts that the stride says so (§3.5)."""
     if extent.width == extent.height == 1 and cube.surf_stride != extent.group * size:
         raise scope.refuse(
@@ -70,7 +70,7 @@ def _check_single(cube: DataCube, extent: Extent, size: int, scope: Scope, role:
 
 
 def integer_operands(
-    stage: SdpSubOp, cube: DataCube, extent: Extent, scope: Scope, role: str, converts: bool
+    stage: SdpSubOp, cube: DataCube, extent: Extent, scope: OperationContext, role: str, converts: bool
 ) -> tuple[I64, I64]:
     """Operands as integers; `converts` tells the Y stage, which has converters and 32-bit constants."""
     if stage.mode == SdpMode.PER_LAYER:
@@ -88,7 +88,7 @@ def _converted(operand: I64, by: CvtParam) -> I64:
 
 
 def single_operands(
-    stage: SdpSubOp, cube: DataCube, extent: Extent, scope: Scope, role: str, wide: bool
+    stage: SdpSubOp, cube: DataCube, extent: Extent, scope: OperationContext, role: str, wide: bool
 ) -> tuple[F32, F32]:
     """Operands as fp32; constants are fp16 bits, or fp32 bits where `wide` (the Y stage)."""
     if stage.mode == SdpMode.PER_LAYER:

@@ -17,7 +17,7 @@ from xonnc.runtime.nvdla.sdp_lookup import look_up_integers, look_up_singles
 
 
 @dataclass(frozen=True)
-class Stage:
+class StageSettings:
     """What one stage is set to do; `alu` and `multiplies`: which of its two operations are not bypassed."""
 
     alu: AluType | None
@@ -28,7 +28,7 @@ class Stage:
     lut: LookupTable | None
 
 
-def x_stage_integers(x: I64, stage: Stage, alu: I64, mul: I64) -> I64:
+def x_stage_integers(x: I64, stage: StageSettings, alu: I64, mul: I64) -> I64:
     """X1 or X2 on int32: ALU, then MUL, then the shift (also without MUL), then the activation."""
     if stage.alu is not None:
         x = _alu_integers(x, stage.alu, shift_left_saturating(alu, stage.shift, 32), 33)
@@ -39,14 +39,14 @@ def x_stage_integers(x: I64, stage: Stage, alu: I64, mul: I64) -> I64:
     return np.maximum(result, 0) if stage.activation is Activation.RELU else result
 
 
-def x_stage_singles(x: F32, stage: Stage, alu: F32, mul: F32) -> F32:
+def x_stage_singles(x: F32, stage: StageSettings, alu: F32, mul: F32) -> F32:
     """X1 or X2 on fp32: ALU, then MUL, each rounded; shifts are not used."""
     if stage.alu is not None:
         x = _alu_singles(x, stage.alu, alu)
     return _activate_singles(_multiply_singles(x, stage, mul), stage)
 
 
-def y_stage_integers(x: I64, stage: Stage, alu: I64, mul: I64) -> I64:
+def y_stage_integers(x: I64, stage: StageSettings, alu: I64, mul: I64) -> I64:
     """
     Y on int32: MUL with its shift (not without MUL), then ALU, then the lookup table. A ReLU does nothing:
     the engine's configuration register has no bit for it.
@@ -59,7 +59,7 @@ def y_stage_integers(x: I64, stage: Stage, alu: I64, mul: I64) -> I64:
     return x if stage.lut is None else look_up_integers(stage.lut, x)
 
 
-def y_stage_singles(x: F32, stage: Stage, alu: F32, mul: F32) -> F32:
+def y_stage_singles(x: F32, stage: StageSettings, alu: F32, mul: F32) -> F32:
     """Y on fp32: MUL, then ALU, each rounded, then the lookup table; a ReLU does nothing here either."""
     x = _multiply_singles(x, stage, mul)
     if stage.alu is not None:
@@ -84,14 +84,14 @@ def _alu_singles(x: F32, alu: AluType, operand: F32) -> F32:
     return add(x, operand)
 
 
-def _multiply_singles(x: F32, stage: Stage, operand: F32) -> F32:
+def _multiply_singles(x: F32, stage: StageSettings, operand: F32) -> F32:
     if not stage.multiplies:
         return x
     product = multiply(x, operand)
     return np.where(x > 0, x, product) if stage.activation is Activation.PRELU else product
 
 
-def _activate_singles(x: F32, stage: Stage) -> F32:
+def _activate_singles(x: F32, stage: StageSettings) -> F32:
     if stage.activation is Activation.RELU:
         return np.where(np.signbit(x) & ~np.isnan(x), np.float32(0), x)
     return x

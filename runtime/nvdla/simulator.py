@@ -20,7 +20,7 @@ from xonnc.runtime.nvdla import cpu_emulator
 from xonnc.runtime.nvdla.array_types import U8, AnyArray
 from xonnc.runtime.nvdla.dla_task import Finished, PoolingState, TaskRunner
 from xonnc.runtime.nvdla.memory import AddressSpace, MemoryObject, Place, allocate
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.runtime.nvdla.tensors import BoundTensor, bound_tensor
 from xonnc.targets import NvdlaTarget
 
@@ -198,7 +198,7 @@ class Simulator:
             ).run()
             return
         for index, operation in enumerate(task.operations):
-            scope = Scope(f"{task.name} operation {index} (EMU)", space, self._target, self._exact)
+            scope = OperationContext(f"{task.name} operation {index} (EMU)", space, self._target, self._exact)
             values = cpu_emulator.run(operation.op, operation.source, operation.destination, scope)
             name = cpu_emulator.name_of(operation.op)
             self._report(task.id, index, name, values, operation.destination.channel)

@@ -20,7 +20,7 @@ from xonnc.runtime.nvdla.conv_weights import (
     unpack_winograd,
 )
 from xonnc.runtime.nvdla.element_types import element_type
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 
 # An image cut into row chunks uses one set of weights many times.
 _KEPT_BYTES = 128 << 20
@@ -40,7 +40,7 @@ class WeightStore:
     _resident: tuple[WeightShape, AnyArray] | None = None
 
     def parts(
-        self, op: ConvOp, surface: ConvSurface, shape: WeightShape, rows_at_once: int, scope: Scope
+        self, op: ConvOp, surface: ConvSurface, shape: WeightShape, rows_at_once: int, scope: OperationContext
     ) -> Iterator[tuple[int, AnyArray]]:
         """First kernel and `[kernels, rows, columns, channels]`: int16, fp16 bits or float32."""
         resident = self._resident
@@ -61,7 +61,7 @@ class WeightStore:
         yield 0, weights
 
     def _decoded(
-        self, op: ConvOp, surface: ConvSurface, shape: WeightShape, rows_at_once: int, scope: Scope
+        self, op: ConvOp, surface: ConvSurface, shape: WeightShape, rows_at_once: int, scope: OperationContext
     ) -> AnyArray:
         cube = surface.weight_data
         place = scope.space.locate(cube.address, cube.offset, 0, f"{scope.name} weight_data")
@@ -93,7 +93,7 @@ class WeightStore:
 
 
 def _large_parts(
-    op: ConvOp, surface: ConvSurface, shape: WeightShape, rows_at_once: int, scope: Scope
+    op: ConvOp, surface: ConvSurface, shape: WeightShape, rows_at_once: int, scope: OperationContext
 ) -> Iterator[tuple[int, AnyArray]]:
     stream = _stream(op, surface, shape, scope)
     groups = max(1, _PART_BYTES // (4 * shape.elements_per_kernel * shape.kernel_group))
@@ -104,7 +104,7 @@ def _large_parts(
         yield first, _unpack(op, stream[begin : begin + part.elements], part, rows_at_once, scope)
 
 
-def _stream(op: ConvOp, surface: ConvSurface, shape: WeightShape, scope: Scope) -> AnyArray:
+def _stream(op: ConvOp, surface: ConvSurface, shape: WeightShape, scope: OperationContext) -> AnyArray:
     precision = Precision(op.in_precision)
     size = shape.elements * precision.bytes
     expected = round_up(size, scope.target.cbuf_entry_bytes)
@@ -116,13 +116,15 @@ def _stream(op: ConvOp, surface: ConvSurface, shape: WeightShape, scope: Scope) 
     return scope.bytes_at(surface.weight_data, size, "weight_data").view(element_type(precision))
 
 
-def _mask_key(op: ConvOp, surface: ConvSurface, scope: Scope) -> tuple[int, int, int] | None:
+def _mask_key(op: ConvOp, surface: ConvSurface, scope: OperationContext) -> tuple[int, int, int] | None:
     if op.weight_format != WeightFormat.COMPRESSED:
         return None
     return scope.space.locate(surface.wmb_data.address, surface.wmb_data.offset, 0, scope.name).key
 
 
-def _compressed_stream(op: ConvOp, surface: ConvSurface, shape: WeightShape, scope: Scope) -> AnyArray:
+def _compressed_stream(
+    op: ConvOp, surface: ConvSurface, shape: WeightShape, scope: OperationContext
+) -> AnyArray:
     mask = scope.bytes_at(surface.wmb_data, -(-shape.elements // 8), "wmb_data")
     groups = -(-shape.kernels // shape.kernel_group)
     sizes = scope.bytes_at(surface.wgs_data, 4 * groups, "wgs_data")
@@ -131,7 +133,9 @@ def _compressed_stream(op: ConvOp, surface: ConvSurface, shape: WeightShape, sco
     return decompress(stored, mask, sizes, shape.elements, element, scope.name)
 
 
-def _unpack(op: ConvOp, stream: AnyArray, shape: WeightShape, rows_at_once: int, scope: Scope) -> AnyArray:
+def _unpack(
+    op: ConvOp, stream: AnyArray, shape: WeightShape, rows_at_once: int, scope: OperationContext
+) -> AnyArray:
     is_half = op.in_precision == Precision.FP16
     if is_half and not scope.exact:
         dtype = np.dtype(np.float32)

@@ -23,7 +23,7 @@ from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes, name_path_in_errors, require_writable
 from xonnc.formats.native.program import Program
-from xonnc.formats.native.weights import Weights
+from xonnc.formats.native.weights import WeightFile
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.model_summary import ModelSummary, summarize
 from xonnc.lowering.krnl_to_llvm.entry_point import entry_text, weights_text
@@ -314,7 +314,7 @@ class _Files:
         output.adopt(library, self.path)
 
 
-def _llvm_api(tables: ApiTables, prefix: str, text: str, inside: Weights | None, folder: Path) -> str:
+def _llvm_api(tables: ApiTables, prefix: str, text: str, inside: WeightFile | None, folder: Path) -> str:
     """
     Return the tables and exported functions in LLVM IR, to be appended to the module `text`.
 

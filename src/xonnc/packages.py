@@ -38,7 +38,7 @@ from xonnc.formats.package.archive import WritePart, write_package
 from xonnc.formats.package.manifest import Manifest, PackagePort, PackageStep, TensorInfo
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, images_of
-from xonnc.lowering.placement.graph import Graph, graph_of
+from xonnc.lowering.placement.graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.place import CompiledPartition, Placement, place
 from xonnc.lowering.placement.remove_qdq_pairs import remove_qdq_pairs
 from xonnc.targets import load_target, target_names
@@ -259,7 +259,7 @@ def _operator(op: Operation) -> str:
     return op.name if identity is None else identity.op_type
 
 
-def unique_value_names(graph: Graph) -> dict[SSAValue, str]:
+def unique_value_names(graph: DataflowGraph) -> dict[SSAValue, str]:
     """
     Return a unique name for each value of a graph: its own name where that is free.
 

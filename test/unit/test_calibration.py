@@ -16,7 +16,7 @@ from xonnc.calibration import open_model, read_samples
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration, write_calibration
 from xonnc.runtime.calibration import METHODS, calibrate
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 from xonnc.tools.driver import main
 
 SHAPE = (1, 3, 12, 12)
@@ -81,7 +81,7 @@ def simulated(loadable: Path) -> np.ndarray[Any, np.dtype[np.float32]]:
 def test_from_floats_to_nv_small(method: str, network: Path):
     flags = ["--calibrate", str(network.parent / "samples.npy"), "--calibration-method", method]
     found = simulated(compiled(network, *flags)).reshape(-1)
-    (expected,) = Reference(network).run({"x": np.load(network.parent / "image.npy")})
+    (expected,) = ReferenceModel(network).run({"x": np.load(network.parent / "image.npy")})
     expected = expected.reshape(-1)
     assert found.dtype == np.float32
     assert found @ expected / np.linalg.norm(found) / np.linalg.norm(expected) > 0.995

@@ -10,7 +10,7 @@ import pytest
 
 import xonnc
 from xonnc.compiler import STAGES, InternalCompilerError, compile_model
-from xonnc.formats.nvdla.checks.problem import Problem
+from xonnc.formats.nvdla.checks.problem import Violation
 
 
 def test_a_model_compiles_and_runs(small_model: Callable[..., Path], tmp_path: Path):
@@ -32,8 +32,8 @@ def test_every_stage_is_seen_in_order(small_model: Callable[..., Path]):
 def test_what_our_own_checks_refuse_is_a_bug(
     small_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ):
-    def refuse(*_: object) -> list[Problem]:
-        return [Problem("task 0", "test", "something is off")]
+    def refuse(*_: object) -> list[Violation]:
+        return [Violation("task 0", "test", "something is off")]
 
     monkeypatch.setattr("xonnc.compiler.check_loadable", refuse)
     with pytest.raises(InternalCompilerError, match="task 0: something is off"):

@@ -18,7 +18,7 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.packages import compile_package
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.package import load_package
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 from xonnc.targets import load_target
 
 RANDOM = np.random.default_rng(3)
@@ -94,7 +94,7 @@ def test_an_old_form_runs_on_the_dla(name: str, is_integer: bool, tmp_path: Path
     (output,) = Simulator(compilation.loadable, load_target("nv_full")).run([X])
     if name in NEWER:
         path.write_bytes(model(13, NEWER[name]).SerializeToString())
-    (expected,) = Reference(path).run({"x": X})
+    (expected,) = ReferenceModel(path).run({"x": X})
     allowed = (0.06 if is_integer else 0.004) * float(np.abs(expected).max())
     assert np.abs(output.numbers.reshape(-1) - expected.reshape(-1)).max() < allowed
 
@@ -114,4 +114,4 @@ def test_a_package_has_an_opset_for_what_stays_on_the_cpu(tmp_path: Path):
     path.write_bytes(model(11, nodes).SerializeToString())
     compile_package(path, "nv_full").write(tmp_path / "model.xpkg")
     found = load_package(tmp_path / "model.xpkg").run({"x": X})["y"]
-    assert np.array_equal(found, Reference(path).run({"x": X})[0])
+    assert np.array_equal(found, ReferenceModel(path).run({"x": X})[0])

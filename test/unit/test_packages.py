@@ -23,7 +23,7 @@ from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.package.archive import read_package
 from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.package import LoadedPackage, load_package
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 
 Array = npt.NDArray[Any]
 SHAPE = (1, 3, 8, 8)
@@ -74,7 +74,7 @@ def agreement(model: Path, package: CompiledPackage, feeds: Mapping[str, Array])
     path = model.with_suffix(".xpkg")
     package.write(path)
     found = load_package(path).run(feeds)
-    reference = Reference(model)
+    reference = ReferenceModel(model)
     worst = 0.0
     for port, expected in zip(reference.outputs(), reference.run(feeds), strict=True):
         assert found[port.name].dtype == expected.dtype

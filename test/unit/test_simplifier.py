@@ -15,7 +15,7 @@ from onnx import checker, helper, numpy_helper, parser
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.light_models import light_model
 from xonnc.formats.onnx.save_model import ExternalData
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 from xonnc.simplifier import SimplifiedModel, simplify
 from xonnc.tools.driver import main
 from xonnc.tools.equivalence import compare_models
@@ -372,7 +372,7 @@ def test_an_input_with_an_initializer_may_still_be_given(tmp_path: Path, capsys:
     assert [info.name for info in found.graph.input] == ["x", "w"]
     assert [node.op_type for node in found.graph.node] == ["Mul", "Add"]
     x, w = np.array([3, 4], np.float32), np.array([5, -6], np.float32)
-    session = Reference(simpler)
+    session = ReferenceModel(simpler)
     assert np.array_equal(session.run({"x": x})[0], x + np.array([4, 6]))
     assert np.array_equal(session.run({"x": x, "w": w})[0], x * w + [4, 6])
 

@@ -102,11 +102,11 @@ def agree(
     Runs a model and the loadable or package made of it on `count` random inputs and compares every output, in
     binding order.
     """
-    from xonnc.runtime.reference import Reference
+    from xonnc.runtime.reference import ReferenceModel
     from xonnc.tools.verification import compare, random_feeds
 
     made = (_package if is_package(compiled) else _loadable)(compiled, target, mode)
-    reference = Reference(model)
+    reference = ReferenceModel(model)
     names = [port.name for port in reference.outputs()]
     if (found := list(made.outputs)) != names:
         raise XonncError(f"{compiled}: outputs {', '.join(found)}, but the model's are {', '.join(names)}")

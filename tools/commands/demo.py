@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.compiler import compile_model
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.runtime.nvdla.simulator import Simulator
-    from xonnc.runtime.reference import Reference
+    from xonnc.runtime.reference import ReferenceModel
     from xonnc.tools.verification import compare
 
     folder: Path = args.folder
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     written = compilation.write(loadable)
     compiled = time.perf_counter()
     report(model, compilation)
-    reference = Reference(model)
+    reference = ReferenceModel(model)
     (port,) = reference.inputs()
     if len(port.shape) != 4 or port.shape[1] != 3:
         raise XonncError(f"{model}: input {port.name} is no colour image; the demo shows image classifiers")

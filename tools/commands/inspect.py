@@ -16,7 +16,7 @@ from xonnc.tools.files import is_package
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from xonnc.formats.nvdla.checks.problem import Problem
+    from xonnc.formats.nvdla.checks.problem import Violation
     from xonnc.formats.nvdla.loadable import Loadable, TensorDesc
     from xonnc.formats.nvdla.pixel_normalization import Normalization
     from xonnc.targets import NvdlaTarget
@@ -72,7 +72,7 @@ def read_parts(path: Path) -> tuple[dict[str, Loadable], str]:
     return loadables, package.manifest.target
 
 
-def _tell(name: str, loadable: Loadable, found: Sequence[Problem], target: NvdlaTarget) -> None:
+def _tell(name: str, loadable: Loadable, found: Sequence[Violation], target: NvdlaTarget) -> None:
     """Print the problems of a loadable, or a summary of it."""
     from xonnc.formats.nvdla.checks.check import other_targets, way_out
     from xonnc.formats.nvdla.checks.problem import Severity

@@ -13,7 +13,7 @@ from xonnc.plugins import bundled, loading
 from xonnc.plugins.operators import OperatorSpec, Plugin
 from xonnc.plugins.registration import registered
 from xonnc.plugins.scaffold import plugin_file
-from xonnc.tools.plugin_checks import Finding, check_operator
+from xonnc.tools.plugin_checks import CheckResult, check_operator
 from xonnc.tools.process import Exit
 
 BODIES = ("infer", "reference", "decompose", "kernel")
@@ -93,7 +93,7 @@ def _wanted(name: str) -> Sequence[Plugin]:
 
 
 def _check(plugins: Sequence[Plugin], as_json: bool, is_quiet: bool) -> int:
-    findings: list[Finding] = [
+    findings: list[CheckResult] = [
         finding for plugin in plugins for spec in plugin.operators for finding in check_operator(spec)
     ]
     failed = [finding for finding in findings if finding.is_failure]
@@ -104,7 +104,7 @@ def _check(plugins: Sequence[Plugin], as_json: bool, is_quiet: bool) -> int:
     return Exit.INPUT if failed else Exit.DONE
 
 
-def _print(findings: Sequence[Finding]) -> None:
+def _print(findings: Sequence[CheckResult]) -> None:
     checks = list(dict.fromkeys(finding.check for finding in findings))
     width = max((len(finding.operator) for finding in findings), default=8)
     print(f"{'operator':<{width}}  " + "  ".join(f"{check:<9}" for check in checks))

@@ -6,7 +6,7 @@ import re
 import textwrap
 
 from xonnc.tools.onnx_dialect.op_descriptions import DESCRIPTIONS
-from xonnc.tools.onnx_dialect.schemas import Operator
+from xonnc.tools.onnx_dialect.schemas import OperatorSchema
 
 WIDTH = 104
 """Columns a docstring may fill, inside a class."""
@@ -18,7 +18,7 @@ _AS_IN_NUMPY = re.compile(r",[^,]*broadcast[^.;]*as in numpy([.;])")
 _MAX_LENGTH = 320
 
 
-def summary(op: str, operator: Operator) -> str:
+def summary(op: str, operator: OperatorSchema) -> str:
     """One paragraph for the op of this name, wrapped."""
     words = DESCRIPTIONS.get(op) or DESCRIPTIONS.get(operator.name) or _first_sentences(operator.doc)
     if is_broadcast_by_attribute(operator):
@@ -26,7 +26,7 @@ def summary(op: str, operator: Operator) -> str:
     return wrapped(words)
 
 
-def is_broadcast_by_attribute(operator: Operator) -> bool:
+def is_broadcast_by_attribute(operator: OperatorSchema) -> bool:
     """Whether it is of the times before opset 7, when only the second operand could be broadcast."""
     return any(attribute.name == "broadcast" for attribute in operator.attributes)
 

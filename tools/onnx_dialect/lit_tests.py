@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from xonnc.tools.onnx_dialect.samples import Sample, dictionary, result_list, sample
-from xonnc.tools.onnx_dialect.schemas import Value
+from xonnc.tools.onnx_dialect.samples import OpSample, dictionary, result_list, sample
+from xonnc.tools.onnx_dialect.schemas import FormalParameter
 from xonnc.tools.onnx_dialect.versions import OpClass
 
 _ORIGIN = "// Written by `python -m xonnc.tools.onnx_dialect`."
@@ -40,7 +40,7 @@ def invalid(title: str, classes: Sequence[OpClass]) -> str:
     return "\n".join(lines)
 
 
-def _round_trip(use: Sample) -> Iterator[str]:
+def _round_trip(use: OpSample) -> Iterator[str]:
     name = use.op.removeprefix("onnx.")
     operands = ", ".join(["{{%.+}}"] * len(use.operands))
     yield f"// CHECK-LABEL: @{name}"
@@ -69,7 +69,7 @@ def _invalid(op_class: OpClass) -> Iterator[str]:
             yield "\n".join(_function(name, use, use.operands, use.results, left, error)) + "\n"
 
 
-def _position(value: Value, place: int, use: Sample) -> str:
+def _position(value: FormalParameter, place: int, use: OpSample) -> str:
     last = len(use.operands) - 1
     if value.is_variadic and last > place:
         return f"at positions {place} to {last}"
@@ -78,7 +78,7 @@ def _position(value: Value, place: int, use: Sample) -> str:
 
 def _function(
     name: str,
-    use: Sample,
+    use: OpSample,
     operands: Iterable[str],
     results: Sequence[str],
     properties: Mapping[str, str],
@@ -109,7 +109,7 @@ def _function(
     yield "}"
 
 
-def _regions(use: Sample) -> str:
+def _regions(use: OpSample) -> str:
     if not use.regions:
         return ""
     bodies = [body.replace("TENSOR", "onnx.Constant dense<1.0> : tensor<f32>") for body in use.regions]

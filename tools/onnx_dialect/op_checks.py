@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from xonnc.tools.onnx_dialect.schemas import Operator
+from xonnc.tools.onnx_dialect.schemas import OperatorSchema
 
 _POST = '"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"'
 _MODES = '"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"'
@@ -594,7 +594,7 @@ class OpCheck:
     """The expression that makes it, `axis_in_range("axis", "input")`."""
 
 
-def checks_of(name: str, operator: Operator, is_newest: bool) -> Iterator[OpCheck]:
+def checks_of(name: str, operator: OperatorSchema, is_newest: bool) -> Iterator[OpCheck]:
     """Yield the checks of one version of an operator with class `name`, in order of application."""
     values = {value.field for value in operator.values}
     properties = {attribute.field for attribute in operator.properties}

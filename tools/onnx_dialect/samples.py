@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32
 
 from xonnc.dialects.onnx.assembly.newer import NEWER_PROPERTIES
 from xonnc.dialects.onnx.assembly.numbers import float_format, float_text
-from xonnc.tools.onnx_dialect.schemas import Attribute, Value
+from xonnc.tools.onnx_dialect.schemas import FormalParameter, SchemaAttribute
 from xonnc.tools.onnx_dialect.versions import OpClass
 
 _PREFERRED = ("f32", "i64", "i32", "ui8", "i1", "string", "i8", "seq<f32>", "opt<f32>", "map<i64, f32>")
@@ -119,7 +119,7 @@ _DEFAULTS = {
 
 
 @dataclass(frozen=True)
-class Sample:
+class OpSample:
     """One use of an op."""
 
     op: str
@@ -140,7 +140,7 @@ class Sample:
         return {name: text for name, text in self.properties.items() if name not in newer}
 
 
-def sample(op_class: OpClass) -> Sample:
+def sample(op_class: OpClass) -> OpSample:
     """A valid use of the op."""
     operator = op_class.operator
     types = _element_types(op_class)
@@ -159,7 +159,7 @@ def sample(op_class: OpClass) -> Sample:
         if attribute.default is not None
     }
     regions = REGIONS.get(operator.name, ("",) * len(operator.regions))
-    return Sample(
+    return OpSample(
         f"onnx.{op_class.name}",
         tuple(operands),
         tuple(results),
@@ -189,7 +189,7 @@ def _shapes(op_class: OpClass) -> Iterator[str]:
         yield ""
 
 
-def _types(value: Value, kinds: Mapping[str, str], shapes: Iterator[str]) -> Iterator[str]:
+def _types(value: FormalParameter, kinds: Mapping[str, str], shapes: Iterator[str]) -> Iterator[str]:
     kind, shape = kinds[value.variable or value.field], next(shapes)
     if value.is_optional and shape in ("", "none"):
         yield "none"
@@ -212,7 +212,7 @@ def type_text(kind: str, shape: str = "") -> str:
     return f"tensor<{element}>" if shape == "scalar" else f"tensor<{shape or '*'}x{element}>"
 
 
-def _default(attribute: Attribute) -> str:
+def _default(attribute: SchemaAttribute) -> str:
     values = attribute.default if isinstance(attribute.default, tuple) else (attribute.default,)
     texts = ", ".join(_literal(value, attribute.kind) for value in values)
     return f"[{texts}]" if isinstance(attribute.default, tuple) else texts

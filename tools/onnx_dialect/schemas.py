@@ -47,7 +47,7 @@ Default = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, .
 
 
 @dataclass(frozen=True)
-class Value:
+class FormalParameter:
     """An operand or result."""
 
     name: str
@@ -67,7 +67,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Attribute:
+class SchemaAttribute:
     """An attribute, a property of the op; one that holds a graph is a region."""
 
     name: str
@@ -79,7 +79,7 @@ class Attribute:
 
 
 @dataclass(frozen=True)
-class Operator:
+class OperatorSchema:
     """One version of an operator."""
 
     domain: str
@@ -91,38 +91,38 @@ class Operator:
     text: str
     """All of the documentation, white space apart; two versions that say the same have the same."""
     is_deprecated: bool
-    inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
-    attributes: tuple[Attribute, ...]
+    inputs: tuple[FormalParameter, ...]
+    outputs: tuple[FormalParameter, ...]
+    attributes: tuple[SchemaAttribute, ...]
 
     @property
-    def values(self) -> tuple[Value, ...]:
+    def values(self) -> tuple[FormalParameter, ...]:
         """Operands, then results."""
         return self.inputs + self.outputs
 
-    def values_beside(self, other: Operator) -> tuple[Value, ...]:
+    def values_beside(self, other: OperatorSchema) -> tuple[FormalParameter, ...]:
         """The values that stand at places which `other` has too."""
         return self.inputs[: len(other.inputs)] + self.outputs[: len(other.outputs)]
 
     @property
-    def properties(self) -> tuple[Attribute, ...]:
+    def properties(self) -> tuple[SchemaAttribute, ...]:
         """The attributes that are no graphs."""
         return tuple(attribute for attribute in self.attributes if attribute.kind != "GRAPH")
 
     @property
-    def regions(self) -> tuple[Attribute, ...]:
+    def regions(self) -> tuple[SchemaAttribute, ...]:
         """The attributes that are graphs."""
         return tuple(attribute for attribute in self.attributes if attribute.kind == "GRAPH")
 
 
 @cache
-def operators() -> dict[tuple[str, str], tuple[Operator, ...]]:
+def operators() -> dict[tuple[str, str], tuple[OperatorSchema, ...]]:
     """Every version of every operator, oldest first, by domain and name."""
     schemas = sorted(
         onnx.defs.get_all_schemas_with_history(),
         key=lambda schema: (schema.domain, schema.name, schema.since_version),
     )
-    versions: dict[tuple[str, str], list[Operator]] = {}
+    versions: dict[tuple[str, str], list[OperatorSchema]] = {}
     for schema in schemas:
         versions.setdefault((schema.domain, schema.name), []).append(_operator(schema))
     newest = {key: found[-1] for key, found in versions.items()}
@@ -132,7 +132,7 @@ def operators() -> dict[tuple[str, str], tuple[Operator, ...]]:
     }
 
 
-def _operator(schema: OpSchema) -> Operator:
+def _operator(schema: OpSchema) -> OperatorSchema:
     parameters = {
         constraint.type_param_str: frozenset(map(_word, constraint.allowed_type_strs))
         for constraint in schema.type_constraints
@@ -141,7 +141,7 @@ def _operator(schema: OpSchema) -> Operator:
     inputs = tuple(_values(schema.inputs, parameters, taken, "_in"))
     outputs = tuple(_values(schema.outputs, parameters, taken, "_out"))
     attributes = tuple(_attributes(schema, taken))
-    return Operator(
+    return OperatorSchema(
         schema.domain,
         schema.name,
         schema.file.split("/")[-2],
@@ -183,10 +183,10 @@ def _values(
     parameters: dict[str, frozenset[str]],
     taken: set[str],
     suffix: str,
-) -> Iterator[Value]:
+) -> Iterator[FormalParameter]:
     for formal in formals:
         is_parameter = formal.type_str in parameters
-        yield Value(
+        yield FormalParameter(
             formal.name,
             _field(formal.name, taken, suffix),
             formal.type_str if is_parameter else "",
@@ -202,7 +202,7 @@ _REGION_ORDER = ("then_branch", "else_branch")
 """Regions stand as onnx-mlir has them; the schema sorts its attributes by name."""
 
 
-def _attributes(schema: OpSchema, taken: set[str]) -> Iterator[Attribute]:
+def _attributes(schema: OpSchema, taken: set[str]) -> Iterator[SchemaAttribute]:
     names = sorted(
         schema.attributes, key=lambda name: (name not in _REGION_ORDER, name == "else_branch", name)
     )
@@ -211,7 +211,7 @@ def _attributes(schema: OpSchema, taken: set[str]) -> Iterator[Attribute]:
         kind = str(attribute.type).rpartition(".")[2]
         if schema.name == "Cast" and name == "to" and kind == "INT":
             kind = "TYPE_PROTO"
-        yield Attribute(
+        yield SchemaAttribute(
             name, _field(name, taken, "_attr"), kind, attribute.required, _default(attribute.default_value)
         )
 

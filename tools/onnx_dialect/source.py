@@ -12,7 +12,7 @@ from xonnc.tools.onnx_dialect.docstrings import WIDTH, is_broadcast_by_attribute
 from xonnc.tools.onnx_dialect.op_checks import CHECK_SIGNATURES, COMMUTATIVE, RANDOM_OPERATORS, checks_of
 from xonnc.tools.onnx_dialect.op_descriptions import OLD_VERSION_NOTES
 from xonnc.tools.onnx_dialect.samples import SHAPES, dictionary, result_list, sample
-from xonnc.tools.onnx_dialect.schemas import AMBIGUOUS, Attribute, Operator, Value
+from xonnc.tools.onnx_dialect.schemas import AMBIGUOUS, FormalParameter, OperatorSchema, SchemaAttribute
 from xonnc.tools.onnx_dialect.type_groups import group_types
 from xonnc.tools.onnx_dialect.versions import OpClass
 
@@ -158,7 +158,7 @@ def _identity(op_class: OpClass) -> Iterator[str]:
         yield f"UNTIL: ClassVar = {op_class.until}"
 
 
-def _variables(operator: Operator) -> dict[str, tuple[str, str]]:
+def _variables(operator: OperatorSchema) -> dict[str, tuple[str, str]]:
     """The type parameters in use: the name of the field that holds each, and its types."""
     fields = {value.field for value in operator.values} | {item.field for item in operator.attributes}
     found: dict[str, tuple[str, str]] = {}
@@ -178,7 +178,7 @@ def _parameter(name: str, field: str, words: str) -> str:
     return f'{field}: ClassVar = types("{name}", {literal})'
 
 
-def _value(kind: str, value: Value, variables: dict[str, tuple[str, str]]) -> str:
+def _value(kind: str, value: FormalParameter, variables: dict[str, tuple[str, str]]) -> str:
     if value.variable:
         constraint = variables[value.variable][0]
     else:
@@ -194,12 +194,12 @@ def _value(kind: str, value: Value, variables: dict[str, tuple[str, str]]) -> st
     return f"var_{kind}_def({constraint})"
 
 
-def _region(attribute: Attribute) -> str:
+def _region(attribute: SchemaAttribute) -> str:
     """An absent graph is an empty region."""
     return 'region_def("single_block")' if attribute.is_required else "region_def()"
 
 
-def _property(attribute: Attribute) -> str:
+def _property(attribute: SchemaAttribute) -> str:
     renamed = "" if attribute.field == attribute.name else f', prop_name="{attribute.name}"'
     constraint = _CONSTRAINTS[attribute.kind]
     if attribute.is_required:
@@ -209,7 +209,7 @@ def _property(attribute: Attribute) -> str:
     return f"prop_def({constraint}, {_literal(attribute)}{renamed})"
 
 
-def _literal(attribute: Attribute) -> str:
+def _literal(attribute: SchemaAttribute) -> str:
     values = attribute.default if isinstance(attribute.default, tuple) else (attribute.default,)
     return f"{_LITERALS[attribute.kind]}({', '.join(map(_item, values))})"
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xonnc.tools.onnx_dialect.schemas import Attribute, Operator, Value, operators
+from xonnc.tools.onnx_dialect.schemas import FormalParameter, OperatorSchema, SchemaAttribute, operators
 from xonnc.tools.onnx_dialect.version_semantics import COMPATIBLE_VERSIONS, ONNX_MLIR_BOUNDARIES
 
 
@@ -20,7 +20,7 @@ from xonnc.tools.onnx_dialect.version_semantics import COMPATIBLE_VERSIONS, ONNX
 class OpClass:
     """One class to be written: an operator over a run of its versions."""
 
-    operator: Operator
+    operator: OperatorSchema
     """The newest schema of the run; its types are the union over the run."""
     versions: tuple[int, ...]
     """Every version of the run, oldest first."""
@@ -44,7 +44,7 @@ def op_classes() -> dict[tuple[str, str], tuple[OpClass, ...]]:
     return {key: tuple(_classes(versions)) for key, versions in operators().items()}
 
 
-def _classes(versions: Sequence[Operator]) -> Iterator[OpClass]:
+def _classes(versions: Sequence[OperatorSchema]) -> Iterator[OpClass]:
     until = None
     remaining = list(versions)
     while remaining:
@@ -60,7 +60,7 @@ def _classes(versions: Sequence[Operator]) -> Iterator[OpClass]:
         until = run[0].since
 
 
-def _keeps_meaning(old: Operator, new: Operator) -> bool:
+def _keeps_meaning(old: OperatorSchema, new: OperatorSchema) -> bool:
     """Whether every model that is valid in version `old` means the same in the next version, `new`."""
     if new.since in ONNX_MLIR_BOUNDARIES.get(new.name, ()):
         return False
@@ -69,7 +69,7 @@ def _keeps_meaning(old: Operator, new: Operator) -> bool:
     return _says_the_same(old, new) and admits(new, old)
 
 
-def _says_the_same(old: Operator, new: Operator) -> bool:
+def _says_the_same(old: OperatorSchema, new: OperatorSchema) -> bool:
     """Whether documentation and names are equal: only the types can differ then."""
     return (
         old.text == new.text
@@ -78,12 +78,12 @@ def _says_the_same(old: Operator, new: Operator) -> bool:
     )
 
 
-def _with_types_of(new: Operator, old: Operator) -> Operator:
+def _with_types_of(new: OperatorSchema, old: OperatorSchema) -> OperatorSchema:
     """`new` with the types of `old` added at the same places; some versions drop a type."""
     return replace(new, inputs=_joined(new.inputs, old.inputs), outputs=_joined(new.outputs, old.outputs))
 
 
-def _joined(new: Sequence[Value], old: Sequence[Value]) -> tuple[Value, ...]:
+def _joined(new: Sequence[FormalParameter], old: Sequence[FormalParameter]) -> tuple[FormalParameter, ...]:
     words: dict[str, frozenset[str]] = {}
     for value, before in zip(new, old, strict=False):
         words[value.variable or value.name] = (
@@ -92,7 +92,7 @@ def _joined(new: Sequence[Value], old: Sequence[Value]) -> tuple[Value, ...]:
     return tuple(replace(value, words=words.get(value.variable or value.name, value.words)) for value in new)
 
 
-def admits(new: Operator, old: Operator) -> bool:
+def admits(new: OperatorSchema, old: OperatorSchema) -> bool:
     """Whether every node that is valid under `old` is so under `new`, the meaning left aside."""
     return (
         _values_admit(new.inputs, old.inputs)
@@ -102,7 +102,7 @@ def admits(new: Operator, old: Operator) -> bool:
     )
 
 
-def _values_admit(new: Sequence[Value], old: Sequence[Value]) -> bool:
+def _values_admit(new: Sequence[FormalParameter], old: Sequence[FormalParameter]) -> bool:
     if len(new) < len(old) or any(not value.is_optional for value in new[len(old) :]):
         return False
     return all(
@@ -114,7 +114,7 @@ def _values_admit(new: Sequence[Value], old: Sequence[Value]) -> bool:
     )
 
 
-def _agreement_admits(new: Sequence[Value], old: Sequence[Value]) -> bool:
+def _agreement_admits(new: Sequence[FormalParameter], old: Sequence[FormalParameter]) -> bool:
     """Whether values that must agree in type under `new` always do under `old`."""
     for place, value in enumerate(new):
         for other in range(place):
@@ -124,15 +124,15 @@ def _agreement_admits(new: Sequence[Value], old: Sequence[Value]) -> bool:
     return True
 
 
-def _agree(a: Value, b: Value) -> bool:
+def _agree(a: FormalParameter, b: FormalParameter) -> bool:
     if a.variable:
         return a.variable == b.variable
     return len(a.words) == 1 and a.words == b.words
 
 
-def _attributes_admit(new: Iterable[Attribute], old: Iterable[Attribute]) -> bool:
-    before: Mapping[str, Attribute] = {attribute.name: attribute for attribute in old}
-    after: Mapping[str, Attribute] = {attribute.name: attribute for attribute in new}
+def _attributes_admit(new: Iterable[SchemaAttribute], old: Iterable[SchemaAttribute]) -> bool:
+    before: Mapping[str, SchemaAttribute] = {attribute.name: attribute for attribute in old}
+    after: Mapping[str, SchemaAttribute] = {attribute.name: attribute for attribute in new}
     if not before.keys() <= after.keys():
         return False
     if any(attribute.is_required and name not in before for name, attribute in after.items()):

@@ -13,7 +13,7 @@ from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.transforms.dims.expressions import DimExpr
-from xonnc.transforms.dims.naming import Parameter, named
+from xonnc.transforms.dims.naming import NamedDimension, named
 from xonnc.transforms.dims.shape_analysis import ShapeAnalysis
 from xonnc.transforms.shapes.inference_context import UNKNOWN
 
@@ -48,7 +48,7 @@ def names_of(
 
 def name_symbol(function: FuncOp, name: str | None, facts: ShapeAnalysis) -> DimExpr | None:
     """Return the symbol of a named dimension."""
-    return None if name is None else facts.symbols.symbol(Parameter(function, name))
+    return None if name is None else facts.symbols.symbol(NamedDimension(function, name))
 
 
 def enter_function(function: FuncOp, facts: ShapeAnalysis) -> set[DimExpr]:
@@ -70,7 +70,7 @@ def leave_function(function: FuncOp, parameters: set[DimExpr], facts: ShapeAnaly
         for axis, name in names.items():
             size = sizes[axis] if axis < len(sizes) else None
             if size is not None and size.symbol is not None and size not in parameters:
-                facts.symbols.equate(facts.symbols.symbol(Parameter(function, name)), size)
+                facts.symbols.equate(facts.symbols.symbol(NamedDimension(function, name)), size)
 
 
 def dim_names(value: SSAValue, facts: ShapeAnalysis) -> dict[int, str]:

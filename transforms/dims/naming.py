@@ -23,7 +23,7 @@ MAX_DEPTH = 6
 
 
 @dataclass(frozen=True)
-class Parameter:
+class NamedDimension:
     """Meaning of a symbol: the named dimension of a function."""
 
     function: Operation
@@ -60,7 +60,7 @@ def _symbol(symbol: int, symbols: DimSymbols, depth: int) -> str | None:
     if not depth:
         return None
     match key:
-        case Parameter(_, name):
+        case NamedDimension(_, name):
             return name if _is_factor(name) else f"({name})"
         case FloorDiv(expr, divisor):
             inner = _sum(symbols.resolve(expr), symbols, depth - 1)

@@ -55,7 +55,7 @@ def reshape_after_product(
 
 
 @dataclass(frozen=True)
-class Weights:
+class ScalableWeights:
     """A linear op and its constant operands that a factor can be folded into."""
 
     op: Operation
@@ -80,7 +80,7 @@ def read_once(result: SSAValue) -> bool:
     return len(readers) == 1
 
 
-def weights_behind(side: SSAValue) -> Weights | None:
+def weights_behind(side: SSAValue) -> ScalableWeights | None:
     """Return the linear op with constant weights that defines a value up to data movement."""
     found = side
     while isinstance(found, OpResult) and read_once(found) and found.op.name in MOVES:
@@ -92,13 +92,13 @@ def weights_behind(side: SSAValue) -> Weights | None:
         bias = op.operands[2]
         if constant_of(ONNX, op.operands[1]) is None or not (is_absent(bias) or constant_of(ONNX, bias)):
             return None
-        return Weights(op, ((op, 1),) if is_absent(bias) else ((op, 1), (op, 2)))
+        return ScalableWeights(op, ((op, 1),) if is_absent(bias) else ((op, 1), (op, 2)))
     if op.name == "onnx.Add" and constant_of(ONNX, op.operands[1]) is not None:
         product = op.operands[0]
         if not isinstance(product, OpResult) or product.op.name != "onnx.MatMul" or not read_once(product):
             return None
         if constant_of(ONNX, product.op.operands[1]) is not None:
-            return Weights(product.op, ((product.op, 1), (op, 1)))
+            return ScalableWeights(product.op, ((product.op, 1), (op, 1)))
     return None
 
 

@@ -42,7 +42,7 @@ c = const.c
 
 
 @dataclass(frozen=True)
-class Windows:
+class SlidingWindows:
     """Sliding windows of a pool or convolution, per spatial axis."""
 
     sizes: tuple[int, ...]
@@ -55,7 +55,7 @@ class Windows:
     """Number of windows."""
 
     @staticmethod
-    def of(op: Operation, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> Windows | None:
+    def of(op: Operation, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> SlidingWindows | None:
         """Return the windows of an op for data of these dimensions, or `None` if properties do not match."""
         axes = len(sizes)
         ones, zeros = (1,) * axes, (0,) * axes
@@ -83,7 +83,7 @@ class Windows:
             count = (-(-free // stride) if ceil else free // stride) + 1
             # With ceil_mode, a window that starts in the end padding is dropped.
             counts.append(count - 1 if ceil and (count - 1) * stride >= size + first else count)
-        return Windows(sizes, kernel, strides, dilations, before, after, tuple(counts))
+        return SlidingWindows(sizes, kernel, strides, dilations, before, after, tuple(counts))
 
     def seen(self, array: Array, filling: object) -> Array:
         """Return all windows as a view of the padded data: [n, c, *positions, *kernel]."""
@@ -118,7 +118,7 @@ class Windows:
         padded = np.pad(ones, [(0, 0), (0, 0), *zip(self.before, self.after, strict=True)], constant_values=1)
         zeros = (0,) * len(self.kernel)
         sizes = tuple(padded.shape[2:])
-        whole = Windows(sizes, self.kernel, self.strides, self.dilations, zeros, zeros, self.counts)
+        whole = SlidingWindows(sizes, self.kernel, self.strides, self.dilations, zeros, zeros, self.counts)
         return np.sum(whole.seen(padded, 0), axis=self.inner)
 
 
@@ -127,16 +127,16 @@ def _numbers(op: Operation, name: str) -> tuple[int, ...] | None:
     return tuple(each for each in found if isinstance(each, int)) if isinstance(found, tuple) else None
 
 
-def windows_of(root: Operation, array: Array, kernel: tuple[int, ...]) -> Windows | MatchFailure:
+def windows_of(root: Operation, array: Array, kernel: tuple[int, ...]) -> SlidingWindows | MatchFailure:
     """Return the windows of a pool."""
-    found = Windows.of(root, array.shape[2:], kernel) if array.ndim > 2 else None
+    found = SlidingWindows.of(root, array.shape[2:], kernel) if array.ndim > 2 else None
     if found is None:
         return MatchFailure(f"the window does not fit data of shape {list(array.shape)}")
     products = prod(array.shape[:2]) * prod(found.counts) * prod(kernel)
     return MatchFailure(f"{products} elements in all windows") if products > MAX_PRODUCTS >> 6 else found
 
 
-def pool(op: Template, function: Callable[[Operation, Array, Windows], RewriteResult]) -> Rule:
+def pool(op: Template, function: Callable[[Operation, Array, SlidingWindows], RewriteResult]) -> Rule:
     """Return the rule that folds a pooling operator: f of the elements in each window."""
 
     def pooled(root: Operation, c: Constant) -> RewriteResult:
@@ -152,14 +152,14 @@ def pool(op: Template, function: Callable[[Operation, Array, Windows], RewriteRe
     return rule(op(c), compute(pooled, root, c))
 
 
-def average(root: Operation, array: Array, windows: Windows) -> RewriteResult:
+def average(root: Operation, array: Array, windows: SlidingWindows) -> RewriteResult:
     """Mean of each window, with or without the pads counted (`count_include_pad`)"""
     sums = np.sum(computed_in(windows.seen(array, 0)), axis=windows.inner)
     counts = windows.counted(bool(decode(root.properties.get("count_include_pad")) or 0))
     return (sums / counts).astype(array.dtype)
 
 
-def norm(root: Operation, array: Array, windows: Windows) -> RewriteResult:
+def norm(root: Operation, array: Array, windows: SlidingWindows) -> RewriteResult:
     """p-norm of each window"""
     p = decode(root.properties.get("p"))
     if not isinstance(p, int) or p < 1:
@@ -168,7 +168,7 @@ def norm(root: Operation, array: Array, windows: Windows) -> RewriteResult:
     return np.power(np.sum(powers, axis=windows.inner), 1 / p).astype(array.dtype)
 
 
-def maximum(root: Operation, array: Array, windows: Windows) -> RewriteResult:
+def maximum(root: Operation, array: Array, windows: SlidingWindows) -> RewriteResult:
     """Maximum of each window, and its flat index in the data"""
     seen = windows.seen(array, lowest(array.dtype))
     largest = np.max(seen, axis=windows.inner)
@@ -312,7 +312,7 @@ def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | 
     made, depth = filters.shape[:2]
     if array.shape[1] != depth * group or made % group or 0 in filters.shape:
         return MatchFailure(f"{array.shape[1]} channels in {group} groups of {depth}")
-    windows = Windows.of(root, array.shape[2:], filters.shape[2:])
+    windows = SlidingWindows.of(root, array.shape[2:], filters.shape[2:])
     if windows is None:
         return MatchFailure(f"the window does not fit data of shape {list(array.shape)}")
     batch, places, terms = array.shape[0], prod(windows.counts), prod(filters.shape[1:])

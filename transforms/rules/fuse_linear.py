@@ -55,7 +55,7 @@ SHARED = MatchFailure("the weights have other uses, so that they would be duplic
 
 
 @dataclass(frozen=True)
-class Weights:
+class LinearWeights:
     """Weights of a linear op, with access to their input and output channels."""
 
     op: Operation
@@ -158,7 +158,7 @@ def read_once(found: SSAValue) -> bool:
     return isinstance(found, OpResult) and found.has_one_use()
 
 
-def bias_of(b: Constant | None, weights: Weights, beta: float = 1.0) -> ChannelValues | None:
+def bias_of(b: Constant | None, weights: LinearWeights, beta: float = 1.0) -> ChannelValues | None:
     """Return beta times the bias per channel, or `None` if the bias differs by row."""
     count = weights.channels(False)
     if b is None:
@@ -191,7 +191,7 @@ def conv_norm(template: Template) -> Rule:
         epsilon: float,
     ) -> RewriteResult:
         """d (conv(x, w) + b - mean) + bias = conv(x, d w) + (d (b - mean) + bias), in one step"""
-        found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(conv, w)
+        found, weights = normalisation(scale, bias, mean, var, epsilon), LinearWeights(conv, w)
         if found is None or len(found[0]) != weights.channels(False):
             return NOT_PER_CHANNEL
         factor, offset = found
@@ -223,7 +223,7 @@ def gemm_norm(
     epsilon: float,
 ) -> RewriteResult:
     """d (a x w + q b - mean) + bias = a x (w d) + (d (q b - mean) + bias), d per column"""
-    found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(gemm, w)
+    found, weights = normalisation(scale, bias, mean, var, epsilon), LinearWeights(gemm, w)
     before = bias_of(b, weights, beta)
     if found is None or before is None or len(found[0]) != weights.channels(False):
         return NOT_PER_CHANNEL
@@ -247,7 +247,7 @@ def product_norm(
     """d (x w - mean) + bias = x (w d) + (bias - d mean), d per column"""
     if rank(x) != 2 or len(w.tensor.shape) != 2:
         return MatchFailure("an operand is no matrix")
-    found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(product, w)
+    found, weights = normalisation(scale, bias, mean, var, epsilon), LinearWeights(product, w)
     if found is None or len(found[0]) != weights.channels(False):
         return NOT_PER_CHANNEL
     factor, offset = found
@@ -269,7 +269,7 @@ def factor_after(linear: Node, scaling: Template) -> Rule:
         root: Operation, linear: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
     ) -> RewriteResult:
         """c (w x + b) = (c w) x + c b, c per channel"""
-        weights = Weights(linear, w)
+        weights = LinearWeights(linear, w)
         factor = factor_of_result(root, weights, c, divides)
         if isinstance(factor, MatchFailure):
             return factor
@@ -292,7 +292,7 @@ def factor_after_product(scaling: Template) -> Rule:
     @rule(scaling(one_use(MatMul(x, w).named("linear")), c))
     def scale(root: Operation, linear: Operation, x: SSAValue, w: Constant, c: Constant) -> RewriteResult:
         """c (x w) = x (c w), c per column"""
-        weights = Weights(linear, w)
+        weights = LinearWeights(linear, w)
         factor = factor_of_result(root, weights, c, divides)
         return (
             factor if isinstance(factor, MatchFailure) else MatMul(x, weights.scaled(factor, False, divides))
@@ -302,7 +302,7 @@ def factor_after_product(scaling: Template) -> Rule:
 
 
 def factor_of_result(
-    root: Operation, weights: Weights, c: Constant, divides: bool
+    root: Operation, weights: LinearWeights, c: Constant, divides: bool
 ) -> ChannelValues | MatchFailure:
     """Return c as one factor per output channel, if it can be folded into the weights."""
     whole = rank(weights.op.results[0])
@@ -322,7 +322,7 @@ def offset_after(linear: Node) -> Rule:
         root: Operation, linear: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
     ) -> RewriteResult:
         """w x + b + c = w x + (b + c), c per channel"""
-        weights = Weights(linear, w)
+        weights = LinearWeights(linear, w)
         whole = rank(linear.results[0])
         offset = numbers(c, whole, channel_axis(linear), weights.channels(False))
         beta = decode(linear.properties.get("beta"))
@@ -347,7 +347,7 @@ def factor_before(linear: Node, divides: bool = False) -> Rule:
     @rule(linear)
     def scale(root: Operation, scaling: Operation, x: SSAValue, w: Constant, c: Constant) -> RewriteResult:
         """w (c x) = (c w) x, c per channel"""
-        weights = Weights(root, w)
+        weights = LinearWeights(root, w)
         whole, axis = rank(scaling.results[0]), channel_axis(root)
         if len(weights.w.tensor.shape) < 2 or whole != rank(x) or whole == 0:
             return MatchFailure("the weights are a vector, or the rank changes")
@@ -388,7 +388,7 @@ def norm_before_conv(
     epsilon: float,
 ) -> RewriteResult:
     """conv(d x + t, w) + b = conv(x, d w) + (conv(t, w) + b); without padding, whose zeros get no offset t"""
-    found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(root, w)
+    found, weights = normalisation(scale, bias, mean, var, epsilon), LinearWeights(root, w)
     before = bias_of(b, weights)
     if found is None or before is None or len(found[0]) != weights.channels(True):
         return NOT_PER_CHANNEL
@@ -423,7 +423,7 @@ def norm_before_gemm(
     epsilon: float,
 ) -> RewriteResult:
     """a (d x + t) w + q b = a x (d w) + (a t w + q b)"""
-    found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(root, w)
+    found, weights = normalisation(scale, bias, mean, var, epsilon), LinearWeights(root, w)
     before = bias_of(b, weights, beta)
     if found is None or before is None or len(found[0]) != weights.channels(True):
         return NOT_PER_CHANNEL

@@ -112,7 +112,7 @@ class Transform:
 
 
 @dataclass(frozen=True)
-class Signal:
+class ComplexSignal:
     """A tensor whose last two axes are the axis to transform and the real and imaginary parts."""
 
     builder: OpBuilder
@@ -123,16 +123,16 @@ class Signal:
     parts: int
     dtype: np.dtype[np.generic]
 
-    def transformed(self, transform: Transform) -> Signal:
+    def transformed(self, transform: Transform) -> ComplexSignal:
         """Return the transform along the axis, as one matrix product."""
         matrix = self.builder.constant(transform.matrix(self.parts).astype(self.dtype))
         flat = self._reshaped(self.value, self.size * self.parts)
         made = self.builder(MatMul, flat, matrix)
         parts = transform.result_parts
         shaped = self._reshaped(made, transform.results, parts)
-        return Signal(self.builder, shaped, self.leading, transform.results, parts, self.dtype)
+        return ComplexSignal(self.builder, shaped, self.leading, transform.results, parts, self.dtype)
 
-    def transformed_in_two(self, transform: Transform, first: int) -> Signal:
+    def transformed_in_two(self, transform: Transform, first: int) -> ComplexSignal:
         """
         Return the transform of N = N₁ N₂ elements, as transforms of N₁ and of N₂ (Cooley and Tukey).
 
@@ -142,9 +142,11 @@ class Signal:
         second = transform.length // first
         padded = self._padded(transform.length)
         split = self._reshaped(padded, first, second, self.parts)
-        rows = Signal(self.builder, self._swapped(split), self.leading + 1, first, self.parts, self.dtype)
+        rows = ComplexSignal(
+            self.builder, self._swapped(split), self.leading + 1, first, self.parts, self.dtype
+        )
         sums = rows.transformed(Transform(first, first, first, transform.inverse))
-        twiddled = Signal(
+        twiddled = ComplexSignal(
             self.builder,
             self._swapped(self._twiddled(sums, transform, second)),
             self.leading + 1,
@@ -154,9 +156,9 @@ class Signal:
         )
         whole = twiddled.transformed(Transform(second, second, second, transform.inverse))
         spectrum = self._reshaped(self._swapped(whole.value), transform.length, 2)
-        return Signal(self.builder, spectrum, self.leading, transform.length, 2, self.dtype)
+        return ComplexSignal(self.builder, spectrum, self.leading, transform.length, 2, self.dtype)
 
-    def _twiddled(self, sums: Signal, transform: Transform, second: int) -> SSAValue:
+    def _twiddled(self, sums: ComplexSignal, transform: Transform, second: int) -> SSAValue:
         """Multiply by the twiddle factors e^(n₂ k₁ / N)."""
         exponents = np.outer(np.arange(second), np.arange(sums.size))
         factors = roots(transform.length, exponents, transform.inverse)
@@ -169,12 +171,12 @@ class Signal:
         ]
         return builder(Concat, *parts, axis=-1)
 
-    def first(self, size: int) -> Signal:
+    def first(self, size: int) -> ComplexSignal:
         """Return the first elements along the axis."""
         if size >= self.size:
             return self
         cut = self._sliced(self.value, self.leading, 0, size)
-        return Signal(self.builder, cut, self.leading, size, self.parts, self.dtype)
+        return ComplexSignal(self.builder, cut, self.leading, size, self.parts, self.dtype)
 
     def _padded(self, size: int) -> SSAValue:
         if size == self.size:
@@ -246,7 +248,7 @@ def dft(root: Operation, x: SSAValue, length: int | None, axis: int) -> RewriteR
         given = _cast(builder, x, element)
         if axis != len(shape) - 2:
             given = builder(Transpose, given, perm=moved)
-        held = Signal(builder, given, len(shape) - 2, size, parts, numpy_dtype(element)).first(terms)
+        held = ComplexSignal(builder, given, len(shape) - 2, size, parts, numpy_dtype(element)).first(terms)
         if first is None:
             made = held.transformed(transform)
         else:

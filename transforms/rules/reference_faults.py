@@ -26,7 +26,7 @@ Truths: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Fault:
+class ReferenceFault:
     """An error of the reference evaluator, and whether it affects an op."""
 
     what: str
@@ -135,33 +135,33 @@ def _trains(op: Operation) -> bool:
     return version is not None and version < 14
 
 
-RECURRENT = Fault("ignores lengths of sequences, `clip`, `input_forget` and activations", _recurrent)
-GRID = Fault("cubic interpolation at borders", _grid_sample)
-RESIZE = Fault(
+RECURRENT = ReferenceFault("ignores lengths of sequences, `clip`, `input_forget` and activations", _recurrent)
+GRID = ReferenceFault("cubic interpolation at borders", _grid_sample)
+RESIZE = ReferenceFault(
     "corners that are aligned where sizes are rounded, or are 1; the sign of zero; very large numbers",
     _resize,
 )
 
-FAULTS: Mapping[str, Fault] = {
-    "AffineGrid": Fault("aligned corners of an axis of one element", _affine_grid),
-    "BatchNormalizationInferenceMode": Fault("opsets before 14 as if in training", _trains),
+FAULTS: Mapping[str, ReferenceFault] = {
+    "AffineGrid": ReferenceFault("aligned corners of an axis of one element", _affine_grid),
+    "BatchNormalizationInferenceMode": ReferenceFault("opsets before 14 as if in training", _trains),
     "GRU": RECURRENT,
     "GridSample": GRID,
     "GridSampleV16": GRID,
     "LSTM": RECURRENT,
-    "LinearClassifier": Fault("two classes by one row of coefficients", _linear_classifier),
-    "Normalizer": Fault("the norm MAX of negative numbers, and norms below 1e-30", _normalizer),
+    "LinearClassifier": ReferenceFault("two classes by one row of coefficients", _linear_classifier),
+    "Normalizer": ReferenceFault("the norm MAX of negative numbers, and norms below 1e-30", _normalizer),
     "RNN": RECURRENT,
     "Resize": RESIZE,
     "ResizeV10": RESIZE,
     "ResizeV11": RESIZE,
     "ResizeV13": RESIZE,
     "ResizeV18": RESIZE,
-    "SVMClassifier": Fault(
+    "SVMClassifier": ReferenceFault(
         "probabilities of three or more classes, and strings in the place of labels", always
     ),
-    "Scaler": Fault("needs both properties, and gives the type of its operand", always),
-    "StringNormalizer": Fault(
+    "Scaler": ReferenceFault("needs both properties, and gives the type of its operand", always),
+    "StringNormalizer": ReferenceFault(
         "takes accents and empty strings away, and stop words out of longer texts", always
     ),
 }

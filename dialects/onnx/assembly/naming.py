@@ -44,7 +44,7 @@ _SUGGESTED: dict[str, Callable[[Operation], str]] = {
 def value_names(root: Operation) -> Names:
     """The names of all values that `root` and what it contains define."""
     names: Names = {}
-    scope = _Scope(names)
+    scope = _RegionCounters(names)
     scope.name_results(root)
     waiting = deque((region, scope) for region in root.regions)
     while waiting:
@@ -55,7 +55,7 @@ def value_names(root: Operation) -> Names:
     return names
 
 
-class _Scope:
+class _RegionCounters:
     """The counters of one region. Those of a nested region start where the region around it ended."""
 
     def __init__(self, names: Names) -> None:
@@ -65,8 +65,8 @@ class _Scope:
         self.next_argument = 0
         self.next_conflict = 0
 
-    def inner(self) -> _Scope:
-        scope = _Scope(self.names)
+    def inner(self) -> _RegionCounters:
+        scope = _RegionCounters(self.names)
         scope.used = self.used.copy() if self.used else set()
         scope.next_value = self.next_value
         scope.next_argument = self.next_argument

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
-from xonnc.formats.nvdla.checks.problem import Problem, Severity
+from xonnc.formats.nvdla.checks.problem import Severity, Violation
 from xonnc.formats.nvdla.constants import OpType
 from xonnc.formats.nvdla.records import ConvOp
 from xonnc.formats.nvdla.task_graph import queues
@@ -21,7 +21,7 @@ WARNINGS = {
 }
 
 
-def bank_split_problems(task: DlaTask, order: EventOrder, target: NvdlaTarget) -> Iterator[Problem]:
+def bank_split_problems(task: DlaTask, order: EventOrder, target: NvdlaTarget) -> Iterator[Violation]:
     """Yield a warning for each convolution that may start during one with another bank split."""
     if target.queues_bank_splits:
         return
@@ -33,7 +33,7 @@ def bank_split_problems(task: DlaTask, order: EventOrder, target: NvdlaTarget) -
         if splits[0] == splits[1] or order.precedes(first, Moment.COMPLETED, second, Moment.ENABLED):
             continue
         (data, weights), (next_data, next_weights) = splits
-        yield Problem(
+        yield Violation(
             f"{task.name} operation {second} (CONV)",
             "bank-split-waits",
             f"{next_data} data and {next_weights} weight banks after operation {first} with {data} and "

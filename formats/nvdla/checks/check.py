@@ -19,7 +19,7 @@ from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
 from xonnc.formats.nvdla.checks.memory_engines import bdma_problems, cdp_problems, rubik_problems
 from xonnc.formats.nvdla.checks.pdp import pdp_problems
 from xonnc.formats.nvdla.checks.pooling_queue import pooling_queue_problems
-from xonnc.formats.nvdla.checks.problem import OperationContext, Problem, Severity, apply
+from xonnc.formats.nvdla.checks.problem import OperationContext, Severity, Violation, apply
 from xonnc.formats.nvdla.checks.races import race_problems
 from xonnc.formats.nvdla.checks.register_fields import lut_fields
 from xonnc.formats.nvdla.checks.sdp import sdp_problems
@@ -100,13 +100,13 @@ def way_out(others: Sequence[str]) -> str:
     return f"it is sound for {', '.join(others)}: --target {others[0]}"
 
 
-def _require_no_other(name: str, loadable: Loadable, target: NvdlaTarget, problems: list[Problem]) -> None:
+def _require_no_other(name: str, loadable: Loadable, target: NvdlaTarget, problems: list[Violation]) -> None:
     others = other_targets(loadable, target) if problems else []
     if others:
         raise RefusalError([f"{name}: not for {target.name} ({problems[0]}); {way_out(others)}"])
 
 
-def check_loadable(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
+def check_loadable(loadable: Loadable, target: NvdlaTarget) -> list[Violation]:
     """
     Return all errors of the container, the descriptors, the engines, the graph and the memory.
 
@@ -117,7 +117,7 @@ def check_loadable(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
     return [problem for problem in found if problem.severity is Severity.ERROR]
 
 
-def findings(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
+def findings(loadable: Loadable, target: NvdlaTarget) -> list[Violation]:
     """Return errors as `check_loadable` does, and warnings."""
     problems = list(container_problems(loadable, target))
     if problems:
@@ -131,22 +131,22 @@ def findings(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
     return problems or _memory_problems(loadable, tasks, target)
 
 
-def _decoded(loadable: Loadable) -> tuple[list[DlaTask | EmuTask], list[Problem]]:
+def _decoded(loadable: Loadable) -> tuple[list[DlaTask | EmuTask], list[Violation]]:
     """Return the tasks that can be decoded, and why others cannot."""
     layout = interface_layout(loadable)
     tasks: list[DlaTask | EmuTask] = []
-    problems: list[Problem] = []
+    problems: list[Violation] = []
     for task in loadable.tasks:
         try:
             tasks.append(decode_task(loadable, task, layout))
         except XonncError as error:
             place = f"task {task.id}"
             reason = str(error).removeprefix(place).lstrip(": ")
-            problems.append(Problem(place, "descriptors-decode", reason))
+            problems.append(Violation(place, "descriptors-decode", reason))
     return tasks, problems
 
 
-def _engine_problems(task: DlaTask | EmuTask, loadable: Loadable, target: NvdlaTarget) -> Iterator[Problem]:
+def _engine_problems(task: DlaTask | EmuTask, loadable: Loadable, target: NvdlaTarget) -> Iterator[Violation]:
     if isinstance(task, EmuTask):
         yield from emu_problems(task, target)
         for index, operation in enumerate(task.operations):
@@ -162,7 +162,7 @@ def _engine_problems(task: DlaTask | EmuTask, loadable: Loadable, target: NvdlaT
         yield from apply(CUBE_RULES, site.place, touched, task.addresses, loadable, target)
 
 
-def _operation_problems(site: OperationContext) -> Iterator[Problem]:
+def _operation_problems(site: OperationContext) -> Iterator[Violation]:
     match site.operation.op, site.operation.surface:
         case ConvOp() as op, ConvSurface() as surface:
             return conv_problems(op, surface, site)
@@ -182,12 +182,12 @@ def _operation_problems(site: OperationContext) -> Iterator[Problem]:
 
 def _memory_problems(
     loadable: Loadable, tasks: list[DlaTask | EmuTask], target: NvdlaTarget
-) -> list[Problem]:
+) -> list[Violation]:
     """
     Return races within tasks, then violations of the data flow over all tasks in the order of their submits.
     """
     flow = MemoryContents(loadable, target)
-    races: list[Problem] = []
+    races: list[Violation] = []
     ordered: list[tuple[DlaTask, EventOrder]] = []
     for index in (index for submit in loadable.submits for index in submit.task_id):
         task = tasks[index]
@@ -202,7 +202,7 @@ def _memory_problems(
     return [*found, *_queue_problems(ordered, target)]
 
 
-def _queue_problems(ordered: list[tuple[DlaTask, EventOrder]], target: NvdlaTarget) -> Iterator[Problem]:
+def _queue_problems(ordered: list[tuple[DlaTask, EventOrder]], target: NvdlaTarget) -> Iterator[Violation]:
     """Yield problems between consecutive operations of an engine."""
     yield from pooling_queue_problems(ordered)
     for task, order in ordered:
@@ -211,7 +211,7 @@ def _queue_problems(ordered: list[tuple[DlaTask, EventOrder]], target: NvdlaTarg
 
 def _dla_memory_problems(
     flow: MemoryContents, task: DlaTask, order: EventOrder, target: NvdlaTarget
-) -> list[Problem]:
+) -> list[Violation]:
     touched = {operation.index: accesses(operation, target) for operation in task.operations}
     races = list(race_problems(task, touched, order))
     for index, moment in order.moments():

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from xonnc.formats.nvdla.checks.problem import Problem, apply, outside
+from xonnc.formats.nvdla.checks.problem import Violation, apply, outside
 from xonnc.formats.nvdla.constants import (
     DataCategory,
     DataType,
@@ -41,7 +41,7 @@ FEATURES = (PixelFormat.FEATURE, PixelFormat.FEATURE_X8)
 _BINDINGS = ((MemoryFlags.INPUT, "input"), (MemoryFlags.OUTPUT, "output"))
 
 
-def container_problems(loadable: Loadable, target: NvdlaTarget) -> Iterator[Problem]:
+def container_problems(loadable: Loadable, target: NvdlaTarget) -> Iterator[Violation]:
     """Yield the problems of a file's lists, without decoding descriptors."""
     yield from apply(LOADABLE_RULES, "loadable", loadable)
     for index, blob in enumerate(loadable.blobs):

@@ -10,7 +10,7 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
-from xonnc.formats.nvdla.checks.problem import OperationContext, Problem, apply, outside
+from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.constants import ConvMode, MemoryType, PixelFormat, Precision, WeightFormat
 from xonnc.formats.nvdla.pixels import FLOAT_PIXELS, PIXEL_LAYOUTS
@@ -62,7 +62,7 @@ class Conv(NamedTuple):
         return geometry.weight_bytes(self.target, kernels, self.op.bytes_per_kernel)
 
 
-def conv_problems(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[Problem]:
+def conv_problems(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of a convolution; rules that relate fields run only if each field is valid."""
     problems = list(apply(FIELD_RULES, site.place, op, surface, site))
     yield from problems

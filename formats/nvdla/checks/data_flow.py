@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from xonnc.formats.nvdla.accesses import Access
 from xonnc.formats.nvdla.checks.container import ELEMENT_BYTES, atom_bytes
-from xonnc.formats.nvdla.checks.problem import Problem
+from xonnc.formats.nvdla.checks.problem import Violation
 from xonnc.formats.nvdla.constants import MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
 from xonnc.formats.nvdla.regions import ByteSet, Region, Repetition
@@ -45,7 +45,7 @@ class MemoryContents:
 
     loadable: Loadable
     target: NvdlaTarget
-    problems: list[Problem] = field(default_factory=list[Problem])
+    problems: list[Violation] = field(default_factory=list[Violation])
     _contents: dict[int, list[WrittenRange]] = field(default_factory=dict[int, list[WrittenRange]])
 
     def __post_init__(self):
@@ -137,7 +137,7 @@ class MemoryContents:
                 f"overwrites all that {content.writer} wrote before anybody reads it",
             )
 
-    def ends(self) -> Iterator[Problem]:
+    def ends(self) -> Iterator[Violation]:
         """Yield, after the last task, results that are never read and outputs that are not written."""
         for index, memory in enumerate(self.loadable.memories):
             if memory.flags & MemoryFlags.OUTPUT:
@@ -148,9 +148,9 @@ class MemoryContents:
                     reason = (
                         f"what it writes to memory {index} from byte {content.written.first} is read by none"
                     )
-                    yield Problem(content.writer, "results-are-read", reason)
+                    yield Violation(content.writer, "results-are-read", reason)
 
-    def _unwritten(self, index: int, memory: MemoryEntry) -> Iterator[Problem]:
+    def _unwritten(self, index: int, memory: MemoryEntry) -> Iterator[Violation]:
         """Yield an output that nothing writes, or its missing elements."""
         contents = self._contents.get(index, ())
         missing = _elements(self.loadable.tensors[memory.tensor_desc_id], self.target)
@@ -166,10 +166,10 @@ class MemoryContents:
             )
         else:
             return
-        yield Problem(f"memory {index}", "outputs-are-written", reason)
+        yield Violation(f"memory {index}", "outputs-are-written", reason)
 
     def _find(self, place: str, rule: str, reason: str) -> None:
-        self.problems.append(Problem(place, rule, reason))
+        self.problems.append(Violation(place, rule, reason))
 
 
 def _elements(tensor: TensorDesc, target: NvdlaTarget) -> ByteSet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.checks.problem import Problem, apply
+from xonnc.formats.nvdla.checks.problem import Violation, apply
 from xonnc.formats.nvdla.constants import Event, OpType
 from xonnc.formats.nvdla.scheduling import Scheduler, graph_node
 from xonnc.formats.nvdla.task_graph import (
@@ -20,7 +20,7 @@ from xonnc.formats.nvdla.task_graph import (
 from xonnc.formats.nvdla.tasks import DlaTask, Operation
 
 
-def graph_problems(task: DlaTask) -> Iterator[Problem]:
+def graph_problems(task: DlaTask) -> Iterator[Violation]:
     """Yield the problems of a task's graph; deadlocks are looked for only in a well-formed graph."""
     problems = list(apply(GRAPH_RULES, task.name, task))
     yield from problems

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xonnc.formats.nvdla.checks.problem import Problem, apply
+from xonnc.formats.nvdla.checks.problem import Violation, apply
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.tasks import DlaTask, EmuTask
 
@@ -15,7 +15,7 @@ _GRAPH = "dep_graph"
 """The runtime restores the contents whose names have this in them before every run (§1.3)."""
 
 
-def descriptor_problems(task: DlaTask | EmuTask, loadable: Loadable) -> Iterator[Problem]:
+def descriptor_problems(task: DlaTask | EmuTask, loadable: Loadable) -> Iterator[Violation]:
     """What is wrong with the places of a task's descriptors and with its network descriptor."""
     yield from apply(PLACE_RULES, task.name, task, loadable)
     if isinstance(task, DlaTask):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xonnc.formats.nvdla.accesses import EMU_ATOMS
-from xonnc.formats.nvdla.checks.problem import Problem, apply, outside
+from xonnc.formats.nvdla.checks.problem import Violation, apply, outside
 from xonnc.formats.nvdla.constants import EmuFormat, EmuOpType
 from xonnc.formats.nvdla.tasks import EmuOperation, EmuTask
 from xonnc.targets import NvdlaTarget
@@ -14,7 +14,7 @@ _FORMATS = {32: (EmuFormat.INT8, EmuFormat.FF16), 8: (EmuFormat.INT8_8,)}
 """Supported buffer formats of the emulator, by memory atom."""
 
 
-def emu_problems(task: EmuTask, target: NvdlaTarget) -> Iterator[Problem]:
+def emu_problems(task: EmuTask, target: NvdlaTarget) -> Iterator[Violation]:
     """Yield the problems of an emulator task and its operation."""
     yield from apply((one_operation,), task.name, task)
     for index, operation in enumerate(task.operations):

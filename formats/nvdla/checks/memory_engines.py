@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
-from xonnc.formats.nvdla.checks.problem import OperationContext, Problem, apply, outside
+from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.constants import MemoryType, RubikMode
 from xonnc.formats.nvdla.records import BdmaOp, BdmaSurface, CdpOp, CdpSurface, RubikOp, RubikSurface
@@ -19,7 +19,7 @@ _BDMA_UNIT = 32
 _MAX_REPEAT = 8192
 
 
-def cdp_problems(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[Problem]:
+def cdp_problems(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of a CDP operation."""
     yield from apply(CDP_RULES, site.place, op, surface, site)
 
@@ -65,7 +65,7 @@ def _in_memory(surface: CdpSurface | RubikSurface) -> Iterator[str]:
         yield from outside(f"{field}.type", cube.type, MemoryType.MC, MemoryType.MC)
 
 
-def rubik_problems(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[Problem]:
+def rubik_problems(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of a Rubik operation."""
     problems = list(apply(RUBIK_FIELD_RULES, site.place, op, surface, site))
     yield from problems
@@ -122,7 +122,7 @@ def rubik_planes(op: RubikOp, surface: RubikSurface, site: OperationContext) -> 
 RUBIK_RULES = (rubik_sizes, rubik_planes)
 
 
-def bdma_problems(op: BdmaOp, surface: BdmaSurface, site: OperationContext) -> Iterator[Problem]:
+def bdma_problems(op: BdmaOp, surface: BdmaSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of a BDMA operation."""
     yield from apply(BDMA_RULES, site.place, op, surface, site)
 

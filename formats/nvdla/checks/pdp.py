@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
-from xonnc.formats.nvdla.checks.problem import OperationContext, Problem, apply, outside
+from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_precision
 from xonnc.formats.nvdla.constants import MemoryType, Precision
 from xonnc.formats.nvdla.records import PdpOp, PdpSurface, SdpOp, SdpSurface
@@ -40,7 +40,7 @@ class Pdp(NamedTuple):
         return self.op.pool_height + 1, self.op.pool_width + 1
 
 
-def pdp_problems(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[Problem]:
+def pdp_problems(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of a pooling; rules that relate fields run only if each field is valid."""
     problems = list(apply(FIELD_RULES, site.place, op, surface, site))
     yield from problems

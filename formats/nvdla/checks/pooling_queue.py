@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
-from xonnc.formats.nvdla.checks.problem import Problem, Severity
+from xonnc.formats.nvdla.checks.problem import Severity, Violation
 from xonnc.formats.nvdla.constants import OpType
 from xonnc.formats.nvdla.records import PdpOp, PdpSurface
 from xonnc.formats.nvdla.task_graph import queues
@@ -30,20 +30,20 @@ WARNINGS = {
 REMEDY = "let its source end where its windows do"
 
 
-class Pooling(NamedTuple):
+class QueuedPooling(NamedTuple):
     """A pooling, its location and its unread input."""
 
     place: str
     left: UnreadInput
 
 
-def pooling_queue_problems(tasks: Sequence[tuple[DlaTask, EventOrder]]) -> Iterator[Problem]:
+def pooling_queue_problems(tasks: Sequence[tuple[DlaTask, EventOrder]]) -> Iterator[Violation]:
     """Yield the problems of consecutive poolings, of tasks in the order of their submits."""
-    before: Pooling | None = None
+    before: QueuedPooling | None = None
     for task, order in tasks:
         for index in queues(task)[OpType.PDP]:
             if before is not None and before.left.breaks_next_pooling:
-                yield Problem(
+                yield Violation(
                     before.place,
                     "rows-over-before-a-pooling",
                     f"the windows leave {before.left} over; the next pooling would hang, so {REMEDY}",
@@ -55,10 +55,10 @@ def pooling_queue_problems(tasks: Sequence[tuple[DlaTask, EventOrder]]) -> Itera
                 f"the windows leave {first.left} over and operation {following} (PDP) may start before it is "
                 f"complete; the C-model hangs, so {REMEDY}, or wake that one by 1 (OP_COMPLETED)"
             )
-            yield Problem(first.place, "nothing-over-in-a-queue", reason)
+            yield Violation(first.place, "nothing-over-in-a-queue", reason)
     if before is not None and before.left.breaks_next_pooling:
         reason = f"the windows leave {before.left} over; the next inference may hang, so {REMEDY}"
-        yield Problem(before.place, "rows-over-at-the-end", reason, Severity.WARNING)
+        yield Violation(before.place, "rows-over-at-the-end", reason, Severity.WARNING)
 
 
 def overlapping_poolings(task: DlaTask, order: EventOrder) -> Iterator[tuple[int, int]]:
@@ -69,9 +69,9 @@ def overlapping_poolings(task: DlaTask, order: EventOrder) -> Iterator[tuple[int
             yield index, following
 
 
-def _pooling(task: DlaTask, index: int) -> Pooling:
+def _pooling(task: DlaTask, index: int) -> QueuedPooling:
     operation = task.operations[index]
     assert isinstance(operation.op, PdpOp), "an operation in the PDP's queue"
     assert isinstance(operation.surface, PdpSurface), "the surface goes with the operation"
     place = f"{task.name} operation {index} ({operation.engine.name})"
-    return Pooling(place, unread_input(operation.op, operation.surface))
+    return QueuedPooling(place, unread_input(operation.op, operation.surface))

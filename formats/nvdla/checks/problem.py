@@ -22,7 +22,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True)
-class Problem:
+class Violation:
     """A violated rule and its location; `rule` is a stable name."""
 
     place: str
@@ -51,7 +51,7 @@ class OperationContext:
 
 def apply(
     rules: Iterable[Callable[P, Iterator[str]]], place: str, *args: P.args, **kwargs: P.kwargs
-) -> Iterator[Problem]:
+) -> Iterator[Violation]:
     """
     Yield the findings of the rules. A rule is a generator function: its name is the rule's, its docstring the
     documentation, and each string a finding (field, value, what is allowed).
@@ -59,7 +59,7 @@ def apply(
     for rule in rules:
         name = getattr(rule, "__name__", "")
         for reason in rule(*args, **kwargs):
-            yield Problem(place, name.replace("_", "-"), reason)
+            yield Violation(place, name.replace("_", "-"), reason)
 
 
 def outside(field: str, value: int, low: int, high: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from xonnc.formats.nvdla.accesses import Access
 from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
-from xonnc.formats.nvdla.checks.problem import Problem
+from xonnc.formats.nvdla.checks.problem import Violation
 from xonnc.formats.nvdla.constants import OpType
 from xonnc.formats.nvdla.regions import ByteSet, Region
 from xonnc.formats.nvdla.tasks import DlaTask
@@ -32,7 +32,7 @@ class ResolvedAccess:
 
 def race_problems(
     task: DlaTask, touched: Mapping[int, Sequence[Access]], order: EventOrder
-) -> Iterator[Problem]:
+) -> Iterator[Violation]:
     """Yield pairs of accesses to the same bytes, one of them a write, that no events order."""
     by_memory: dict[int, list[ResolvedAccess]] = {}
     for index, found in touched.items():
@@ -59,7 +59,7 @@ def _meeting(touches: list[ResolvedAccess]) -> Iterator[tuple[ResolvedAccess, Re
 
 def _race(
     task: DlaTask, first: ResolvedAccess, second: ResolvedAccess, order: EventOrder
-) -> Iterator[Problem]:
+) -> Iterator[Violation]:
     if first.operation == second.operation:
         if not _may_be_in_place(task, first, second) and _overlap(first, second):
             yield _problem(task, first, second, "in-place", "reads what it writes itself")
@@ -79,11 +79,13 @@ def _race(
     )
 
 
-def _problem(task: DlaTask, touch: ResolvedAccess, other: ResolvedAccess, rule: str, reason: str) -> Problem:
+def _problem(
+    task: DlaTask, touch: ResolvedAccess, other: ResolvedAccess, rule: str, reason: str
+) -> Violation:
     operation = task.operations[touch.operation]
     begin = max(touch.region.begin, other.region.begin)
     place = f"{task.name} operation {operation.index} ({operation.engine.name})"
-    return Problem(
+    return Violation(
         place, rule, f"{touch.access.field} in memory {touch.region.memory} from byte {begin} {reason}"
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from xonnc.formats.nvdla.accesses import operand_bytes, precision_of, sdp_stages
-from xonnc.formats.nvdla.checks.problem import OperationContext, Problem, apply, outside
+from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.constants import (
     Activation,
@@ -63,7 +63,7 @@ class Sdp(NamedTuple):
                 yield field.replace("_data", "_op"), stage
 
 
-def sdp_problems(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[Problem]:
+def sdp_problems(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of an SDP operation; rules that relate fields run only if each field is valid."""
     problems = list(apply(FIELD_RULES, site.place, op, surface, site))
     yield from problems

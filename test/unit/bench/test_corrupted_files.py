@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.corruption import worker
 from bench.corruption.corpus import FORMATS, valid_files
-from bench.corruption.worker import Fault, find_format, make_case, run_command
+from bench.corruption.worker import UncleanExit, find_format, make_case, run_command
 
 CASES = 3
 """Of each format; the benchmark tries tens of thousands."""
@@ -75,5 +75,5 @@ def test_what_does_not_end_well_is_a_fault(folder: Path, monkeypatch: pytest.Mon
     for tool, what in cases:
         monkeypatch.setitem(worker.TOOLS, "tool", tool)
         fault = run_command(folder, {"x": b""}, ("tool", "x"))
-        assert isinstance(fault, Fault)
+        assert isinstance(fault, UncleanExit)
         assert fault.what.startswith(what)

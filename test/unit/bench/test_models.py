@@ -19,7 +19,7 @@ from bench.zoo.convolutional import mnist_cnn, unet
 from bench.zoo.recurrent import lstm
 from bench.zoo.synthetic import additions, chain
 from bench.zoo.transformers import bert, gpt2, vit
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 
 SMALL: dict[str, tuple[Callable[[], onnx.ModelProto], int]] = {
     "mnist_cnn": (mnist_cnn, 12),
@@ -55,7 +55,7 @@ def test_runs_to_finite_numbers(name: str, tmp_path: Path) -> None:
     make, _ = SMALL[name]
     path = tmp_path / "model.onnx"
     path.write_bytes(make().SerializeToString())
-    reference = Reference(path)
+    reference = ReferenceModel(path)
     random = np.random.default_rng(0)
     feeds = {
         port.name: random.integers(0, 2, shape)

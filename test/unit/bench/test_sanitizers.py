@@ -12,7 +12,7 @@ from onnx import parser
 
 from bench.sanitizers import ENDED, RAN, outcome_of
 from xonnc.errors import XonncError
-from xonnc.fuzzing.invalid import Mutant
+from xonnc.fuzzing.invalid import InvalidModel
 
 HEAD = '<ir_version: 10, opset_import: ["": 21]> g '
 
@@ -20,7 +20,7 @@ X = np.array([[1, -2, 3], [4, 5, -6]], np.float32)
 
 
 def outcome(text: str, feeds: Mapping[str, npt.NDArray[np.generic]]) -> str:
-    return outcome_of(Mutant("none", parser.parse_model(HEAD + text), dict(feeds)), ())
+    return outcome_of(InvalidModel("none", parser.parse_model(HEAD + text), dict(feeds)), ())
 
 
 @pytest.mark.skipif(which("cc") is None, reason="needs a C compiler")

@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.shape_inference.cases import ShapeCase, backend_cases, without_types
-from bench.shape_inference.comparison import Finding, compare_case, unknown_dims
+from bench.shape_inference.comparison import ShapeDifference, compare_case, unknown_dims
 from bench.shape_inference.known_differences import REASONS, reason
 from bench.shape_inference.page import page, unexplained
 
@@ -43,7 +43,7 @@ def test_every_reason_is_needed():
 
 def test_a_shape_that_a_run_contradicts_is_found():
     verdict = compare_case(case("(float[2] x) => (float[2] y) { y = Relu(x) }", {"y": (3,)}))
-    assert verdict.findings == [Finding("wrong", "y", "float[2], but the model gave [3]")]
+    assert verdict.findings == [ShapeDifference("wrong", "y", "float[2], but the model gave [3]")]
     assert reason("made", verdict.findings[0]) is None
 
 

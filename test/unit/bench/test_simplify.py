@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.simplification.results import Measurements, Requirement, ratio, requirements
-from bench.simplification.sample import Failure, Sample, disagreement, run_sample
+from bench.simplification.sample import FailedMeasurement, Measurement, disagreement, run_sample
 from bench.simplification.tables import as_json, from_json, tables
 from bench.zoo.convolutional import mnist_cnn
 from bench.zoo.synthetic import chain
@@ -23,7 +23,7 @@ def measurements(
     made = Measurements(["xonnc", "onnx.load"], {model: megabytes for model in cells})
     for model, row in cells.items():
         for tool, (seconds, peak, nodes) in row.items():
-            made.cell(model, tool).add(Sample(seconds, 0.1, peak, {"Add": nodes}))
+            made.cell(model, tool).add(Measurement(seconds, 0.1, peak, {"Add": nodes}))
     return made
 
 
@@ -59,15 +59,15 @@ def test_time_is_compared_with_every_rival() -> None:
 def test_minima_that_contradict_medians_are_noise() -> None:
     made = measurements({"lstm": {"xonnc": (3.0, 1.0, 1), "onnxslim": (2.0, 1.0, 1)}})
     for seconds in (1.0, 3.0):
-        made.cell("lstm", "xonnc").add(Sample(seconds, 0.1, 1.0, {}))
+        made.cell("lstm", "xonnc").add(Measurement(seconds, 0.1, 1.0, {}))
     assert requirement(made, "faster").failures == ["lstm: 1.50 of onnxslim (noisy)"]
 
 
 def test_rounds_are_compared_in_pairs() -> None:
     made = measurements({"lstm": {"xonnc": (1.0, 1.0, 1), "onnxslim": (2.0, 1.0, 1)}})
     for factor in (10.0, 0.5):
-        made.cell("lstm", "xonnc").add(Sample(factor, 0.1, 1.0, {}))
-        made.cell("lstm", "onnxslim").add(Sample(2 * factor, 0.1, 1.0, {}))
+        made.cell("lstm", "xonnc").add(Measurement(factor, 0.1, 1.0, {}))
+        made.cell("lstm", "onnxslim").add(Measurement(2 * factor, 0.1, 1.0, {}))
     assert ratio(made.cell("lstm", "xonnc"), made.cell("lstm", "onnxslim")) == 0.5
     assert requirement(made, "faster").passed
 
@@ -88,7 +88,7 @@ def test_chains_cost_the_same_a_node() -> None:
 
 def test_failures_and_disagreements_are_misses() -> None:
     made = measurements({"lstm": {"xonnc": (1.0, 1.0, 1)}, "unet": {"xonnc": (1.0, 1.0, 1)}})
-    made.cell("lstm", "xonnc").add(Failure("over 3 s"))
+    made.cell("lstm", "xonnc").add(FailedMeasurement("over 3 s"))
     made.cell("unet", "xonnc").disagreement = "y: 1 of 2 elements differ"
     failures = requirement(made, "every model").failures
     assert failures == ["lstm: over 3 s", "unet: y: 1 of 2 elements differ"]
@@ -112,7 +112,7 @@ def test_a_sample_counts_and_writes(tmp_path: Path) -> None:
     source, written = tmp_path / "model.onnx", tmp_path / "written.onnx"
     source.write_bytes(mnist_cnn().SerializeToString())
     found = run_sample("xonnc", source, 60, written)
-    assert isinstance(found, Sample)
+    assert isinstance(found, Measurement)
     assert found.operators["Conv"] == 2
     assert 0 < found.seconds < found.start + 60
     assert disagreement(source, written, 2, 60) == ""
@@ -122,6 +122,6 @@ def test_a_sample_counts_and_writes(tmp_path: Path) -> None:
 
 def test_a_sample_that_fails_says_why(tmp_path: Path) -> None:
     found = run_sample("xonnc", tmp_path / "none.onnx", 60)
-    assert isinstance(found, Failure)
+    assert isinstance(found, FailedMeasurement)
     assert "none.onnx" in found.reason
-    assert run_sample("onnx.load", tmp_path / "none.onnx", 0.001) == Failure("over 0 s")
+    assert run_sample("onnx.load", tmp_path / "none.onnx", 0.001) == FailedMeasurement("over 0 s")

@@ -25,7 +25,7 @@ from xonnc.formats.onnx import import_proto
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, compile_to_loadable
 from xonnc.passes import run_pass
 from xonnc.runtime.nvdla.simulator import Simulator
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 from xonnc.targets import load_target
 
 TARGET = "nv_full"
@@ -123,7 +123,7 @@ def deviation(
     def run(model: onnx.ModelProto) -> float:
         path = tmp_path / "model.onnx"
         path.write_bytes(model.SerializeToString())
-        reference = Reference(path)
+        reference = ReferenceModel(path)
         generator = np.random.default_rng(9)
         feeds = {
             port.name: generator.standard_normal([size or 1 for size in port.shape]).astype(np.float32)

@@ -9,7 +9,7 @@ from xonnc.plugins import bundled
 from xonnc.plugins.operators import OperatorSpec, bind
 from xonnc.plugins.registration import run_reference
 from xonnc.runtime.reference import open_session
-from xonnc.tools.plugin_checks import Sample, check_operator, sample_model, with_absent
+from xonnc.tools.plugin_checks import NodeSample, check_operator, sample_model, with_absent
 
 OPERATORS = {spec.name: spec for spec in bundled.load("microsoft").operators}
 
@@ -24,18 +24,18 @@ WITHOUT_PEER = frozenset(
 SEEDS = range(3)
 
 
-def samples(spec: OperatorSpec, seed: int) -> list[Sample]:
+def samples(spec: OperatorSpec, seed: int) -> list[NodeSample]:
     draw = spec.function("samples")
     assert draw is not None
-    found: list[Sample] = []
+    found: list[NodeSample] = []
     for operands, attributes in draw(np.random.default_rng(seed)):
         given = with_absent(spec, operands)
         results = run_reference(spec, bind(spec, spec.name, given, attributes), given, 1)
-        found.append(Sample(given, attributes, results))
+        found.append(NodeSample(given, attributes, results))
     return found
 
 
-def has_peer(sample: Sample) -> bool:
+def has_peer(sample: NodeSample) -> bool:
     """Whether onnxruntime's Python interface takes the operands: it takes no arrays of 4 bits."""
     return not any(
         "int4" in str(each.dtype) for each in (*sample.operands, *sample.results) if each is not None

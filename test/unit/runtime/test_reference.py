@@ -10,7 +10,7 @@ import pytest
 from onnx import parser
 
 from xonnc.errors import XonncError
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 
 
 def test_numbers_that_onnxruntime_cannot_be_given(tmp_path: Path):
@@ -20,7 +20,7 @@ def test_numbers_that_onnxruntime_cannot_be_given(tmp_path: Path):
     )
     path.write_bytes(parser.parse_model(text).SerializeToString())
     with pytest.raises(XonncError, match="onnxruntime does not"):
-        Reference(path).run({"x": np.ones(2, ml_dtypes.bfloat16)})
+        ReferenceModel(path).run({"x": np.ones(2, ml_dtypes.bfloat16)})
 
 
 def test_inputs_that_are_missing(tmp_path: Path):
@@ -30,4 +30,4 @@ def test_inputs_that_are_missing(tmp_path: Path):
     path = tmp_path / "model.onnx"
     path.write_bytes(model.SerializeToString())
     with pytest.raises(XonncError, match=r"onnxruntime does not run it: .*missing"):
-        Reference(path).run({})
+        ReferenceModel(path).run({})

@@ -9,7 +9,7 @@ from xonnc.formats.nvdla.checks.register_fields import FIELDS
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.records import ConvOp, PdpOp
 from xonnc.lowering.dla_planning.feasibility import conv_limits, pool_limits
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import load_target, target_names
 from xonnc.targets.limits import (
     FEATURES,
@@ -32,19 +32,19 @@ def test_the_greatest_value_is_taken_and_the_next_is_not(limit: Limit):
     assert found.endswith(limit.way_out)
 
 
-def conv_window(field: str, value: int) -> Window:
+def conv_window(field: str, value: int) -> Window2D:
     """A window that asks for `value` in a field of the convolution's descriptor."""
     match field:
         case "conv_stride_x":
-            return Window((1, 1), (1, value))
+            return Window2D((1, 1), (1, value))
         case "dilation_y":
-            return Window((1, 1), dilations=(value, 1))
+            return Window2D((1, 1), dilations=(value, 1))
         case "kernel_width_csc":
-            return Window((1, value))
+            return Window2D((1, value))
         case "pad_x_left":
-            return Window((1, 1), pads=(0, value, 0, 0))
+            return Window2D((1, 1), pads=(0, value, 0, 0))
         case _:
-            return Window((1, 1), pads=(0, 0, value, 0))
+            return Window2D((1, 1), pads=(0, 0, value, 0))
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_the_lowering_and_the_checks_draw_one_line_for_convolutions(field: str):
     assert conv_limits(CAPACITY, 8, conv_window(field, allowed[1] + 1)) is not None
 
 
-def pool_window(field: str, value: int) -> Window:
+def pool_window(field: str, value: int) -> Window2D:
     """A window that asks for `value` in a field of the pooling's descriptor."""
     match field:
         case "pool_width":
-            return Window((1, value + 1))
+            return Window2D((1, value + 1))
         case "stride_y":
-            return Window((1, 1), (value, 1))
+            return Window2D((1, 1), (value, 1))
         case _:
-            return Window((8, 8), pads=(value, 0, 0, 0))
+            return Window2D((8, 8), pads=(value, 0, 0, 0))
 
 
 @pytest.mark.parametrize("field", ["pool_width", "stride_y", "pad_top"])

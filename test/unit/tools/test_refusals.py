@@ -7,22 +7,22 @@ import ast
 import pytest
 
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import WAY_OUT
-from xonnc.tools.refusals import FOLDER, Refusal, refusals
+from xonnc.tools.refusals import FOLDER, RefusalEntry, refusals
 
 
 @pytest.mark.parametrize(
     "refusal",
     [
-        Refusal("convolution", "batch size … (up to …, as groups)", "use a smaller batch"),
-        Refusal("pooling", "dilations … (the PDP takes 1)", WAY_OUT.removeprefix("; ")),
-        Refusal(
+        RefusalEntry("convolution", "batch size … (up to …, as groups)", "use a smaller batch"),
+        RefusalEntry("pooling", "dilations … (the PDP takes 1)", WAY_OUT.removeprefix("; ")),
+        RefusalEntry(
             "any operator",
             "the result has no static shape",
             "run shape-inference-onnx or fix the input shapes",
         ),
     ],
 )
-def test_a_refusal_with_its_way_out(refusal: Refusal):
+def test_a_refusal_with_its_way_out(refusal: RefusalEntry):
     assert refusal in refusals()
 
 

@@ -8,19 +8,22 @@ import numpy as np
 import pytest
 from onnx import parser
 
-from xonnc.runtime.reference import Port, Reference
+from xonnc.runtime.reference import ModelParameter, ReferenceModel
 from xonnc.tools.trial_inputs import Feeds, InputConstraints, input_constraints, trial_feeds
 
 
-def rules_of(text: str, folder: Path) -> tuple[list[Port], InputConstraints]:
+def rules_of(text: str, folder: Path) -> tuple[list[ModelParameter], InputConstraints]:
     path = folder / "model.onnx"
     head = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 2]>\ng '
     path.write_bytes(parser.parse_model(head + text).SerializeToString())
-    return Reference(path).inputs(), input_constraints(path)
+    return ReferenceModel(path).inputs(), input_constraints(path)
 
 
 def test_inputs_are_made_by_kind():
-    ports = [Port("x", (None, 500), np.dtype(np.float32)), Port("i", (50,), np.dtype(np.int64))]
+    ports = [
+        ModelParameter("x", (None, 500), np.dtype(np.float32)),
+        ModelParameter("i", (50,), np.dtype(np.int64)),
+    ]
     normal, spread, zeros = (next(trial_feeds(ports, kind)) for kind in range(3))
     assert normal["x"].shape == (2, 500)
     assert 2 < np.abs(normal["x"]).max() < 6
@@ -35,13 +38,13 @@ def test_inputs_are_made_by_kind():
 
 
 def test_bytes_take_their_whole_range():
-    feeds = next(trial_feeds([Port("x", (5000,), np.dtype(np.int8))], 0))
+    feeds = next(trial_feeds([ModelParameter("x", (5000,), np.dtype(np.int8))], 0))
     assert (feeds["x"].min(), feeds["x"].max()) == (-128, 127)
 
 
 def test_inputs_that_are_too_large_are_not_made(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("xonnc.tools.trial_inputs.MAX_ELEMENTS", 100)
-    port = Port("x", (None, 50), np.dtype(np.float32))
+    port = ModelParameter("x", (None, 50), np.dtype(np.float32))
     assert [feeds["x"].shape[0] for feeds in trial_feeds([port], 0)] == [2, 2, 2, 1, 1, 1]
 
 
@@ -161,7 +164,7 @@ def test_sizes_that_no_operator_equates_are_searched(tmp_path: Path):
         }""",
         tmp_path,
     )
-    reference = Reference(tmp_path / "model.onnx")
+    reference = ReferenceModel(tmp_path / "model.onnx")
 
     def fits(feeds: Feeds) -> bool:
         past, ids, mask = (feeds[name].shape[1] for name in ("past", "ids", "mask"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.runtime.reference import Port
+from xonnc.runtime.reference import ModelParameter
 from xonnc.tools.verification import compare, random_feeds
 
 
@@ -58,7 +58,7 @@ def test_shapes_must_match():
 
 
 def test_feeds_are_seeded_and_differ():
-    ports = [Port("x", (2, 3), np.dtype(np.float32)), Port("i", (4,), np.dtype(np.int8))]
+    ports = [ModelParameter("x", (2, 3), np.dtype(np.float32)), ModelParameter("i", (4,), np.dtype(np.int8))]
     first, second = random_feeds(ports, 2)
     again = next(random_feeds(ports, 1))
     assert np.array_equal(first["x"], again["x"])
@@ -68,7 +68,7 @@ def test_feeds_are_seeded_and_differ():
 
 def test_a_dynamic_shape_cannot_be_made_up():
     with pytest.raises(XonncError, match="x: a dynamic shape"):
-        next(random_feeds([Port("x", (None, 3), np.dtype(np.float32))], 1))
+        next(random_feeds([ModelParameter("x", (None, 3), np.dtype(np.float32))], 1))
 
 
 @pytest.mark.parametrize(("margin", "is_clear"), [(0.01, False), (0.03, True)])

@@ -22,7 +22,7 @@ from xonnc.dialects.dla.attributes import (
     LutMethod,
     LutTable,
     OperandMode,
-    Stage,
+    SdpStage,
     StageAttr,
     StageFunction,
 )
@@ -39,9 +39,9 @@ def parsed(text: str) -> Attribute:
 @pytest.mark.parametrize(
     "attribute",
     [
-        StageAttr(Stage()),
+        StageAttr(SdpStage()),
         StageAttr(
-            Stage(
+            SdpStage(
                 StageFunction.BOTH,
                 AluFunction.MIN,
                 OperandMode.PER_LAYER,
@@ -74,7 +74,7 @@ def test_text_reads_back(attribute: Attribute):
 
 
 def test_defaults_are_not_printed():
-    assert str(StageAttr(Stage())) == "#dla.stage<>"
+    assert str(StageAttr(SdpStage())) == "#dla.stage<>"
     assert str(BankPlanAttr(BankPlan(3, 4))) == "#dla.banks<data_banks = 3, weight_banks = 4>"
 
 
@@ -95,13 +95,13 @@ def test_what_does_not_read(text: str, message: str):
 @pytest.mark.parametrize(
     ("stage", "reads"),
     [
-        (Stage(), False),
-        (Stage(act=Activation.RELU, mode=OperandMode.PER_KERNEL), False),
-        (Stage(StageFunction.MUL), False),
-        (Stage(StageFunction.MUL, mode=OperandMode.PER_POINT), True),
+        (SdpStage(), False),
+        (SdpStage(act=Activation.RELU, mode=OperandMode.PER_KERNEL), False),
+        (SdpStage(StageFunction.MUL), False),
+        (SdpStage(StageFunction.MUL, mode=OperandMode.PER_POINT), True),
     ],
 )
-def test_which_stages_read_memory(stage: Stage, reads: bool):
+def test_which_stages_read_memory(stage: SdpStage, reads: bool):
     assert stage.reads_memory is reads
 
 

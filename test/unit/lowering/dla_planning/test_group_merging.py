@@ -10,11 +10,11 @@ from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.lowering.dla_planning.feasibility import convolution_cycles
 from xonnc.lowering.dla_planning.group_merging import merged_groups
-from xonnc.lowering.dla_planning.window import Window
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import load_target
 
 INT8 = Precision.INT8
-PADDED = Window((3, 3), pads=(1, 1, 1, 1))
+PADDED = Window2D((3, 3), pads=(1, 1, 1, 1))
 
 
 def chosen(target: str, channels: int, size: int, groups: int) -> int:

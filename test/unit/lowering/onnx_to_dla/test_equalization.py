@@ -19,7 +19,7 @@ from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized
 from xonnc.lowering.quantization_statistics.quantization_error import measure_quantization_error
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -111,7 +111,7 @@ class Rounded:
     def run(self, stage: str, sample: Sample, path: Path) -> Array:
         """What the model gives."""
         path.write_bytes(self.protos[stage].SerializeToString())
-        return Reference(path).run(sample)[0]
+        return ReferenceModel(path).run(sample)[0]
 
 
 @pytest.fixture

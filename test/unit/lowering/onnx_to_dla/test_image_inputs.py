@@ -20,7 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, f16, f32
 from xdsl.dialects.func import FuncOp
 
-from oracles.nvdla.reference import Reference as ExactReference
+from oracles.nvdla.reference import QuantizedReference
 from oracles.nvdla.requantization import Affine
 from oracles.nvdla.requantization import QuantizationParameters as ExactQuantization
 from oracles.nvdla.window_operators import SlidingWindow, convolve
@@ -41,7 +41,7 @@ from xonnc.lowering.onnx_to_dla.pixel_conversion import PIXELS, exact_conversion
 from xonnc.packages import compile_package
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.package import load_package
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 from xonnc.targets import load_target
 
 Array = npt.NDArray[Any]
@@ -178,7 +178,7 @@ def test_the_integers_of_the_model(name: str, target: str, tmp_path: Path):
     by_rows, by_numbers, by_bytes = run(path, target, image, [pixels, numbers, planes(pixels)])
     model = onnx.ModelProto.FromString(path.read_bytes())
     # Over pixels all groups are one layer, whose multipliers share a shift.
-    (expected,) = ExactReference(model, _OneLayer()).run({"x": numbers})
+    (expected,) = QuantizedReference(model, _OneLayer()).run({"x": numbers})
     for found in (by_rows, by_numbers, by_bytes):
         assert np.array_equal(found.tensor, expected)
 
@@ -224,7 +224,7 @@ def test_models_that_take_bytes(name: str, tmp_path: Path):
     path, pixels = rounded(tmp_path, layer, 0.02, 117, takes_bytes=True), layer.pixels()
     image = ImageInput("R8" if layer.channels == 1 else "A8B8G8R8")
     (found,) = run(path, "nv_small", image, [pixels])
-    (expected,) = ExactReference(onnx.ModelProto.FromString(path.read_bytes()), _OneLayer()).run(
+    (expected,) = QuantizedReference(onnx.ModelProto.FromString(path.read_bytes()), _OneLayer()).run(
         {"x": planes(pixels)}
     )
     assert np.array_equal(found.tensor, expected)
@@ -242,7 +242,7 @@ def test_pixels_in_steps_of_their_own(name: str, target: str, tmp_path: Path):
     path, pixels = floats(tmp_path, layer), layer.pixels()
     mean, std = (np.array(numbers) for numbers in IMAGENET)
     numbers = ((pixels - mean) / std).astype(np.float32)
-    expected = Reference(path).run({"x": planes(numbers)})[0]
+    expected = ReferenceModel(path).run({"x": planes(numbers)})[0]
     largest = float(expected.max())
     ranges = {"x": Range(float(numbers.min()), float(numbers.max())), "y": Range(0.0, largest)}
     by_pixels, by_numbers = run(
@@ -516,7 +516,7 @@ def test_packages(tmp_path: Path):
     package.write(tmp_path / "model.xpkg")
     numbers = np.random.default_rng(1).standard_normal((1, 3, 8, 8)).astype(np.float32)
     found = load_package(tmp_path / "model.xpkg").run({"x": numbers})["y"]
-    expected = Reference(path).run({"x": numbers})[0]
+    expected = ReferenceModel(path).run({"x": numbers})[0]
     # Determinants of 6 x 6 nearly equal numbers: the error of float16 is of the size of the terms.
     assert found.shape == expected.shape
     (step, _) = package.manifest.steps

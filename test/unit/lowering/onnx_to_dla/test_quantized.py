@@ -21,7 +21,7 @@ from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
 from xonnc.runtime.nvdla.simulator import Simulator
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 from xonnc.targets import load_target
 
 Kind = type[np.int8] | type[np.uint8]
@@ -307,7 +307,7 @@ def test_steps_from_onnxruntime(name: str, kind: Kind, target: str, compiled: An
     model = make(Net(kind))
     path = tmp_path / "model.onnx"
     path.write_bytes(model.SerializeToString())
-    reference = Reference(path)
+    reference = ReferenceModel(path)
     generator = np.random.default_rng(9)
     feeds = {
         port.name: generator.standard_normal([size or 1 for size in port.shape]).astype(np.float32)

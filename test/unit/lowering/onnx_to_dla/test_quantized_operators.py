@@ -15,7 +15,7 @@ from onnx import helper, numpy_helper
 
 from xonnc.compiler import compile_model
 from xonnc.runtime.nvdla.simulator import Simulator
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 from xonnc.targets import load_target
 
 MICROSOFT = "com.microsoft"
@@ -138,7 +138,7 @@ def test_steps_from_onnxruntime(make: Callable[[Net], onnx.ModelProto], target: 
     model = make(Net())
     path = tmp_path / "model.onnx"
     path.write_bytes(model.SerializeToString())
-    reference = Reference(path)
+    reference = ReferenceModel(path)
     (port,) = reference.inputs()
     shape = [size or 1 for size in port.shape]
     x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)

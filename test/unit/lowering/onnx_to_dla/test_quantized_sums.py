@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
-from oracles.nvdla.reference import Reference
+from oracles.nvdla.reference import QuantizedReference
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import compile_model
@@ -23,7 +23,7 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.runtime.nvdla.simulator import Simulator
-from xonnc.runtime.reference import Reference as Onnxruntime
+from xonnc.runtime.reference import ReferenceModel as Onnxruntime
 from xonnc.targets import load_target
 
 Array = npt.NDArray[Any]
@@ -86,7 +86,7 @@ def is_exact(path: Path, target: str) -> bool:
     }
     feeds = {name: array.astype(np.float32) for name, array in feeds.items()}
     (found,) = simulator.run([feeds[port.name].reshape(port.shape) for port in simulator.inputs])
-    (expected,) = Reference(model, PlannedLayers(hardware)).run(feeds)
+    (expected,) = QuantizedReference(model, PlannedLayers(hardware)).run(feeds)
     (floats,) = Onnxruntime(path).run(feeds)
     assert np.abs((expected - 5) * 0.021 - floats).max() <= 0.0211
     return np.array_equal(found.tensor.reshape(expected.shape), expected)

@@ -10,13 +10,13 @@ import numpy.typing as npt
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from oracles.nvdla.reference import Reference
+from oracles.nvdla.reference import QuantizedReference
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.compiler import compile_model
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.runtime.nvdla.simulator import Simulator
-from xonnc.runtime.reference import Reference as Onnxruntime
+from xonnc.runtime.reference import ReferenceModel as Onnxruntime
 from xonnc.targets import load_target
 
 CASES: list[tuple[tuple[int, ...], tuple[int, int], str]] = [
@@ -65,7 +65,7 @@ def test_the_integers_of_the_model(
     simulator = Simulator(parse_loadable(to_bytes(compile_model(path, target).loadable)), hardware)
     numbers = np.random.default_rng(8).standard_normal(shape).astype(np.float32)
     (found,) = simulator.run([numbers.reshape(simulator.inputs[0].shape)])
-    (expected,) = Reference(model, PlannedLayers(hardware)).run({"x": numbers})
+    (expected,) = QuantizedReference(model, PlannedLayers(hardware)).run({"x": numbers})
     assert np.array_equal(found.tensor.reshape(expected.shape), expected)
     # The reference itself, against another one: rounded once, half a step.
     (by_floats,) = Onnxruntime(path).run({"x": numbers})

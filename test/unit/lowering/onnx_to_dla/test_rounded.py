@@ -18,7 +18,7 @@ from operator_cases import PICKED, REDUCED, case
 sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
 
 from bench.nvdla_nodes import Configuration, NodeTest, run_test
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 
 Build = Callable[..., onnx.ModelProto]
 CONFIGURATIONS = (Configuration("nv_small", "INT8"), Configuration("nv_full", "INT8"))
@@ -101,7 +101,7 @@ def node_test(model: onnx.ModelProto, folder: Path) -> NodeTest:
     """A model with inputs drawn from a seed and what onnxruntime gives."""
     path = folder / "model.onnx"
     path.write_bytes(model.SerializeToString())
-    reference = Reference(path)
+    reference = ReferenceModel(path)
     generator = np.random.default_rng(9)
     feeds = {
         port.name: generator.standard_normal([size or 1 for size in port.shape]).astype(np.float32)

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import compile_model
 from xonnc.runtime.nvdla.simulator import Simulator
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 from xonnc.targets import load_target
 
 CLASSES = 500
@@ -38,7 +38,7 @@ def test_small_shares_are_not_lost(target: str, tmp_path: Path):
     ).loadable
     simulator = Simulator(loadable, load_target(target))
     (output,) = simulator.run([x.reshape(simulator.inputs[0].shape)])
-    (expected,) = Reference(path).run({"x": x})
+    (expected,) = ReferenceModel(path).run({"x": x})
     found = output.numbers.reshape(expected.shape)
     assert expected.max() < 1 / 127
     cosine = float((found * expected).sum() / np.linalg.norm(found) / np.linalg.norm(expected))

@@ -15,7 +15,7 @@ from xonnc.calibration import calibrate_module
 from xonnc.compiler import compile_model
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.runtime.nvdla.simulator import Simulator
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 from xonnc.targets import load_target
 
 RANDOM = np.random.default_rng(4)
@@ -83,7 +83,7 @@ def test_an_activation_is_one_table(name: str, target: str, tmp_path: Path):
     compilation = compile_model(path, target, calibrate=calibrate)
     assert compilation.report.layers_by_engine["CDP"] == (2 if name.startswith("two") else 1)
     (output,) = Simulator(compilation.loadable, load_target(target)).run([X])
-    (expected,) = Reference(path).run({"x": X})
+    (expected,) = ReferenceModel(path).run({"x": X})
     assert np.abs(output.numbers - expected).max() < 0.03 * np.abs(expected).max()
 
 
@@ -91,5 +91,5 @@ def test_what_has_another_reader_is_rounded(tmp_path: Path):
     path = saved(tmp_path, "s = Sigmoid(v) \n m = Mul(v, s) \n y = Add(m, s)")
     compilation = compile_model(path, "nv_full", calibrate=calibrate)
     (output,) = Simulator(compilation.loadable, load_target("nv_full")).run([X])
-    (expected,) = Reference(path).run({"x": X})
+    (expected,) = ReferenceModel(path).run({"x": X})
     assert np.abs(output.numbers - expected).max() < 0.03 * np.abs(expected).max()

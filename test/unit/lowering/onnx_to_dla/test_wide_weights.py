@@ -12,7 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from oracles.nvdla.reference import Reference
+from oracles.nvdla.reference import QuantizedReference
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.compiler import compile_model
 from xonnc.errors import RefusalError
@@ -114,7 +114,7 @@ def test_the_integers_of_the_model(name: str, target: str, tmp_path: Path):
     numbers = np.random.default_rng(8).standard_normal(shape).astype(np.float32)
     (found,) = simulator.run([numbers.reshape(simulator.inputs[0].shape)])
     model = onnx.ModelProto.FromString(path.read_bytes())
-    (expected,) = Reference(model, PlannedLayers(hardware)).run({"x": numbers})
+    (expected,) = QuantizedReference(model, PlannedLayers(hardware)).run({"x": numbers})
     assert np.array_equal(found.tensor.reshape(expected.shape), expected)
     assert len(np.unique(expected)) >= 6
 

@@ -19,7 +19,7 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.quantization_statistics.bias_correction import MIN_SAMPLES, bias_corrections
 from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
-from xonnc.runtime.reference import Reference
+from xonnc.runtime.reference import ReferenceModel
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -70,7 +70,7 @@ def shift(path: Path, samples: list[Sample], *, measured: bool) -> float:
     del model.graph.output[:]
     model.graph.output.add(name=last.output[0])
     rounded.write_bytes(model.SerializeToString())
-    exact, other = Reference(path), Reference(rounded)
+    exact, other = ReferenceModel(path), ReferenceModel(rounded)
     errors = [other.run(sample)[0] - exact.run(sample)[0] for sample in samples]
     return float(np.abs(np.mean(errors, axis=(0, 1, 3, 4))).max())
 

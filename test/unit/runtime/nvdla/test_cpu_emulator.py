@@ -10,7 +10,7 @@ from xonnc.formats.nvdla.records import EmuBufferDesc, EmuOp
 from xonnc.runtime.nvdla import cpu_emulator
 from xonnc.runtime.nvdla.cpu_emulator import single_to_half_ties_away
 from xonnc.runtime.nvdla.memory import AddressSpace, Place, allocate
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.targets import load_target
 
 
@@ -59,11 +59,11 @@ def test_power_scales_and_truncates_integers(form: EmuFormat):
     x = np.arange(-8, 8, dtype=np.int8)
     source.data[:16] = x.view(np.uint8)
     space = AddressSpace([Place(source, 0), Place(result, 0)])
-    scope = Scope("op", space, load_target("nv_small"), exact=True)
+    scope = OperationContext("op", space, load_target("nv_small"), exact=True)
     lanes = 8 if form is EmuFormat.INT8_8 else 32
     op = EmuOp(op_type=EmuOpType.POWER, input_scale=0.5, output_scale=0.75, power=2.0, scale=3.0, shift=1.0)
     if form is EmuFormat.INT8:
-        scope = Scope("op", space, load_target("nv_large"), exact=True)
+        scope = OperationContext("op", space, load_target("nv_large"), exact=True)
     cpu_emulator.run(op, buffer(0, form, lanes), buffer(1, form, lanes), scope)
     expected = np.clip(np.trunc((1 + 3 * (x * 0.5)) ** 2 / 0.75), -128, 127)
     assert result.data[:16].view(np.int8).tolist() == expected.tolist()

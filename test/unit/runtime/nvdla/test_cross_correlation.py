@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from xonnc.runtime.nvdla.conv_fp16 import convolve_exactly
-from xonnc.runtime.nvdla.cross_correlation import Windows, correlate, correlate_integers
+from xonnc.runtime.nvdla.cross_correlation import WindowMap, correlate, correlate_integers
 from xonnc.runtime.nvdla.winograd import assemble, multiply, reduce_outputs, tiles, transform_integers
 
 
-def naive(image: np.ndarray, weights: np.ndarray, w: Windows) -> np.ndarray:
+def naive(image: np.ndarray, weights: np.ndarray, w: WindowMap) -> np.ndarray:
     out = np.zeros((w.out_height, w.out_width, len(weights)), object)
     for y in range(w.out_height):
         for x in range(w.out_width):
@@ -20,16 +20,16 @@ def naive(image: np.ndarray, weights: np.ndarray, w: Windows) -> np.ndarray:
 
 
 WINDOWS = [
-    Windows(4, 5, 1, 1, 1, 1, 1, 1),
-    Windows(4, 5, 1, 1, 2, 3, 1, 1),
-    Windows(3, 4, 3, 2, 1, 1, 1, 1),
-    Windows(3, 2, 2, 3, 2, 1, 2, 3),
+    WindowMap(4, 5, 1, 1, 1, 1, 1, 1),
+    WindowMap(4, 5, 1, 1, 2, 3, 1, 1),
+    WindowMap(3, 4, 3, 2, 1, 1, 1, 1),
+    WindowMap(3, 2, 2, 3, 2, 1, 2, 3),
 ]
 
 
 @pytest.mark.parametrize("windows", WINDOWS)
 @pytest.mark.parametrize("reach", [127, 32767])
-def test_integers_are_exact(windows: Windows, reach: int):
+def test_integers_are_exact(windows: WindowMap, reach: int):
     rng = np.random.default_rng(0)
     image = rng.integers(-reach - 1, reach + 1, (windows.height, windows.width, 19)).astype(np.int16)
     weights = rng.integers(-reach - 1, reach + 1, (7, windows.rows, windows.columns, 19)).astype(np.int16)
@@ -37,7 +37,7 @@ def test_integers_are_exact(windows: Windows, reach: int):
 
 
 def test_sums_beyond_single_precision_stay_exact():
-    windows = Windows(1, 1, 1, 1, 1, 1, 1, 1)
+    windows = WindowMap(1, 1, 1, 1, 1, 1, 1, 1)
     image = np.full((1, 1, 1026), 127, np.int16)
     weights = np.full((1, 1, 1, 1026), 127, np.int16)
     weights[..., 0] = 126
@@ -45,7 +45,7 @@ def test_sums_beyond_single_precision_stay_exact():
 
 
 @pytest.mark.parametrize("windows", WINDOWS)
-def test_singles(windows: Windows):
+def test_singles(windows: WindowMap):
     rng = np.random.default_rng(0)
     image = rng.integers(-9, 9, (windows.height, windows.width, 19)).astype(np.float32)
     weights = rng.integers(-9, 9, (7, windows.rows, windows.columns, 19)).astype(np.float32)
@@ -62,7 +62,7 @@ def test_the_exact_sums_of_small_integers_are_the_plain_ones():
 
 
 def test_a_nan_passes_the_exact_sums_with_its_payload():
-    windows = Windows(1, 2, 1, 1, 1, 1, 1, 1)
+    windows = WindowMap(1, 2, 1, 1, 1, 1, 1, 1)
     image = np.ones((1, 2, 3), np.float16).view(np.uint16)
     image[0, 1, 1] = 0x7E21
     weights = np.ones((2, 1, 1, 3), np.float16).view(np.uint16)
@@ -81,5 +81,5 @@ def test_winograd_sums_are_those_of_the_direct_convolution():
     transformed = np.einsum("ir,krsc,js->kijc", g, 2 * kernel, g)
     data = transform_integers(tiles(image, 4, 8), 0, 16).astype(np.float64)
     result = assemble(reduce_outputs(multiply(data, transformed)), 4, 8)
-    expected = naive(image, 2 * kernel, Windows(4, 8, 3, 3, 1, 1, 1, 1))
+    expected = naive(image, 2 * kernel, WindowMap(4, 8, 3, 3, 1, 1, 1, 1))
     assert result.tolist() == expected.tolist()

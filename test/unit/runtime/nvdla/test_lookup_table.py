@@ -11,7 +11,7 @@ import pytest
 
 from xonnc.runtime.nvdla import cdp_lookup, sdp_lookup
 from xonnc.runtime.nvdla.floating_point import single_to_fp17
-from xonnc.runtime.nvdla.lookup_table import LookupTable, Miss, Slope, Table
+from xonnc.runtime.nvdla.lookup_table import LookupTable, Miss, SingleTable, Slope
 
 
 def half_away(x: Fraction) -> int:
@@ -19,13 +19,13 @@ def half_away(x: Fraction) -> int:
     return -magnitude if x < 0 else magnitude
 
 
-def table(seed: int, size: int, exponential: bool, select: int, start: int, end: int) -> Table:
+def table(seed: int, size: int, exponential: bool, select: int, start: int, end: int) -> SingleTable:
     rng = np.random.default_rng(seed)
     entries = rng.integers(-32768, 32768, size)
-    return Table(entries, exponential, select, start & (2**64 - 1), end, Slope(-300, 4), Slope(77, 2))
+    return SingleTable(entries, exponential, select, start & (2**64 - 1), end, Slope(-300, 4), Slope(77, 2))
 
 
-def scalar_locate(t: Table, x: int, places: int) -> tuple[Miss, int, int]:
+def scalar_locate(t: SingleTable, x: int, places: int) -> tuple[Miss, int, int]:
     start = t.integer_start(32)
     if x <= start:
         return Miss.UNDERFLOW, 0, 0
@@ -45,7 +45,7 @@ def scalar_locate(t: Table, x: int, places: int) -> tuple[Miss, int, int]:
     return Miss.HIT, index, math.floor(part * 2**places)
 
 
-def scalar_value(t: Table, x: int, places: int, bits: int) -> int:
+def scalar_value(t: SingleTable, x: int, places: int, bits: int) -> int:
     miss, index, fraction = scalar_locate(t, x, places)
     entries = t.entries.tolist()
     if miss is Miss.HIT:
@@ -93,18 +93,18 @@ def expected_integers(lut: LookupTable, places: int, bits: int) -> list[int]:
 
 @pytest.mark.parametrize(("le", "lo"), TABLES)
 @pytest.mark.parametrize("priorities", list(itertools.product((0, 1), repeat=3)))
-def test_integer_lookups(le: Table, lo: Table, priorities: tuple[int, int, int]):
+def test_integer_lookups(le: SingleTable, lo: SingleTable, priorities: tuple[int, int, int]):
     lut = LookupTable(le, lo, *priorities)
     x = np.array(INPUTS, np.int64)
     assert sdp_lookup.look_up_integers(lut, x).tolist() == expected_integers(lut, 35, 32)
     assert cdp_lookup.look_up_integers(lut, x).tolist() == expected_integers(lut, 16, 16)
 
 
-def single_table(exponential: bool, select: int, start: float, end: float, size: int) -> Table:
+def single_table(exponential: bool, select: int, start: float, end: float, size: int) -> SingleTable:
     values = np.linspace(-2, 2, size).astype(np.float16)
     raw = [int(np.float32(v).view(np.uint32)) for v in (start, end)]
     slopes = [Slope(int(np.float16(v).view(np.int16)), 0) for v in (0.5, -0.25)]
-    return Table(values.view(np.int16).astype(np.int64), exponential, select, raw[0], raw[1], *slopes)
+    return SingleTable(values.view(np.int16).astype(np.int64), exponential, select, raw[0], raw[1], *slopes)
 
 
 PARKED = single_table(False, -128, 0.0, 0.0, 65)

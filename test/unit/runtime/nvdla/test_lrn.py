@@ -7,13 +7,13 @@ import pytest
 
 from xonnc.runtime.nvdla.cdp_lookup import look_up_integers, look_up_singles
 from xonnc.runtime.nvdla.floating_point import single_to_fp17
-from xonnc.runtime.nvdla.lookup_table import LookupTable, Slope, Table
+from xonnc.runtime.nvdla.lookup_table import LookupTable, SingleTable, Slope
 from xonnc.runtime.nvdla.lrn import normalise_integers, normalise_singles
 
 
-def table(size: int, exponential: bool, select: int, entries: np.ndarray) -> Table:
+def table(size: int, exponential: bool, select: int, entries: np.ndarray) -> SingleTable:
     none = Slope(0, 0)
-    return Table(entries.astype(np.int64), exponential, select, 0, 1 << 20, none, none)
+    return SingleTable(entries.astype(np.int64), exponential, select, 0, 1 << 20, none, none)
 
 
 INTEGER_LUT = LookupTable(

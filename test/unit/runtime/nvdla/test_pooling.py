@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from xonnc.runtime.nvdla.floating_point import single_to_fp17
-from xonnc.runtime.nvdla.pooling import Pooling, average_integers, average_singles, reduce_windows
+from xonnc.runtime.nvdla.pooling import PoolingGeometry, average_integers, average_singles, reduce_windows
 
 RECIPROCALS = [0x10000, 0x8000, 0x5555, 0x4000, 0x3333, 0x2AAA, 0x2492, 0x2000]
 
@@ -16,7 +16,7 @@ def half_away(x: Fraction) -> int:
     return -magnitude if x < 0 else magnitude
 
 
-def window(p: Pooling, size: tuple[int, int], y: int, x: int) -> list[list[tuple[int, int] | None]]:
+def window(p: PoolingGeometry, size: tuple[int, int], y: int, x: int) -> list[list[tuple[int, int] | None]]:
     """Positions of a window's elements, None for padding."""
     rows: list[list[tuple[int, int] | None]] = []
     for i in range(p.kernel_height):
@@ -29,15 +29,15 @@ def window(p: Pooling, size: tuple[int, int], y: int, x: int) -> list[list[tuple
 
 
 POOLINGS = [
-    Pooling(4, 5, 2, 2, 1, 1, 0, 0),
-    Pooling(3, 4, 3, 2, 2, 2, 1, 1),
-    Pooling(2, 3, 4, 5, 2, 2, 3, 2),
-    Pooling(1, 1, 5, 6, 1, 1, 0, 0),
+    PoolingGeometry(4, 5, 2, 2, 1, 1, 0, 0),
+    PoolingGeometry(3, 4, 3, 2, 2, 2, 1, 1),
+    PoolingGeometry(2, 3, 4, 5, 2, 2, 3, 2),
+    PoolingGeometry(1, 1, 5, 6, 1, 1, 0, 0),
 ]
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
-def test_integer_average_with_padding_values(pooling: Pooling):
+def test_integer_average_with_padding_values(pooling: PoolingGeometry):
     rng = np.random.default_rng(0)
     image = rng.integers(-128, 128, (5, 6, 3))
     padding = [3, 7, -2, 11, 5, 1, 9]
@@ -65,7 +65,7 @@ def test_integer_average_with_padding_values(pooling: Pooling):
 
 def test_integer_maximum_never_takes_the_padding():
     image = np.full((2, 2, 1), -128, np.int64)
-    pooling = Pooling(2, 2, 2, 2, 1, 1, 1, 1)
+    pooling = PoolingGeometry(2, 2, 2, 2, 1, 1, 1, 1)
     result = reduce_windows(pooling.padded(image, -(1 << 20)), pooling, np.maximum)
     assert (result == -128).all()
 
@@ -74,7 +74,7 @@ def test_float_average_adds_along_rows_first_and_rounds_each_sum():
     rng = np.random.default_rng(0)
     image = rng.standard_normal((3, 3, 4)).astype(np.float16).astype(np.float32)
     third = np.float32((1 + 0x155 / 1024) / 4)
-    result = average_singles(image, Pooling(1, 1, 3, 3, 1, 1, 0, 0))
+    result = average_singles(image, PoolingGeometry(1, 1, 3, 3, 1, 1, 0, 0))
     total = np.zeros(4, np.float32)
     for y in range(3):
         row = image[y, 0]
@@ -87,7 +87,7 @@ def test_float_average_adds_along_rows_first_and_rounds_each_sum():
 
 def test_float_average_of_negative_zeros_keeps_the_sign():
     image = np.full((1, 1, 1), -0.0, np.float32)
-    result = average_singles(image, Pooling(1, 1, 2, 2, 1, 1, 1, 1))
+    result = average_singles(image, PoolingGeometry(1, 1, 2, 2, 1, 1, 1, 1))
     assert np.signbit(result).all()
 
 
@@ -95,12 +95,12 @@ def test_an_average_of_zero_has_the_sign_of_what_came_last():
     for values, is_negative in (([1.0, -1.0], True), ([-1.0, 1.0], False), ([0.0, -0.0], True)):
         across = np.array(values, np.float32).reshape(1, 2, 1)
         for image, kernel in ((across, (1, 2)), (across.reshape(2, 1, 1), (2, 1))):
-            result = average_singles(image, Pooling(1, 1, *kernel, 1, 1, 0, 0))
+            result = average_singles(image, PoolingGeometry(1, 1, *kernel, 1, 1, 0, 0))
             assert (result.item(), np.signbit(result).item()) == (0.0, is_negative)
 
 
 def test_padding_behind_a_number_does_not_change_the_sign_of_zero():
     for value in (0.0, -0.0):
         image = np.full((1, 1, 1), value, np.float32)
-        result = average_singles(image, Pooling(1, 1, 2, 2, 1, 1, 0, 0))
+        result = average_singles(image, PoolingGeometry(1, 1, 2, 2, 1, 1, 0, 0))
         assert np.signbit(result).item() == np.signbit(value)

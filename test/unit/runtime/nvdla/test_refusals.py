@@ -47,7 +47,7 @@ from xonnc.runtime.nvdla import bdma, cdp, cpu_emulator, pdp, rubik, sdp
 from xonnc.runtime.nvdla.conv import ConvolutionCore
 from xonnc.runtime.nvdla.lookup_table import lookup_table
 from xonnc.runtime.nvdla.memory import AddressSpace, Place, allocate
-from xonnc.runtime.nvdla.operation_context import Scope
+from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.targets import load_target
 
 FULL, SMALL = load_target("nv_full"), load_target("nv_small")
@@ -57,9 +57,9 @@ OUT = replace(CUBE, address=1)
 ONE = CvtParam(scale=1)
 
 
-def scope(*, small: bool = False) -> Scope:
+def scope(*, small: bool = False) -> OperationContext:
     space = AddressSpace([Place(allocate(4096), 0) for _ in range(3)])
-    return Scope("op", space, SMALL if small else FULL, exact=False)
+    return OperationContext("op", space, SMALL if small else FULL, exact=False)
 
 
 CONV = ConvOp(

@@ -6,7 +6,7 @@ import pytest
 
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import Event, OpType
-from xonnc.formats.nvdla.scheduling import GraphNode, Scheduler, Signal
+from xonnc.formats.nvdla.scheduling import GraphNode, Scheduler, WakeUp
 
 
 def node(
@@ -19,10 +19,10 @@ def node(
     source: bool = False,
     sink: bool = False,
 ) -> GraphNode:
-    consumers: list[Signal | None] = [None] * len(OpType)
+    consumers: list[WakeUp | None] = [None] * len(OpType)
     for slot, (index, event) in (to or {}).items():
-        consumers[slot] = Signal(index, event)
-    fused = None if parent is None else Signal(parent, Event.OP_ENABLED)
+        consumers[slot] = WakeUp(index, event)
+    fused = None if parent is None else WakeUp(parent, Event.OP_ENABLED)
     return GraphNode(engine, count, consumers, fused, lut, source, sink)
 
 

@@ -23,8 +23,8 @@ from xonnc.runtime.nvdla import cdp, cpu_emulator, pdp
 from xonnc.runtime.nvdla.array_types import F32
 from xonnc.runtime.nvdla.lookup_table import lookup_table
 from xonnc.runtime.nvdla.memory import AddressSpace, Place, allocate
-from xonnc.runtime.nvdla.operation_context import Scope
-from xonnc.runtime.nvdla.sdp_stages import Stage, x_stage_singles, y_stage_singles
+from xonnc.runtime.nvdla.operation_context import OperationContext
+from xonnc.runtime.nvdla.sdp_stages import StageSettings, x_stage_singles, y_stage_singles
 from xonnc.targets import load_target
 
 QUIET, SIGNALLING, INF, MINUS_INF = 0x7E2A, 0xFC2A, 0x7C00, 0xFC00
@@ -35,11 +35,11 @@ def single(bits: int) -> F32:
     return np.array([bits], np.uint32).view(np.float32)
 
 
-def stage(alu: AluType | None = None, act: Activation = Activation.NONE) -> Stage:
-    return Stage(alu, False, act, 0, 0, None)
+def stage(alu: AluType | None = None, act: Activation = Activation.NONE) -> StageSettings:
+    return StageSettings(alu, False, act, 0, 0, None)
 
 
-Run: TypeAlias = Callable[[F32, Stage, F32, F32], F32]
+Run: TypeAlias = Callable[[F32, StageSettings, F32, F32], F32]
 NANS = (0x7FC01000, 0xFF801000)
 
 
@@ -58,12 +58,12 @@ def test_a_nan_passes_a_relu_unchanged(bits: int):
     assert result.view(np.uint32).tolist() == [bits]
 
 
-def scope(*half_values: int) -> Scope:
+def scope(*half_values: int) -> OperationContext:
     """A row of pixels whose lanes are the same at address 0, space for results at address 1."""
     source = np.repeat(np.array(half_values, np.uint16), 16).view(np.uint8)
     places = [Place(allocate(4096), 0) for _ in range(2)]
     places[0].read(source.size)[...] = source
-    return Scope("op", AddressSpace(places), load_target("nv_full"), exact=True)
+    return OperationContext("op", AddressSpace(places), load_target("nv_full"), exact=True)
 
 
 def row(address: int, width: int) -> DataCube:

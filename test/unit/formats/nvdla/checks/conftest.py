@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from xonnc.formats.nvdla.checks.check import check_loadable, findings
-from xonnc.formats.nvdla.checks.problem import Problem
+from xonnc.formats.nvdla.checks.problem import Violation
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.records import OP_BYTES, CommonOpDesc, EmuOp, LutParam, Record, surface_bytes
 from xonnc.formats.nvdla.tasks import DlaTask, EmuTask, decode_tasks
@@ -116,20 +116,20 @@ def edited_vector(vector: Callable[[str], Loadable]) -> Callable[[str, Edits], L
 
 
 @pytest.fixture(scope="session")
-def find_edited(vector: Callable[[str], Loadable]) -> Callable[[str, Edits], list[Problem]]:
+def find_edited(vector: Callable[[str], Loadable]) -> Callable[[str, Edits], list[Violation]]:
     """Problems that the checks find in a golden vector with fields replaced, warnings included."""
 
-    def find(name: str, edits: Edits) -> list[Problem]:
+    def find(name: str, edits: Edits) -> list[Violation]:
         return findings(edited(vector(name), edits), load_target(name.split("/")[0]))
 
     return find
 
 
 @pytest.fixture(scope="session")
-def check_edited(vector: Callable[[str], Loadable]) -> Callable[[str, Edits], list[Problem]]:
+def check_edited(vector: Callable[[str], Loadable]) -> Callable[[str, Edits], list[Violation]]:
     """Problems that `check_loadable` reports in a golden vector with fields replaced."""
 
-    def check(name: str, edits: Edits) -> list[Problem]:
+    def check(name: str, edits: Edits) -> list[Violation]:
         return check_loadable(edited(vector(name), edits), load_target(name.split("/")[0]))
 
     return check

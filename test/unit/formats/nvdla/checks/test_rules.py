@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from xonnc.formats.nvdla.checks.catalogue import RULES, WARNINGS
-from xonnc.formats.nvdla.checks.problem import Problem, Severity
+from xonnc.formats.nvdla.checks.problem import Severity, Violation
 
 CONV = "nv_full/conv_k3p1_int8"
 CHUNKS = "nv_full/conv_hsplit_reuse_fp16"
@@ -815,7 +815,7 @@ def test_what_may_go_wrong_is_a_warning(
     name: str,
     edits: Mapping[str, Any],
     reason: str,
-    find_edited: Callable[[str, Mapping[str, Any]], list[Problem]],
+    find_edited: Callable[[str, Mapping[str, Any]], list[Violation]],
 ):
     (problem,) = find_edited(name, edits)
     assert (problem.rule, problem.severity) == (rule, Severity.WARNING)
@@ -824,7 +824,7 @@ def test_what_may_go_wrong_is_a_warning(
 
 @pytest.mark.parametrize(("name", "edits"), SILENT)
 def test_what_runs_everywhere_is_no_warning(
-    name: str, edits: Mapping[str, Any], find_edited: Callable[[str, Mapping[str, Any]], list[Problem]]
+    name: str, edits: Mapping[str, Any], find_edited: Callable[[str, Mapping[str, Any]], list[Violation]]
 ):
     assert find_edited(name, edits) == []
 
@@ -839,7 +839,7 @@ def test_a_broken_rule_is_named(
     name: str,
     edits: Mapping[str, Any],
     reason: str,
-    check_edited: Callable[[str, Mapping[str, Any]], list[Problem]],
+    check_edited: Callable[[str, Mapping[str, Any]], list[Violation]],
 ):
     said = [problem for problem in check_edited(name, edits) if problem.rule == rule]
     assert [problem for problem in said if reason in problem.reason], said
