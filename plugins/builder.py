@@ -56,7 +56,8 @@ class Builder:
     A builder of operators of the newest opset: `b.Mul(x, 2.0)`, `b.Softmax(x, axis=-1)`.
 
     Operands are values, `None` for an absent one, or Python scalars and arrays, which become constants; a
-    Python scalar gets the element type of the first value among the operands. An operator with several
+    Python scalar gets the element type of the first value among the operands (for Where, not that of the
+    condition). An operator with several
     results returns a tuple. `outputs=n` is the number of results of an operator with variadic results.
     """
 
@@ -86,7 +87,8 @@ class Builder:
         signature = op_signature_of(found)
         if len(operands) > signature.operands and not signature.has_variadic_operand:
             raise XonncError(f"{name} takes at most {signature.operands} operands, not {len(operands)}")
-        values = self._values(operands)
+        is_where = name == "Where" and domain == ""
+        values = self._values(operands, operands[1:] if is_where else operands)
         values += [self._writer.none() for _ in range(signature.operands - len(values))]
         kinds = attribute_kinds(domain, name, opset)
         unknown = [each for each in attributes if each not in signature.properties]
@@ -123,8 +125,8 @@ class Builder:
             result = self.call("", name, [result, other], {})
         return result
 
-    def _values(self, operands: Sequence[Given]) -> list[SSAValue]:
-        like = next((each for each in operands if isinstance(each, Value)), None)
+    def _values(self, operands: Sequence[Given], typed: Sequence[Given]) -> list[SSAValue]:
+        like = next((each for each in typed if isinstance(each, Value)), None)
         found: list[SSAValue] = []
         for each in operands:
             if each is None:

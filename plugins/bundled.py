@@ -1,11 +1,13 @@
 """
 Plug-ins that come with xonnc, loaded lazily.
 
-Each is imported when a model or IR text first contains an operator of its domain, and not otherwise.
+Each is imported when a model or IR text first contains one of its operators, and not otherwise.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -16,21 +18,46 @@ from xonnc.plugins.operators import Plugin
 if TYPE_CHECKING:
     from xdsl.ir import Dialect
 
-BUNDLED = {"microsoft": ("com.microsoft", "xonnc.contrib.microsoft")}
-"""The operator domain and the module of each bundled plug-in, by the plug-in's name."""
+
+@dataclass(frozen=True)
+class Bundled:
+    """A bundled plug-in: its module, its domain, and its operators of the default domain."""
+
+    module: str
+    domain: str
+    operators: Sequence[str]
+
+
+BUNDLED = {
+    "microsoft": Bundled(
+        "xonnc.contrib.microsoft",
+        "com.microsoft",
+        (
+            "Affine",
+            "Crop",
+            "DynamicSlice",
+            "ImageScaler",
+            "ParametricSoftplus",
+            "Scale",
+            "ScaledTanh",
+        ),
+    )
+}
+"""The bundled plug-ins by name."""
 
 
 def offer() -> None:
     """Let the operator registry load a bundled plug-in at the first look-up in its domain."""
-    for name, (domain, _) in BUNDLED.items():
-        registry.provide(domain, partial(_register, name))
+    for name, each in BUNDLED.items():
+        wanted = [(each.domain, ""), *(("", operator) for operator in each.operators)]
+        registry.provide(partial(_register, name), wanted)
 
 
 def load(name: str) -> Plugin:
     """Load a bundled plug-in if it is not loaded yet."""
     offer()
     # Any look-up in the domain makes the registry load the plug-in, if it has not done so yet.
-    registry.versions_of(BUNDLED[name][0], "")
+    registry.versions_of(BUNDLED[name].domain, "")
     return _plugin(name)
 
 
@@ -51,6 +78,6 @@ def _register(name: str) -> None:
 
 
 def _plugin(name: str) -> Plugin:
-    found = import_module(BUNDLED[name][1]).plugin
+    found = import_module(BUNDLED[name].module).plugin
     assert isinstance(found, Plugin)
     return found

@@ -77,6 +77,8 @@ class OperatorSpec:
     takes_any_attribute: bool
     variables: Mapping[str, ElementTypes]
     doc: str
+    until: int | None = None
+    """The version of its domain that withdrew it."""
     kind: type[PluginOp] | None = None
     """The op class, once the plug-in is registered."""
 
@@ -91,9 +93,11 @@ class OperatorSpec:
         return f"{self.domain or 'ai.onnx'}.{self.name} since version {self.since}"
 
 
-def operator(plugin: Plugin, *, name: str, domain: str = "", since: int = 1) -> Callable[[ClassT], ClassT]:
+def operator(
+    plugin: Plugin, *, name: str, domain: str = "", since: int = 1, until: int | None = None
+) -> Callable[[ClassT], ClassT]:
     """
-    Declare a class as an operator of `plugin`.
+    Declare a class as an operator of `plugin`, from version `since` of its domain to the one before `until`.
 
     The class has `inputs` and `outputs` (`one`, `optional`, `variadic`, or a tuple of them), attributes, and
     any of the functions `infer(op)`, `reference(op, *arrays)`, `decompose(op, b)`, `kernel(op, e, *scalars)`.
@@ -105,6 +109,8 @@ def operator(plugin: Plugin, *, name: str, domain: str = "", since: int = 1) -> 
         where = f"plug-in {plugin.name}: {name}"
         if since < 1:
             raise PluginError(f"{where}: since={since}; versions are counted from 1")
+        if until is not None and until <= since:
+            raise PluginError(f"{where}: until={until}; it is a version after since={since}")
         inputs = _ports(getattr(body, "inputs", ()), "input", where)
         outputs = _ports(getattr(body, "outputs", ()), "output", where)
         if not outputs:
@@ -126,6 +132,7 @@ def operator(plugin: Plugin, *, name: str, domain: str = "", since: int = 1) -> 
             vars(body).get("attributes") == "auto",
             vars(body).get("types", {}),
             inspect.getdoc(body) or "",
+            until,
         )
         same = [
             each

@@ -188,7 +188,7 @@ def _define(spec: OperatorSpec, plugin: Plugin) -> type[PluginOp]:
     later = [since for since in versions if since > spec.since]
     # As in the onnx dialect, the newest version has the plain name.
     name = f"{plugin.name}.{spec.name}{f'V{spec.since}' if later else ''}"
-    spec.kind = op_class(spec, name, min(later, default=None))
+    spec.kind = op_class(spec, name, min(later, default=spec.until))
     return spec.kind
 
 

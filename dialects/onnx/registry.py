@@ -36,23 +36,34 @@ MODULES = (
 _ADDED: list[type[OnnxOp]] = []
 """Op classes of plug-ins, whose names have prefixes of their own."""
 
-_PROVIDERS: dict[str, Callable[[], object]] = {}
-"""Functions that register the operators of a domain, by domain, until the domain is first looked up."""
+_PROVIDERS: dict[tuple[str, str], Callable[[], object]] = {}
+"""
+Functions that register operators, by domain and operator, until one of them is first looked up.
 
-_provided: set[str] = set()
+The operator "" stands for all of the domain.
+"""
 
-
-def provide(domain: str, load: Callable[[], object]) -> None:
-    """Call `load`, which registers op classes, at the first look-up of an operator of `domain`."""
-    if domain not in _provided:
-        _PROVIDERS[domain] = load
+_provided: set[tuple[str, str]] = set()
 
 
-def _load_domain(domain: str) -> None:
-    load = _PROVIDERS.pop(domain, None)
-    if load is not None:
-        _provided.add(domain)
-        load()
+def provide(load: Callable[[], object], operators: Sequence[tuple[str, str]]) -> None:
+    """
+    Call `load`, which registers op classes, at the first look-up of one of `operators`.
+
+    They are pairs of a domain and an operator, "" for all operators of the domain.
+    """
+    if _provided.isdisjoint(operators):
+        _PROVIDERS.update(dict.fromkeys(operators, load))
+
+
+def _load_operator(domain: str, op_type: str) -> None:
+    load = _PROVIDERS.get((domain, "")) or _PROVIDERS.get((domain, op_type))
+    if load is None:
+        return
+    for key in [key for key, each in _PROVIDERS.items() if each is load]:
+        del _PROVIDERS[key]
+        _provided.add(key)
+    load()
 
 
 def register(kinds: Sequence[type[OnnxOp]]) -> Sequence[type[OnnxOp]]:
@@ -71,8 +82,9 @@ def added_classes() -> Sequence[type[OnnxOp]]:
 
 def versions_of(domain: str, op_type: str) -> Sequence[type[OnnxOp]]:
     """The classes of an operator, of every version."""
-    _load_domain(domain)
-    return _versions().get(("" if domain == "ai.onnx" else domain, op_type), ())
+    domain = "" if domain == "ai.onnx" else domain
+    _load_operator(domain, op_type)
+    return _versions().get((domain, op_type), ())
 
 
 @cache
@@ -88,7 +100,7 @@ def op_class(domain: str, op_type: str, opset: int) -> type[OnnxOp] | None:
     `ai.onnx` is the empty domain. An opset newer than the dialect gets the newest class.
     """
     domain = "" if domain == "ai.onnx" else domain
-    _load_domain(domain)
+    _load_operator(domain, op_type)
     for found in _versions().get((domain, op_type), ()):
         if found.SINCE <= opset and (found.UNTIL is None or opset < found.UNTIL):
             return found

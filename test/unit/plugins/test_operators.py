@@ -249,12 +249,14 @@ def test_unregistered_operators_are_refused_with_the_nearest_name():
         xonnc.compile(model(text))
 
 
-def declared(plugin: Plugin, name: str = "AddN", domain: str = DOMAIN, since: int = 1) -> Plugin:
+def declared(
+    plugin: Plugin, name: str = "AddN", domain: str = DOMAIN, since: int = 1, until: int | None = None
+) -> Plugin:
     class Body:
         inputs = one("T")
         outputs = one("T")
 
-    operator(plugin, domain=domain, name=name, since=since)(Body)
+    operator(plugin, domain=domain, name=name, since=since, until=until)(Body)
     return plugin
 
 
@@ -288,6 +290,7 @@ def test_two_plugins_of_one_name():
         (lambda: Plugin("no name"), "must be an identifier"),
         (lambda: declared(declared(Plugin("twice"))), "declared twice for version 1"),
         (lambda: declared(Plugin("zero"), since=0), "versions are counted from 1"),
+        (lambda: declared(Plugin("gone"), until=1), "until=1; it is a version after since=1"),
         (lambda: attribute(set[int]), "attributes are of int, float, str"),
     ],
 )
