@@ -75,11 +75,39 @@ class MatMulNBits:
         zeros = None if op.zeros is None else op.constant(3)
         if packed is None or scales is None or (op.zeros is not None and zeros is None):
             weights = MatMulNBits.unpack(op, b)
+        elif MatMulNBits.stays_quantized(op):
+            weights = MatMulNBits.dequantize(op, b, packed, scales, zeros)
         else:
             real = block_weights(op, packed, scales, zeros).T
             weights = b.constant(np.ascontiguousarray(real).astype(op.a.dtype))
         y = b.MatMul(op.a, weights)
         return y if op.bias is None else b.Add(y, op.bias)
+
+    @staticmethod
+    def stays_quantized(op: Any) -> bool:
+        """Whether a blocked DequantizeLinear can express the weights: whole blocks, integer zero points."""
+        has_integers = op.zeros is None or op.zeros.dtype == np.uint8
+        return bool(
+            has_integers and op.bits in (4, 8) and op.K % op.block_size == 0 and op.a.dtype == np.float32
+        )
+
+    @staticmethod
+    def dequantize(op: Any, b: Builder, packed: Array, scales: Array, zeros: Array | None) -> Value:
+        """Build a DequantizeLinear of the constant weights, `K×N`, with a scale for each block of rows."""
+        dtype = np.uint8 if op.bits == 8 else ml_dtypes.uint4
+        shape = op.N, op.K // op.block_size
+
+        def columns(integers: Array) -> Array:
+            return np.ascontiguousarray(integers.T).astype(dtype)
+
+        values = unpacked(packed.reshape((op.N, -1)), op.bits)
+        if zeros is None:
+            offsets: Array = np.full(shape, 1 << (op.bits - 1), np.uint8)
+        else:
+            offsets = unpacked(zeros.reshape((op.N, -1)), op.bits)[:, : shape[1]]
+        real_scales = np.ascontiguousarray(scales.reshape(shape).T)
+        constants = [b.constant(each) for each in (columns(values), real_scales, columns(offsets))]
+        return b.DequantizeLinear(*constants, axis=0, block_size=op.block_size)
 
     @staticmethod
     def unpack(op: Any, b: Builder) -> Value:

@@ -33,6 +33,7 @@ from xonnc.dialects.krnl.memory import (
     TransposeOp,
 )
 from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
+from xonnc.dialects.krnl.quantized_tiles import DequantizeGemmOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import LoopType
 
@@ -43,6 +44,7 @@ OPS = (
     ConvOp,
     DecodeOp,
     DefineLoopsOp,
+    DequantizeGemmOp,
     EncodeOp,
     EntryPointOp,
     ErfOp,

@@ -28,7 +28,8 @@ class FusedOp(IRDLOperation):
     A fusion group: operators that one kernel computes, which captures its operands.
 
     The first operator of a `convolution` or `matmul` is the anchor; the others are its epilogue, computed
-    before its results are stored. An `int8` group is written with QuantizeLinear and DequantizeLinear and
+    before its results are stored. Instead, a `matmul` may begin with the DequantizeLinear of its weights. An
+    `int8` group is written with QuantizeLinear and DequantizeLinear and
     computed in integers. An `elementwise` group is one loop nest.
 
     ```mlir

@@ -64,7 +64,7 @@ def emit_gemm(
     given = iter(dynamic_sizes)
     m, n, k = (next(given) if size == DYNAMIC_INDEX else size for size in op.sizes)
     lanes = max(1, vector_bytes // size_of(element))
-    all_panels, all_rows = _step_range(builder, n, columns), _step_range(builder, m, rows)
+    all_panels, all_rows = step_range(builder, n, columns), step_range(builder, m, rows)
     along, count = op.iteration_space
 
     def emit_matrix(start_c: SSAValue | int, start_a: SSAValue | int, start_b: SSAValue | int) -> None:
@@ -98,7 +98,7 @@ def emit_gemm(
         emit_matrix(builder.mul_sizes(builder.mul_sizes(m, n), number), *starts)
 
 
-def _step_range(builder: LLVMBuilder, size: int | SSAValue, step: int) -> IterationRange:
+def step_range(builder: LLVMBuilder, size: int | SSAValue, step: int) -> IterationRange:
     """Return the range of all steps that cover a size."""
     if isinstance(size, int):
         return builder.constant(0), builder.constant(-(-size // step))
@@ -116,7 +116,7 @@ def _batch_strides(
     width = int(op.tile.get_values()[1])
     columns = n
     if op.packed is not None:
-        _, panels = _step_range(builder, n, width)
+        _, panels = step_range(builder, n, width)
         columns = -(-n // width) * width if isinstance(n, int) else builder.imul(panels, width)
     has_a, has_b = (int(each) for each in op.dynamic_batch.get_values())
     return builder.mul_sizes(builder.mul_sizes(m, k), has_a), builder.mul_sizes(
@@ -135,7 +135,7 @@ Body = Callable[[SSAValue, int], None]
 """Emit the code for a step: start and number of elements."""
 
 
-def _emit_steps(
+def emit_steps(
     builder: LLVMBuilder, iterations: IterationRange, size: int | SSAValue, steps: Sequence[int], body: Body
 ) -> None:
     """
@@ -198,12 +198,12 @@ def _emit_panels(
         def tile(row: SSAValue, height: int) -> None:
             _emit_tile(gemm, row, column, height, width)
 
-        _emit_steps(builder, tiles, m, _step_sizes(rows, *REMAINDER_ROWS), tile)
+        emit_steps(builder, tiles, m, step_sizes(rows, *REMAINDER_ROWS), tile)
 
-    _emit_steps(builder, panels, gemm.n, _step_sizes(columns, gemm.lanes), panel)
+    emit_steps(builder, panels, gemm.n, step_sizes(columns, gemm.lanes), panel)
 
 
-def _step_sizes(step: int, *smaller: int) -> list[int]:
+def step_sizes(step: int, *smaller: int) -> list[int]:
     """Return step sizes in decreasing order: the main one, those for a dynamic remainder, and 1."""
     return sorted({step, *(min(step, each) for each in smaller), 1}, reverse=True)
 

@@ -9,6 +9,7 @@ reductions (sum, product, minimum, maximum) become vectors too, whose lanes are 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, IntegerType, i1, i64
@@ -18,10 +19,12 @@ from xonnc.dialects.krnl.dynamic_shapes import PartOp, ShapedOp
 from xonnc.dialects.krnl.int8_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, LoadOp, StoreOp, TransposeOp, element_of, shape_of
+from xonnc.dialects.krnl.quantized_tiles import DequantizeGemmOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.lowering.krnl_to_llvm import scalar_ops
 from xonnc.lowering.krnl_to_llvm.conv import emit_conv
+from xonnc.lowering.krnl_to_llvm.dequantize_gemm import emit_dequantize_gemm
 from xonnc.lowering.krnl_to_llvm.gemm import emit_gemm
 from xonnc.lowering.krnl_to_llvm.int8_conv import Epilogue, emit_int8_conv
 from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder, lanes_of, vector_of
@@ -37,6 +40,9 @@ from xonnc.lowering.krnl_to_llvm.vectorization import (
 )
 
 INDEX = IndexType()
+
+TileOp: TypeAlias = GemmOp | DequantizeGemmOp | ConvOp | ByteConvOp
+"""Operations in register tiles."""
 
 
 class BodyLowering:
@@ -69,7 +75,7 @@ class BodyLowering:
                 case StoreOp():
                     value = self.builder.splat(self.values[op.value], lanes)
                     self.builder.store(value, self.address(op.memref, op.indices))
-                case GemmOp() | ConvOp() | ByteConvOp():
+                case GemmOp() | DequantizeGemmOp() | ConvOp() | ByteConvOp():
                     self.tile(op)
                 case TransposeOp():
                     self.transpose(op)
@@ -86,12 +92,17 @@ class BodyLowering:
                 case _:
                     pass
 
-    def tile(self, op: GemmOp | ConvOp | ByteConvOp) -> None:
+    def tile(self, op: TileOp) -> None:
         """Lower a tile operation: GEMM, convolution or int8 convolution."""
         match op:
             case GemmOp():
                 sizes = [self.values[size] for size in op.dynamic_sizes]
                 emit_gemm(
+                    self.builder, op, self._buffers(op), self._iteration_range(op), self.vector_bytes, sizes
+                )
+            case DequantizeGemmOp():
+                sizes = [self.values[size] for size in op.dynamic_sizes]
+                emit_dequantize_gemm(
                     self.builder, op, self._buffers(op), self._iteration_range(op), self.vector_bytes, sizes
                 )
             case ConvOp():
@@ -178,10 +189,10 @@ class BodyLowering:
 
         return epilogue
 
-    def _buffers(self, op: GemmOp | ConvOp | ByteConvOp) -> list[SSAValue]:
+    def _buffers(self, op: TileOp) -> list[SSAValue]:
         return [self.values[value] for value in op.operands if is_buffer(value.type)]
 
-    def _iteration_range(self, op: GemmOp | ConvOp | ByteConvOp) -> tuple[SSAValue, SSAValue]:
+    def _iteration_range(self, op: TileOp) -> tuple[SSAValue, SSAValue]:
         """Return begin and end of the parallel range of an operation."""
         if op.range:
             return self.values[op.range[0]], self.values[op.range[1]]

@@ -76,6 +76,7 @@ from xonnc.lowering.onnx_to_krnl import (
 )
 from xonnc.lowering.onnx_to_krnl.assigned_layouts import AssignedLayouts, strip_layouts
 from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
+from xonnc.lowering.onnx_to_krnl.block_weights import plan_quantized_weights
 from xonnc.lowering.onnx_to_krnl.channel_blocking import unblocked
 from xonnc.lowering.onnx_to_krnl.convolution import lower_conv_fusion
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
@@ -290,6 +291,8 @@ def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) ->
     builder.fused |= builder.layouts.fused_ops - set(builder.layouts.fusions)
     builder.biases = plan_biases(others, builder.scope)
     builder.fused |= {added for added, _ in builder.biases.values()}
+    builder.quantized_weights = plan_quantized_weights(others, builder.scope)
+    builder.fused |= set(builder.quantized_weights.values())
     plans = _plans(others, builder)
     lowered: list[Operation] = []
     for op in ops:

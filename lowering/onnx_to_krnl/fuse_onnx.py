@@ -39,6 +39,7 @@ from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
+from xonnc.lowering.onnx_to_krnl.block_weights import clone_shared_weights, plan_quantized_weights
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     drop_constants,
     has_dynamic_inputs,
@@ -102,6 +103,7 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
     builder.int8 = plan_int8(operators_in(block), builder.known_sizes, builder.scope)
     expand_qdq_pairs(block, builder.pool, builder.int8.planned)
     _clone_shared(block, builder.int8)
+    clone_shared_weights(block)
     ops = operators_in(block)
     others = [op for op in ops if op not in builder.int8.absorbed and op not in builder.int8.fusions]
     groups = [*_integer_groups(builder.int8), *_convolutions(others, builder), *_products(others, builder)]
@@ -165,8 +167,12 @@ def _convolutions(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterato
 def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[FusionGroup]:
     """Row-major matrix products and convolutions with their bias and Relu."""
     biases = plan_biases(ops, builder.scope)
+    quantized = plan_quantized_weights(ops, builder.scope)
+    for product, weights in quantized.items():
+        yield FusionGroup("matmul", [weights, product])
     for op in ops:
-        if isinstance(op, ConvOp | GemmOp | MatMulOp) and op not in builder.layouts.fused_ops:
+        is_plain = op not in builder.layouts.fused_ops and op not in quantized
+        if isinstance(op, ConvOp | GemmOp | MatMulOp) and is_plain:
             members: list[Operation] = [op]
             if op in biases:
                 members.append(biases[op][0])

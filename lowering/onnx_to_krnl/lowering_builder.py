@@ -18,6 +18,7 @@ from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
 from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
 from xonnc.lowering.onnx_to_krnl.element_types import is_computable, is_storable
@@ -127,6 +128,8 @@ class LoweringBuilder:
         self.layouts = LayoutPlan(self.target.vector_bytes // 4, self.known_sizes, scope)
         self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
         """The Add fused into a MatMul, and the row that it adds."""
+        self.quantized_weights: dict[Operation, DequantizeLinearOp] = {}
+        """The DequantizeLinear fused into a MatMul, of its constant weights."""
         self.blocked_buffers: dict[SSAValue, BlockedBuffer] = {}
         """NCHWc buffers."""
         self.int8 = Int8Plan(self.known_sizes, scope)

@@ -26,6 +26,7 @@ from xonnc.dialects.krnl.tiles import GemmOp, is_regular
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.block_weights import dequantize_matmul
 from xonnc.lowering.onnx_to_krnl.generic_matmul import generic_gemm, generic_matmul
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
@@ -68,6 +69,10 @@ def gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
 def matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
     """Products of the last two axes, the others broadcast."""
     a, b = builder.sizes(op.A), builder.sizes(op.B)
+    if op in builder.quantized_weights:
+        rows = volume(a[:-1])
+        dequantize_matmul(op.Y, builder.quantized_weights[op], builder.buffer(op.A), rows, builder)
+        return None
     if builder.element(op.A) not in (f32, f64):
         return generic_matmul(op, builder) if are_static((*a, *b)) else NO_DYNAMIC_KERNEL
     rows = a if len(a) > 1 else (1, *a)

@@ -71,6 +71,13 @@ class Tiles:
         """Return rows and columns of a product of elements of `size` bytes."""
         return self._measured(key) or gemm_tiles(size, sizes, self.target)[0]
 
+    def dequantize_gemm(self, n: int) -> Tile:
+        """Return rows and columns of a product with quantized weights of `n` columns."""
+        lanes = self.target.vector_bytes // 4
+        # Besides sums, registers hold the masks, exponents and offsets of fields, and the words.
+        rows, vectors = (4, 4) if self.target.registers >= 32 else (4, 2)
+        return rows, min(vectors, -(-n // lanes)) * lanes
+
     def square(self, size: int) -> int:
         """
         Return the size of squares, of elements of `size` bytes, that are transposed in registers.

@@ -50,3 +50,13 @@ func.func @epilogue(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: 
   }) : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
   return
 }
+
+// Weights of 4 bits in words of 8, with a scale and a zero point for each block of 32.
+// CHECK-LABEL: @quantized_weights
+func.func @quantized_weights(%c: memref<?x16xf32>, %a: memref<?x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %z: memref<32xi8>, %m: index) {
+  // CHECK-NEXT: "krnl.dequantize_gemm"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{
+  // CHECK-SAME: bits = 4 : i64, block = 32 : i64
+  // CHECK-SAME: tile = array<i64: 4, 16>
+  "krnl.dequantize_gemm"(%c, %a, %b, %s, %z, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1>, m = -9223372036854775808 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, tile = array<i64: 4, 16>}> : (memref<?x16xf32>, memref<?x64xf32>, memref<128xi32>, memref<32xf32>, memref<32xi8>, index) -> ()
+  return
+}

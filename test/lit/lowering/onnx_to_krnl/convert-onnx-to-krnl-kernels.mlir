@@ -486,6 +486,27 @@ func.func @lstm(%x: tensor<5x1x8xf32>) -> tensor<5x1x1x16xf32> {
 
 // -----
 
+// Quantized weights stay packed, 4 of 8 bits in a word: the words of a panel of 16 columns, of which 4 are used.
+// CHECK-LABEL: func.func @quantized_weights
+// CHECK-DAG:     "krnl.global"() {{.*}} : () -> memref<64xi32>
+// CHECK-DAG:     "krnl.global"() {{.*}} : () -> memref<32xf32>
+// CHECK:         krnl.dequantize_gemm
+// CHECK-SAME:    bits = 8 : i64, block = 8 : i64, k = 16 : i64, m = 1 : i64, n = 4 : i64
+// CHECK-SAME:    tile = array<i64: 4, 16>, zero_point = 128 : i64
+func.func @quantized_weights(%x: tensor<1x16xf32>) -> tensor<1x4xf32> {
+  %w = onnx.Constant dense<3> : tensor<16x4xi8>
+  %s = onnx.Constant dense<0.5> : tensor<2x4xf32>
+  %y = "krnl.fused"() <{kind = "matmul"}> ({
+    %n = "onnx.NoValue"() {value} : () -> none
+    %0 = "onnx.DequantizeLinear"(%w, %s, %n) <{axis = 0 : si64, block_size = 8 : si64}> : (tensor<16x4xi8>, tensor<2x4xf32>, none) -> tensor<16x4xf32>
+    %1 = "onnx.MatMul"(%x, %0) : (tensor<1x16xf32>, tensor<16x4xf32>) -> tensor<1x4xf32>
+    krnl.yield %1 : tensor<1x4xf32>
+  }) : () -> tensor<1x4xf32>
+  onnx.Return %y : tensor<1x4xf32>
+}
+
+// -----
+
 // An operator without a kernel stays, with the reason as an attribute.
 // CHECK-LABEL: func.func @no_kernel
 // CHECK:         krnl.no_kernel = "the session runs it"

@@ -214,3 +214,24 @@ func.func @branch(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
   }) : (tensor<i1>) -> tensor<4xf32>
   onnx.Return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Two products with the same quantized weights: each group has a DequantizeLinear of its own.
+
+// CHECK-LABEL: func.func @quantized_weights
+// CHECK:         "krnl.fused"() <{kind = "matmul"}> ({
+// CHECK-NEXT:      "onnx.DequantizeLinear"
+// CHECK-NEXT:      "onnx.MatMul"(%arg0
+// CHECK:         "krnl.fused"() <{kind = "matmul"}> ({
+// CHECK-NEXT:      "onnx.DequantizeLinear"
+// CHECK-NEXT:      "onnx.MatMul"(%arg1
+func.func @quantized_weights(%x: tensor<1x16xf32>, %u: tensor<1x16xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>) {
+  %w = onnx.Constant dense<3> : tensor<16x4xi8>
+  %s = onnx.Constant dense<0.5> : tensor<2x4xf32>
+  %n = "onnx.NoValue"() {value} : () -> none
+  %0 = "onnx.DequantizeLinear"(%w, %s, %n) <{axis = 0 : si64, block_size = 8 : si64}> : (tensor<16x4xi8>, tensor<2x4xf32>, none) -> tensor<16x4xf32>
+  %1 = "onnx.MatMul"(%x, %0) : (tensor<1x16xf32>, tensor<16x4xf32>) -> tensor<1x4xf32>
+  %2 = "onnx.MatMul"(%u, %0) : (tensor<1x16xf32>, tensor<16x4xf32>) -> tensor<1x4xf32>
+  onnx.Return %1, %2 : tensor<1x4xf32>, tensor<1x4xf32>
+}

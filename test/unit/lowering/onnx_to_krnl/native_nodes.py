@@ -12,7 +12,8 @@ import numpy.typing as npt
 import onnx
 from onnx import helper
 
-from xonnc.native import compile_native
+from xonnc.errors import XonncError
+from xonnc.native import compile_native, resolve_processor
 from xonnc.runtime.native.session import Session
 
 Array = npt.NDArray[np.generic]
@@ -108,6 +109,15 @@ class Node:
         if self.domain:
             imports.append(helper.make_opsetid(self.domain, self.domain_opset))
         return helper.make_model(graph, opset_imports=imports, ir_version=11)
+
+
+def is_here(target: str) -> bool:
+    """Whether this processor is of a kind."""
+    try:
+        resolve_processor(target)
+    except XonncError:
+        return False
+    return True
 
 
 def opened(node: Node) -> onnx.ModelProto:

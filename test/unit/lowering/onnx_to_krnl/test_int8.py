@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
+from native_nodes import is_here
 from onnx import numpy_helper
 from onnx import parser as onnx_parser
 
-from xonnc.errors import XonncError
-from xonnc.native import compile_native, resolve_processor
+from xonnc.native import compile_native
 
 Array = npt.NDArray[np.generic]
 Floats = npt.NDArray[np.float32]
@@ -29,15 +29,6 @@ class Evaluator(Protocol):
     """The reference evaluator, which has no types."""
 
     def run(self, output_names: None, feed_inputs: Mapping[str, object]) -> Sequence[object]: ...
-
-
-def is_here(target: str) -> bool:
-    """Whether this processor is of a kind."""
-    try:
-        resolve_processor(target)
-    except XonncError:
-        return False
-    return True
 
 
 TARGETS = [name for name in ("cpu", "avx512", "avxvnni", "avx2", "portable") if is_here(name)]

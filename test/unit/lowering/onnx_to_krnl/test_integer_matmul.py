@@ -8,24 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import onnx.parser
 import pytest
-from native_nodes import Node, check
+from native_nodes import Node, check, is_here
 from onnx import numpy_helper
 
-from xonnc.errors import XonncError
-from xonnc.native import compile_native, resolve_processor
+from xonnc.native import compile_native
 
 Array = npt.NDArray[np.generic]
 
 RANDOM = np.random.default_rng(12)
-
-
-def is_here(target: str) -> bool:
-    """Whether this processor is of a kind."""
-    try:
-        resolve_processor(target)
-    except XonncError:
-        return False
-    return True
 
 
 OTHERS = [name for name in ("avx2", "portable") if is_here(name)]

@@ -1,0 +1,231 @@
+"""
+Matrix multiplication with weights that are dequantized in registers (`krnl.dequantize_gemm`).
+
+A lane holds one column: a vector load gets a word of packed weights, 8 of 4 bits or 4 of 8, for each of its
+columns. A field q of a word, at bit p, becomes a float by two bit operations: the mask `ones << p` keeps it,
+and with the exponent of 2^(23 - p) in the upper bits this is the float32 `2^(23 - p) + q`, since the last
+place of the mantissa then stands for 2^-p. Subtracting `2^(23 - p) + zero point` is exact and leaves
+`q - zero point`. Only fields that reach beyond the 23 bits of the mantissa are shifted first.
+
+With one row the sum of a block is multiplied by its scale; with more rows each weight is, which takes fewer
+registers, and the cost is shared by the rows of the tile (docs/internals/cpu-kernels.md §4.9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, i8, i32
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.krnl.quantized_tiles import WORD_BITS, DequantizeGemmOp
+from xonnc.lowering.krnl_to_llvm.gemm import (
+    REMAINDER_ROWS,
+    IterationRange,
+    emit_steps,
+    step_range,
+    step_sizes,
+)
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, vector_of
+
+MANTISSA_BITS = 23
+EXPONENT_BIAS = 127
+
+MAX_ROWS_OF_BLOCK_SUMS = 1
+"""Up to this height of a tile, scales are multiplied with the sum of a block."""
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A position of packed weights in a word: how far the word is shifted, and where the field is then."""
+
+    shift: int
+    place: int
+
+    @property
+    def exponent_bits(self) -> int:
+        """The bits of the float 2^(23 - place), whose mantissa holds the field as an integer."""
+        return EXPONENT_BIAS + MANTISSA_BITS - self.place << MANTISSA_BITS
+
+    @property
+    def offset(self) -> float:
+        """The float with these bits."""
+        return float(1 << MANTISSA_BITS - self.place)
+
+
+def fields_of(bits: int) -> list[_Field]:
+    """Return the fields of a word, lowest bits first; those beyond the mantissa share one shift."""
+    places = range(0, WORD_BITS, bits)
+    shift = WORD_BITS - MANTISSA_BITS // bits * bits
+    return [
+        _Field(0, place) if place + bits <= MANTISSA_BITS else _Field(shift, place - shift)
+        for place in places
+    ]
+
+
+@dataclass(frozen=True)
+class _Product:
+    """The state that all tiles of a product share."""
+
+    builder: LLVMBuilder
+    op: DequantizeGemmOp
+    pointers: Sequence[SSAValue]
+    """C, A, the weights, scales, and perhaps zero points."""
+    lanes: int
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """N and K."""
+        return self.op.n.value.data, self.op.k.value.data
+
+    @property
+    def columns(self) -> int:
+        """Columns of a panel."""
+        return int(self.op.tile.get_values()[1])
+
+
+def emit_dequantize_gemm(
+    builder: LLVMBuilder,
+    op: DequantizeGemmOp,
+    pointers: Sequence[SSAValue],
+    iterations: IterationRange,
+    vector_bytes: int,
+    dynamic_sizes: Sequence[SSAValue],
+) -> None:
+    """Emit a `krnl.dequantize_gemm` for a range of panels: for each, tiles of rows."""
+    rows, columns = map(int, op.tile.get_values())
+    m = dynamic_sizes[0] if op.m.value.data == DYNAMIC_INDEX else op.m.value.data
+    product = _Product(builder, op, pointers, vector_bytes // 4)
+    all_rows = step_range(builder, m, rows)
+
+    def panel(column: SSAValue, width: int) -> None:
+        def tile(row: SSAValue, height: int) -> None:
+            _emit_tile(product, row, column, height, width)
+
+        emit_steps(builder, all_rows, m, step_sizes(rows, *REMAINDER_ROWS), tile)
+
+    emit_steps(builder, iterations, op.n.value.data, [columns], panel)
+
+
+def _emit_tile(product: _Product, row: SSAValue, column: SSAValue, height: int, width: int) -> None:
+    """Emit one tile, whose sums stay in vector registers over all blocks."""
+    builder, op, lanes = product.builder, product.op, product.lanes
+    (n, k), block = product.sizes, op.block.value.data
+    widths = [min(lanes, width - start) for start in range(0, width, lanes)]
+    c, a, b, *parameters = product.pointers
+    a_row = builder.address(a, builder.imul(row, k), f32)
+    # Panels of all operands have as many elements in each row as the panel has columns.
+    words = builder.address(b, builder.imul(column, k // op.per_word), i32)
+    per_panel = k // block
+    starts = [
+        builder.address(each, builder.imul(column, per_panel), type_)
+        for each, type_ in zip(parameters, (f32, i8), strict=False)
+    ]
+    has_block_sums = height <= MAX_ROWS_OF_BLOCK_SUMS
+    zeros = [builder.constant(0.0, vector_of(f32, each)) for each in widths] * height
+
+    def of_block(number: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        place = builder.imul(number, product.columns)
+        scales = _vectors(product, builder.address(starts[0], place, f32), widths)
+        offsets = _offsets(product, starts[1:], place, widths)
+        first = builder.imul(number, block)
+        inner = (
+            builder.address(a_row, first, f32),
+            builder.address(words, builder.imul(number, block // op.per_word * product.columns), i32),
+        )
+
+        def of_word(index: SSAValue, held: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return _add_word(product, inner, index, held, (offsets, [] if has_block_sums else scales), widths)
+
+        held = builder.loop(
+            builder.constant(0),
+            builder.constant(block // op.per_word),
+            1,
+            zeros if has_block_sums else sums,
+            of_word,
+        )
+        if not has_block_sums:
+            return held
+        return [
+            builder.fma(each, scales[index % len(widths)], total)
+            for index, (each, total) in enumerate(zip(held, sums, strict=True))
+        ]
+
+    sums = builder.loop(builder.constant(0), builder.constant(per_panel), 1, zeros, of_block)
+    corner = builder.address(builder.address(c, builder.imul(row, n), f32), column, f32)
+    for index, total in enumerate(sums):
+        line, number = divmod(index, len(widths))
+        builder.store(total, builder.address(corner, line * n + number * lanes, f32))
+
+
+def _vectors(product: _Product, pointer: SSAValue, widths: Sequence[int]) -> list[SSAValue]:
+    builder = product.builder
+    return [
+        builder.load(builder.address(pointer, number * product.lanes, f32), f32, lanes)
+        for number, lanes in enumerate(widths)
+    ]
+
+
+def _offsets(
+    product: _Product, zero_points: Sequence[SSAValue], place: SSAValue, widths: Sequence[int]
+) -> list[list[SSAValue]]:
+    """Return, for each field of a word and each vector, `2^(23 - p) + zero point`."""
+    builder, op = product.builder, product.op
+    fields = fields_of(op.bits.value.data)
+    if op.zero_point is not None:
+        zero = op.zero_point.value.data
+        return [
+            [builder.constant(field.offset + zero, vector_of(f32, lanes)) for lanes in widths]
+            for field in fields
+        ]
+    pointer = builder.address(zero_points[0], place, i8)
+    found: list[SSAValue] = []
+    for number, lanes in enumerate(widths):
+        loaded = builder.load(builder.address(pointer, number * product.lanes, i8), i8, lanes)
+        wide = builder.add(llvm.ZExtOp(loaded, vector_of(i32, lanes)))
+        found.append(builder.add(llvm.SIToFPOp(wide, vector_of(f32, lanes))))
+    distinct = {
+        field.offset: [builder.fadd(each, builder.constant(field.offset, each.type)) for each in found]
+        for field in fields
+    }
+    return [distinct[field.offset] for field in fields]
+
+
+def _add_word(
+    product: _Product,
+    pointers: tuple[SSAValue, SSAValue],
+    index: SSAValue,
+    sums: Sequence[SSAValue],
+    parameters: tuple[Sequence[Sequence[SSAValue]], Sequence[SSAValue]],
+    widths: Sequence[int],
+) -> list[SSAValue]:
+    """Add the products of one word of each column; without scales, weights are not multiplied by them."""
+    builder, op = product.builder, product.op
+    (a, words), (offsets, scales), k = pointers, parameters, product.sizes[1]
+    bits = op.bits.value.data
+    words = builder.address(words, builder.imul(index, product.columns), i32)
+    terms = builder.address(a, builder.imul(index, op.per_word), f32)
+    loaded = [
+        builder.load(builder.address(words, number * product.lanes, i32), i32, lanes)
+        for number, lanes in enumerate(widths)
+    ]
+    # All fields beyond the mantissa have the same shift.
+    amount = fields_of(bits)[-1].shift
+    shifted = [builder.add(llvm.LShrOp(each, builder.constant(amount, each.type))) for each in loaded]
+    found = list(sums)
+    for step, field in enumerate(fields_of(bits)):
+        weights: list[SSAValue] = []
+        for number, word in enumerate(shifted if field.shift else loaded):
+            kept = builder.add(llvm.AndOp(word, builder.constant((1 << bits) - 1 << field.place, word.type)))
+            raised = builder.add(llvm.OrOp(kept, builder.constant(field.exponent_bits, word.type)))
+            real = builder.add(llvm.BitcastOp(raised, vector_of(f32, widths[number])))
+            weight = builder.fsub(real, offsets[step][number])
+            weights.append(builder.fmul(weight, scales[number]) if scales else weight)
+        for line in range(len(sums) // len(widths)):
+            factor = builder.load(builder.address(terms, line * k + step, f32), f32)
+            for number, lanes in enumerate(widths):
+                place = line * len(widths) + number
+                found[place] = builder.fma(builder.splat(factor, lanes), weights[number], found[place])
+    return found

@@ -1,0 +1,188 @@
+"""
+Matrix products with constant weights of 4 or 8 bits, which stay quantized (`krnl.dequantize_gemm`).
+
+The weights are a DequantizeLinear of constants with a scale for each block of rows, as in QDQ models with
+4-bit weights. MatMulNBits of com.microsoft is decomposed to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, f32, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from xonnc.dialects.krnl.quantized_tiles import WORD_BITS, DequantizeGemmOp
+from xonnc.dialects.krnl.types import is_buffer, is_integer
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.math import MatMulOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.lowering.onnx_to_krnl.element_types import integer_range
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
+from xonnc.rewriting.patterns import Array
+
+
+def quantized_weights(product: Operation) -> DequantizeLinearOp | None:
+    """Return the DequantizeLinear of a MatMul's constant weights, if there is a kernel for it; else None."""
+    if not isinstance(product, MatMulOp) or element_type(product.A.type) != f32:
+        return None
+    made = product.B.owner
+    if not isinstance(made, DequantizeLinearOp) or element_type(made.y.type) != f32:
+        return None
+    operands = [value for value in (made.x, made.x_scale, made.x_zero_point) if value.type != NONE]
+    shape, scale, element = (
+        static_shape(made.x.type),
+        static_shape(made.x_scale.type),
+        element_type(made.x.type),
+    )
+    are_constant = all(isinstance(value.owner, ConstantOp) for value in operands)
+    if not are_constant or element is None or not is_integer(element) or element.width.data not in (4, 8):
+        return None
+    if shape is None or scale is None or len(shape) != 2 or 0 in shape:
+        return None
+    return made if _has_whole_blocks(made, shape, scale, element.width.data) else None
+
+
+def _has_whole_blocks(op: DequantizeLinearOp, shape: Sequence[int], scale: Sequence[int], bits: int) -> bool:
+    """Whether scales are those of blocks of rows, each of whole words."""
+    rows, columns = shape
+    block, axis = op.block_size.value.data, op.axis.value.data % 2
+    zero = tuple(scale) if op.x_zero_point.type == NONE else static_shape(op.x_zero_point.type)
+    if not block or axis != 0 or rows % block or block % (WORD_BITS // bits):
+        return False
+    return (rows // block, columns) == tuple(scale) == zero
+
+
+def plan_quantized_weights(
+    ops: Iterable[Operation], scope: FusionScope
+) -> dict[Operation, DequantizeLinearOp]:
+    """Map each MatMul that dequantizes its weights to the DequantizeLinear that it absorbs."""
+    found: dict[Operation, DequantizeLinearOp] = {}
+    for op in ops:
+        made = quantized_weights(op)
+        if made is not None and made.parent is op.parent and scope.may_join(made, op):
+            found[op] = made
+    return found
+
+
+def clone_shared_weights(block: Block) -> None:
+    """Clone a DequantizeLinear that several products absorb, one for each."""
+    taken: set[Operation] = set()
+    for op in list(block.ops):
+        made = quantized_weights(op)
+        if made is None or made.parent is not block:
+            continue
+        if made in taken or made.y.uses.get_length() > 1:
+            own = made.clone()
+            own.location = made.location
+            block.insert_op_after(own, made)
+            op.operands[1] = own.results[0]
+            made = own
+        taken.add(made)
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Weights as a kernel reads them: unsigned, with scales and zero points for each block of rows."""
+
+    values: Array
+    """`K×N`, as in the model."""
+    scales: Array
+    """`K/block × N`."""
+    zero_points: Array | None
+    block: int
+    bits: int
+    lowest: int
+    """The least value of the type, which is subtracted."""
+
+    @property
+    def one_zero_point(self) -> int | None:
+        """Return the zero point of all blocks, as unsigned; None if they differ."""
+        if self.zero_points is None:
+            return -self.lowest
+        numbers = self.zero_points.astype(np.int32)
+        first = int(numbers.reshape(-1)[0])
+        return first - self.lowest if (numbers == first).all() else None
+
+
+def _weights_of(op: DequantizeLinearOp, builder: LoweringBuilder) -> _Weights:
+    values, scales = builder.constant(op.x), builder.constant(op.x_scale)
+    zero_points = None if op.x_zero_point.type == NONE else builder.constant(op.x_zero_point)
+    element = element_type(op.x.type)
+    assert values is not None
+    assert scales is not None
+    assert element is not None
+    assert is_integer(element)
+    lowest, _ = integer_range(element)
+    return _Weights(values, scales, zero_points, op.block_size.value.data, element.width.data, lowest)
+
+
+def dequantize_matmul(
+    result: SSAValue, op: DequantizeLinearOp, a: SSAValue, m: Size, builder: LoweringBuilder
+) -> None:
+    """Emit the product of a buffer of `m` rows and quantized weights, prepacked in panels."""
+    weights = _weights_of(op, builder)
+    (k, n), bits = weights.values.shape, weights.bits
+    rows, columns = builder.tiles.dequantize_gemm(n)
+    how = "words", columns, bits, weights.lowest
+    buffers = [
+        a,
+        builder.prepacked(
+            weights.values, how, lambda: pack_words(weights.values, columns, bits, weights.lowest)
+        ),
+        builder.prepacked(weights.scales, ("rows", columns), lambda: pack_rows(weights.scales, columns)),
+    ]
+    zero = weights.one_zero_point
+    numbers = {"n": n, "k": k, "bits": bits, "block": weights.block}
+    numbers["m"] = m if is_static(m) else DYNAMIC_INDEX
+    if zero is not None:
+        numbers["zero_point"] = zero
+    elif (zeros := weights.zero_points) is not None:
+        buffers.append(
+            builder.prepacked(zeros, ("zeros", columns), lambda: _packed_zero_points(weights, columns))
+        )
+    properties = {name: IntegerAttr(number, i64) for name, number in numbers.items()}
+    out = builder.result(result)
+    kernel = KernelBuilder([buffer.type for buffer in (out, *buffers) if is_buffer(buffer.type)])
+    sizes = [] if is_static(m) else [kernel.size(m)]
+    range_ = kernel.add_range_arguments()
+    c, left, words, scales, *others = kernel.buffers
+    product = DequantizeGemmOp(
+        operands=[c, left, words, scales, others, range_, sizes],
+        properties={**properties, "tile": DenseArrayBase.from_list(i64, [rows, columns])},
+    )
+    kernel.block.add_op(product)
+    builder.call("dequantize_gemm", kernel, [out], buffers, product.iterations)
+
+
+def pack_words(values: Array, width: int, bits: int, lowest: int) -> Array:
+    """Return weights minus `lowest` as words along K, in panels: `[N/width][K bits/32][width]`."""
+    k, n = values.shape
+    count = WORD_BITS // bits
+    packed = np.zeros((-(-n // width), k // count, width), np.uint32)
+    for number, panel in enumerate(packed):
+        columns = values[:, number * width : (number + 1) * width].astype(np.int16) - lowest
+        for place in range(count):
+            panel[:, : columns.shape[1]] |= columns[place::count].astype(np.uint32) << np.uint32(bits * place)
+    return packed.reshape(-1).view(np.int32)
+
+
+def pack_rows(matrix: Array, width: int) -> Array:
+    """Return a matrix in panels of `width` columns, `[N/width][rows][width]`, zero-padded."""
+    rows, n = matrix.shape
+    panels = -(-n // width)
+    padded = np.zeros((rows, panels * width), matrix.dtype)
+    padded[:, :n] = matrix
+    return np.ascontiguousarray(padded.reshape(rows, panels, width).swapaxes(0, 1)).reshape(-1)
+
+
+def _packed_zero_points(weights: _Weights, width: int) -> Array:
+    assert weights.zero_points is not None
+    unsigned = weights.zero_points.astype(np.int16) - weights.lowest
+    return pack_rows(unsigned.astype(np.uint8), width).view(np.int8)

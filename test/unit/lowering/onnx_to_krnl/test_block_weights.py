@@ -1,0 +1,142 @@
+"""Products with constant weights of 4 and 8 bits, which kernels read packed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx.helper
+import pytest
+from native_nodes import is_here
+
+from xonnc.native import compile_native
+from xonnc.runtime.native.session import Session
+
+Array = npt.NDArray[Any]
+
+RANDOM = np.random.default_rng(21)
+KINDS = {
+    "uint4": (onnx.TensorProto.UINT4, ml_dtypes.uint4, 0, 16),
+    "int4": (onnx.TensorProto.INT4, ml_dtypes.int4, -8, 8),
+    "uint8": (onnx.TensorProto.UINT8, np.uint8, 0, 256),
+    "int8": (onnx.TensorProto.INT8, np.int8, -128, 128),
+}
+
+
+def tensor(name: str, kind: int, array: Array) -> onnx.TensorProto:
+    return onnx.helper.make_tensor(name, kind, array.shape, array.reshape(-1).tolist())
+
+
+def weights_model(
+    integers: tuple[str, Array, Array, Array | None],
+    *,
+    block: int,
+    rows: int | str = "m",
+) -> onnx.ModelProto:
+    """A product of `x` and weights: their type, integers, scales, and zero points."""
+    name, values, scales, zeros = integers
+    kind = KINDS[name][0]
+    k, n = values.shape
+    constants = [tensor("w", kind, values), tensor("s", onnx.TensorProto.FLOAT, scales)]
+    if zeros is not None:
+        constants.append(tensor("z", kind, zeros))
+    nodes = [
+        onnx.helper.make_node(
+            "DequantizeLinear", [each.name for each in constants], ["b"], axis=0, block_size=block
+        ),
+        onnx.helper.make_node("MatMul", ["x", "b"], ["y"]),
+    ]
+    info = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        nodes,
+        "g",
+        [info("x", onnx.TensorProto.FLOAT, [rows, k])],
+        [info("y", onnx.TensorProto.FLOAT, [rows, n])],
+        constants,
+    )
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10)
+
+
+def random_weights(
+    name: str, k: int, n: int, block: int, zero: str
+) -> tuple[str, Array, Array, Array | None]:
+    _, _, low, high = KINDS[name]
+    shape = k // block, n
+    values = RANDOM.integers(low, high, (k, n))
+    zeros = None if zero == "none" else np.full(shape, high - 1)
+    zeros = RANDOM.integers(low, high, shape) if zero == "varied" else zeros
+    return name, values, RANDOM.uniform(0.01, 0.1, shape).astype(np.float32), zeros
+
+
+def product(x: Array, integers: tuple[str, Array, Array, Array | None]) -> Array:
+    _, values, scales, zeros = integers
+    block = values.shape[0] // scales.shape[0]
+    offsets = np.zeros_like(scales) if zeros is None else zeros
+    real = (values - np.repeat(offsets, block, 0)) * np.repeat(scales.astype(np.float64), block, 0)
+    return np.asarray(x.astype(np.float64) @ real)
+
+
+def result(session: Session, x: Array) -> Array:
+    return np.asarray(session.run(None, {"x": x})[0])
+
+
+def kernels(session: Session) -> list[str]:
+    return [name for line in session.report() for name in line.what.split()]
+
+
+@pytest.mark.parametrize("zero", ["none", "constant", "varied"])
+@pytest.mark.parametrize(
+    ("name", "k", "n", "block"),
+    [("uint4", 48, 70, 16), ("int4", 64, 17, 32), ("uint8", 12, 3, 4), ("int8", 256, 16, 128)],
+)
+def test_weights_stay_packed_for_any_number_of_rows(name: str, k: int, n: int, block: int, zero: str):
+    integers = random_weights(name, k, n, block, zero)
+    session = compile_native(weights_model(integers, block=block))
+    for rows in (1, 2, 3, 7, 0):
+        x = RANDOM.normal(size=(rows, k)).astype(np.float32)
+        y = result(session, x)
+        np.testing.assert_allclose(y, product(x, integers), rtol=1e-4, atol=1e-4)
+    assert kernels(session) == ["dequantize_gemm_0"]
+    assert session.compiled == 1
+
+
+@pytest.mark.parametrize("target", [name for name in ("avx512", "avx2", "portable") if is_here(name)])
+def test_every_vector_width(target: str):
+    integers = random_weights("uint4", 64, 37, 32, "varied")
+    session = compile_native(weights_model(integers, block=32, rows=5), target=target)
+    x = RANDOM.normal(size=(5, 64)).astype(np.float32)
+    np.testing.assert_allclose(result(session, x), product(x, integers), rtol=1e-4, atol=1e-4)
+
+
+def test_blocks_that_fill_no_words_are_dequantized_first():
+    integers = random_weights("uint4", 12, 5, 4, "none")
+    session = compile_native(weights_model(integers, block=4, rows=2))
+    x = RANDOM.normal(size=(2, 12)).astype(np.float32)
+    np.testing.assert_allclose(result(session, x), product(x, integers), rtol=1e-4, atol=1e-4)
+    assert "dequantizelinear_0" in kernels(session)
+
+
+def test_nan_and_infinity_reach_only_their_own_row():
+    integers = random_weights("uint4", 32, 5, 16, "constant")
+    values = integers[1]
+    values[3] = 0
+    x = np.zeros((3, 32), np.float32)
+    x[0, 3], x[2, 3] = np.nan, np.inf
+    session = compile_native(weights_model(integers, block=16, rows=3))
+    (y,) = session.run(None, {"x": x})
+    assert isinstance(y, np.ndarray)
+    assert np.isnan(y[0]).all()
+    np.testing.assert_array_equal(y[1:], [[0.0] * 5, [-np.inf] * 5])
+
+
+def test_threads_compute_the_same():
+    integers = random_weights("uint4", 64, 300, 32, "varied")
+    x = RANDOM.normal(size=(3, 64)).astype(np.float32)
+    one, two = (
+        compile_native(weights_model(integers, block=32), threads=threads).run(None, {"x": x})[0]
+        for threads in (1, 2)
+    )
+    np.testing.assert_array_equal(one, two)
