@@ -10,6 +10,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc compile model.onnx --target nv_small --calibrate images.npz -o model.nvdla",
         "xonnc compile model.onnx --package -o model.xpkg",
         "xonnc compile model.onnx -o model.so --input-shape x:1,3,224,224",
+        "xonnc compile model.onnx -o model.c --no-malloc --calibrate images.npz",
         "xonnc compile model.onnx --stop-after simplified -o model.mlir",
     ),
     "run": (
@@ -30,6 +31,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc simplify model.onnx simple.onnx --check 3",
         "xonnc simplify model.onnx simple.onnx --overwrite-input-shape x:1,3,224,224",
         "xonnc simplify model.onnx simple.onnx --external-data=weights.bin",
+    ),
+    "quantize": (
+        "xonnc quantize model.onnx --calibrate images.npz -o quantized.onnx",
+        "xonnc quantize model.onnx --calib table.json --keep-float first --keep-float last -o quantized.onnx",
     ),
     "fuzz": (
         "xonnc fuzz -n 1000 --save failures",

@@ -24,6 +24,7 @@ COMMANDS = {
     "emit": "write an ONNX model as IR or code, with the options of onnx-mlir",
     "tune": "measure tile sizes for the kernels of a model on this processor",
     "simplify": "simplify an ONNX model without changing its outputs",
+    "quantize": "quantise a float model to INT8 for any runtime",
     "fuzz": "simplify or compile random models and compare their outputs",
     "reduce": "reduce a model that fails to a smaller one that still fails",
     "check": "validate a model, or compare a compiled model with onnxruntime",

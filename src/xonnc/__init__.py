@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from xonnc.native import load_native as load
     from xonnc.package_engine import load_package
     from xonnc.packages import CompiledPackage, compile_package
+    from xonnc.quantizer import QuantizedModel, quantize
     from xonnc.runtime.native.library import Library
     from xonnc.runtime.native.session import Session
     from xonnc.runtime.nvdla.simulator import Simulator, simulate
@@ -32,6 +33,7 @@ __all__ = [
     "InvalidModelError",
     "Library",
     "LoadedPackage",
+    "QuantizedModel",
     "RefusalError",
     "Session",
     "SimplifiedModel",
@@ -44,6 +46,7 @@ __all__ = [
     "load",
     "load_package",
     "load_target",
+    "quantize",
     "read_checked",
     "read_loadable",
     "simplify",
@@ -58,6 +61,7 @@ _HOMES = {
     "InvalidModelError": "errors",
     "Library": "runtime.native.library",
     "LoadedPackage": "runtime.package",
+    "QuantizedModel": "quantizer",
     "RefusalError": "errors",
     "Session": "runtime.native.session",
     "SimplifiedModel": "simplifier",
@@ -70,6 +74,7 @@ _HOMES = {
     "load": "native",
     "load_package": "package_engine",
     "load_target": "targets",
+    "quantize": "quantizer",
     "read_checked": "formats.nvdla.checks.check",
     "read_loadable": "formats.nvdla.reader",
     "simplify": "simplifier",

@@ -46,8 +46,9 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
         target: `cpu` for this processor, a processor kind such as `avx2`, an NVDLA configuration such as
             `nv_small`, or the path of a TOML file that describes one.
         options: for processors those of `xonnc.native.compile_native`: threads, level, profile, unsafe,
-            cache, enable_pass, disable_pass, tuning, layouts. For NVDLA: calibrate (samples, a file of them,
-            or a function from a module to ranges), method, strict.
+            cache, enable_pass, disable_pass, tuning, layouts, keep_float. For NVDLA: strict. For both:
+            calibrate (samples to quantise with, a file of them, or a function from a module to ranges),
+            method.
 
     Returns: a `Session` or a `DlaModel`; both have `run`, `save`, `report`, `inputs` and `outputs`, and the
         methods of `onnxruntime.InferenceSession` that run models.

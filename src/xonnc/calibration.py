@@ -11,7 +11,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from types import MappingProxyType
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,10 @@ from xonnc.runtime.calibration import DEFAULT_METHOD, RunModel, calibrate
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
+
+Samples: TypeAlias = "str | os.PathLike[str] | Sequence[Sample]"
+"""Samples to calibrate with: a file or folder as `read_samples` takes, or inputs by name."""
+
 MAX_THREADS = 8
 """Threads of a run: more gain little on networks of one image."""
 
@@ -50,10 +55,9 @@ def calibrate_module(
     step: Callable[[int, int, str], None] | None = None,
 ) -> Ranges:
     """
-    Measure the ranges of all float tensors of a module by running it as native code.
+    Measure the ranges of all float tensors of a module, and the corrections of biases for NVDLA.
 
-    Tensors without a name are given one. Ranges of float models also carry the corrections of biases [Nagel
-    et al. 2019, bias correction], measured on the same samples.
+    The corrections [Nagel et al. 2019, bias correction] are measured on the same samples, for float models.
 
     Parameters:
         module: the simplified module.
@@ -68,6 +72,38 @@ def calibrate_module(
     Example:
         >>> ranges = calibrate_module(module, read_samples(Path("images.npz"), input_shapes(module)))
     """
+    found = dict(measure_ranges(module, samples, method, step))
+    if not is_quantized(module):
+        for name, numbers in bias_corrections(module, found, samples, open_model).items():
+            if name in found:
+                found[name] = replace(found[name], bias_corrections=numbers)
+    return found
+
+
+def measure_ranges(
+    module: ModuleOp,
+    samples: Sequence[Sample],
+    method: str = DEFAULT_METHOD,
+    step: Callable[[int, int, str], None] | None = None,
+) -> Ranges:
+    """
+    Measure the ranges of all float tensors of a module by running it as native code.
+
+    Tensors without a name are given one.
+
+    Parameters:
+        module: the simplified module.
+        samples: inputs by name, one mapping for each sample.
+        method: how samples become ranges, one of `xonnc.runtime.calibration.METHODS`.
+        step: called with the samples done, their number, and a label.
+
+    Returns: the ranges by tensor name.
+
+    Raises: `XonncError` if the model does not run.
+
+    Example:
+        >>> ranges = measure_ranges(module, [{"x": array}])
+    """
     name_values(module)
     model = export_proto(module)
     there = {output.name for output in model.graph.output}
@@ -75,12 +111,7 @@ def calibrate_module(
         if info.type.tensor_type.elem_type in FLOATS and info.name not in there:
             model.graph.output.append(info)
     names = [output.name for output in model.graph.output]
-    found = dict(calibrate(open_model(model), names, samples, method, step, _scores(module)))
-    if not is_quantized(module):
-        for name, numbers in bias_corrections(module, found, samples, open_model).items():
-            if name in found:
-                found[name] = replace(found[name], bias_corrections=numbers)
-    return found
+    return calibrate(open_model(model), names, samples, method, step, _scores(module))
 
 
 def open_model(model: onnx.ModelProto) -> RunModel:
@@ -142,7 +173,11 @@ def input_shapes(module: ModuleOp) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def read_samples(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> list[Sample]:
+def read_samples(
+    path: Path,
+    shapes: Mapping[str, tuple[int, ...]],
+    types: Mapping[str, np.dtype[Any]] = MappingProxyType({}),
+) -> list[Sample]:
     """
     Read calibration samples.
 
@@ -150,8 +185,9 @@ def read_samples(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> list[Samp
         path: a `.npz` file with one array for each input, a `.npy` file for a single input, or a folder of
             such files. The first axis of an array may count samples.
         shapes: the shapes of the inputs by name, from `input_shapes`.
+        types: the element types of inputs that are not float32.
 
-    Returns: the samples, each a mapping from input names to float32 arrays.
+    Returns: the samples, each a mapping from input names to arrays.
 
     Raises: `XonncError` for a missing file or input, or for arrays of other shapes or types.
 
@@ -162,7 +198,7 @@ def read_samples(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> list[Samp
         files = sorted(file for file in path.iterdir() if file.suffix in (".npy", ".npz"))
         if not files:
             raise XonncError(f"{path}: no .npy or .npz files in it")
-        return [sample for file in files for sample in read_samples(file, shapes)]
+        return [sample for file in files for sample in read_samples(file, shapes, types)]
     if not path.exists():
         raise XonncError(f"{path}: no such file or folder")
     record_input(path)
@@ -172,20 +208,41 @@ def read_samples(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> list[Samp
     missing = [name for name in shapes if name not in arrays]
     if missing:
         raise XonncError(f"{path}: no array for input '{missing[0]}'; it has {', '.join(arrays) or 'none'}")
-    split = {name: _split(path, name, arrays[name], shape) for name, shape in shapes.items()}
+    split = {
+        name: [each.astype(types.get(name, np.float32)) for each in _split(path, name, arrays[name], shape)]
+        for name, shape in shapes.items()
+    }
     counts = {len(samples) for samples in split.values()}
     if len(counts) != 1:
         raise XonncError(f"{path}: {' and '.join(map(str, sorted(counts)))} samples for different inputs")
     return [dict(zip(split, together, strict=True)) for together in zip(*split.values(), strict=True)]
 
 
+def samples_of(
+    given: Samples,
+    shapes: Mapping[str, tuple[int, ...]],
+    types: Mapping[str, np.dtype[Any]] = MappingProxyType({}),
+) -> Sequence[Sample]:
+    """
+    Return samples: those given, or those of a file or folder.
+
+    Parameters:
+        given: samples, or the path of a file or folder of them.
+        shapes: the shapes of the inputs by name.
+        types: the element types of inputs that are not float32.
+
+    Raises: `XonncError` as `read_samples` does.
+    """
+    return read_samples(Path(given), shapes, types) if isinstance(given, str | os.PathLike) else given
+
+
 def _split(path: Path, name: str, array: Array, shape: tuple[int, ...]) -> list[Array]:
     if array.dtype.kind not in "fiub":
         raise XonncError(f"{path}: input '{name}': elements of type {array.dtype}; samples are numbers")
     if array.shape == shape:
-        return [array.astype(np.float32)]
+        return [array]
     if array.shape[1:] in (shape, shape[1:]) and (array.shape[1:] == shape or shape[0] == 1):
-        return [each.reshape(shape).astype(np.float32) for each in array]
+        return [each.reshape(shape) for each in array]
     raise XonncError(
         f"{path}: input '{name}': an array of {list(array.shape)}; samples are {list(shape)}, one or many"
     )

@@ -7,14 +7,14 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.calibration import calibrate_module, input_shapes, read_samples
+from xonnc.calibration import Samples, calibrate_module, input_shapes, samples_of
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.native.program import TensorSpec
 from xonnc.formats.nvdla.calibration import Ranges
@@ -27,9 +27,6 @@ from xonnc.runtime.native.onnxruntime_api import OnnxruntimeApi, write_output
 from xonnc.runtime.package import LoadedPackage
 
 Array = npt.NDArray[Any]
-
-Samples: TypeAlias = "str | os.PathLike[str] | Sequence[Mapping[str, Array]]"
-"""Samples to calibrate with: a file or folder as `read_samples` takes, or inputs by name."""
 
 
 class DlaModel(OnnxruntimeApi):
@@ -158,6 +155,4 @@ def compile_for_dla(
 
 
 def _ranges(samples: Samples, method: str, module: ModuleOp) -> Ranges:
-    if isinstance(samples, str | os.PathLike):
-        samples = read_samples(Path(samples), input_shapes(module))
-    return calibrate_module(module, samples, method)
+    return calibrate_module(module, samples_of(samples, input_shapes(module)), method)

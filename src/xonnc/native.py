@@ -7,13 +7,14 @@ Compile ONNX models to native code that runs in this process.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from importlib.metadata import version
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import finalize
 
 import onnx
@@ -66,6 +67,10 @@ from xonnc.transforms.optimization_levels import (
 )
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplification
+
+if TYPE_CHECKING:
+    from xonnc.calibration import Samples
+    from xonnc.formats.nvdla.calibration import Ranges
 
 MAX_THREADS = 256
 """The most threads of one session."""
@@ -144,6 +149,9 @@ def compile_native(
     disable_pass: Collection[str] = (),
     tuning: bool = True,
     layouts: Layouts | None = None,
+    calibrate: Samples | Callable[[ModuleOp], Ranges] | None = None,
+    method: str | None = None,
+    keep_float: Sequence[str] = (),
 ) -> Session:
     """
     Compile a model to native code for this processor.
@@ -164,6 +172,9 @@ def compile_native(
         disable_pass: passes of the level to leave out.
         tuning: whether tile sizes measured by `xonnc tune` are used, for the target `cpu`.
         layouts: layouts of inputs and outputs by name: `{"x": "NHWC"}`, or `NCHW:NHWC` with the model's own.
+        calibrate: samples to quantise a float model to INT8 with, as `xonnc.quantize` takes them.
+        method: how samples become ranges; `None` for the default of `xonnc.quantize`.
+        keep_float: names of nodes that `calibrate` leaves in float.
 
     Returns: a session. It compiles a program for the input shapes of each `run`, once.
 
@@ -179,6 +190,14 @@ def compile_native(
     processor = resolve_processor(target)
     if not 1 <= threads <= MAX_THREADS:
         raise XonncError(f"threads: {threads}; 1 to {MAX_THREADS} can share a run")
+    if calibrate is not None:
+        # Imported late: the quantiser runs models as native code.
+        from xonnc.quantizer import DEFAULT_METHOD, quantize
+
+        found = quantize(model, calibrate, method=method or DEFAULT_METHOD, keep_float=keep_float)
+        model = found.proto()
+    elif keep_float:
+        raise XonncError("keep_float: without samples in calibrate= nothing is quantised")
     tiles = measured_tiles(target, tuning)
     options = CompileOptions(
         processor,

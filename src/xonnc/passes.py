@@ -54,6 +54,7 @@ PASSES: Mapping[str, str] = {
     "fuse-channels-onnx": "transforms.fuse_channels_onnx:FuseChannels",
     "fuse-onnx": "lowering.onnx_to_krnl.fuse_onnx:FuseOnnx",
     "fuse-operators-onnx": "transforms.fuse_operators_onnx:FuseOperators",
+    "insert-qdq-onnx": "lowering.qdq.insert_qdq_onnx:InsertQdqOnnx",
     "instrument-onnx-runtime-signature": (
         "transforms.instrument_onnx_runtime_signature:InstrumentOnnxRuntimeSignature"
     ),

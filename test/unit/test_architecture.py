@@ -97,6 +97,7 @@ MAY_IMPORT = {
         "lowering/dla_to_loadable",
         "lowering/onnx_to_dla",
     },
+    "lowering/qdq": {"dialects/onnx", "formats/nvdla", "lowering/onnx_to_dla", "transforms"},
     "lowering/quantization_statistics": {"dialects/onnx", "formats", "lowering/onnx_to_dla", "runtime"},
     "formats/onnx": {"dialects", "formats"},
     "formats/nvdla": {"formats", "targets"},
@@ -208,6 +209,7 @@ def test_public_modules():
         "packages",
         "passes",
         "plugin",
+        "quantizer",
         "simplifier",
         "tuning",
     }

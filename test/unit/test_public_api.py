@@ -20,6 +20,7 @@ ENTRY_POINTS = (
     "backend.run_model",
     "calibration.calibrate_module",
     "calibration.input_shapes",
+    "calibration.measure_ranges",
     "calibration.read_samples",
     "explanation.explain_model",
     "explanation.explain_package",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import RefusalError, XonncError
-from xonnc.runtime.calibration import METHODS
-from xonnc.tools.commands import image_options, native_code, stages
+from xonnc.tools.commands import calibration_options, image_options, native_code, stages
 from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import require_output
 
@@ -54,21 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="0.12",
         help="firmware interface version; 0.11 for drivers older than April 2019 (default: %(default)s)",
     )
-    ranges = parser.add_mutually_exclusive_group()
-    ranges.add_argument(
-        "--calibrate",
-        type=Path,
-        metavar="DATA",
-        help="quantise a float model to INT8 with ranges measured on samples (.npz, .npy, a folder)",
-    )
-    ranges.add_argument("--calib", type=Path, metavar="FILE", help="the same, with a calibration table")
-    parser.add_argument(
-        "--calibration-method",
-        choices=METHODS,
-        default=METHODS[0],
-        help="calibration method (default: %(default)s)",
-    )
-    parser.add_argument("--save-calib", type=Path, metavar="FILE", help="write the calibration table")
+    calibration_options.add_arguments(parser)
     image_options.add_arguments(parser)
     stages.add_arguments(parser)
     parser.add_argument(
@@ -117,9 +102,8 @@ def _of_others(lines: Sequence[str], refused: RefusalError) -> list[str]:
 
 def _require_outputs(args: argparse.Namespace, output: Path | None, is_text: bool) -> None:
     """Refuse outputs that cannot be written or are inputs, before compiling."""
-    inputs = [file for file in (args.model, args.calib, args.calibrate) if file is not None]
-    if args.save_calib is not None:
-        require_output(args.save_calib, (".json",), *inputs, takes_others=True)
+    inputs = calibration_options.inputs(args)
+    calibration_options.require_output_of(args)
     if output is None:
         return
     endings = (
@@ -238,27 +222,10 @@ class _Options:
 
         def ranges(module: ModuleOp) -> Ranges:
             if self._found is None:
-                self._found = _ranges(self._args, module, step)
+                self._found = calibration_options.ranges(self._args, module, step)
             return self._found
 
         return ranges
-
-
-def _ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int, str], None]) -> Ranges:
-    """The ranges of a calibration table, or those that samples show."""
-    from xonnc.calibration import calibrate_module, input_shapes, read_samples
-    from xonnc.formats.nvdla.calibration import read_calibration, write_calibration
-    from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
-
-    if args.calib:
-        name_values(module)
-        found = read_calibration(args.calib)
-    else:
-        samples = read_samples(args.calibrate, input_shapes(module))
-        found = calibrate_module(module, samples, args.calibration_method, step)
-    if args.save_calib:
-        write_calibration(args.save_calib, found)
-    return found
 
 
 def report(model: Path, compilation: Compilation) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
-from xonnc.tools.commands import compile_stats, pass_options, stages
+from xonnc.tools.commands import calibration_options, compile_stats, pass_options, stages
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural, progress, row, size
 from xonnc.tools.files import require_output
@@ -25,9 +25,6 @@ CPU_ONLY_STAGES = ("legalized", "outlined", "fused", "layout", "krnl", "planned"
 NVDLA_ONLY_OPTIONS = {
     "package": "--package",
     "require_dla": "--require-dla",
-    "calibrate": "--calibrate",
-    "calib": "--calib",
-    "save_calib": "--save-calib",
     "input_format": "--input-format",
 }
 """Options for NVDLA targets alone."""
@@ -56,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         group.add_argument, "; LLVM uses the same level (3 doubles compile time and seldom gains)"
     )
     compile_stats.add_arguments(group.add_argument)
+    calibration_options.add_keep_float(group.add_argument)
     group.add_argument(
         "--input-shape",
         type=named_shape,
@@ -80,6 +78,7 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
             "--unsafe": args.unsafe,
             "--no-tuning": args.no_tuning,
             "--input-shape": args.input_shape,
+            "--keep-float": args.keep_float,
             **pass_options.given(args),
             "--stats": args.stats,
             "--print-fusion-groups": args.print_fusion_groups,
@@ -108,12 +107,16 @@ def run(args: argparse.Namespace) -> int:
         option = "--stats" if args.stats else "--print-fusion-groups"
         raise XonncError(f"{option}: --stop-after {args.stop_after} stops before all of it is known")
     output: Path = args.output or args.model.with_suffix(".mlir" if is_text else ".so")
-    require_output(output, (".mlir",) if is_text else SUFFIXES, args.model)
+    require_output(output, (".mlir",) if is_text else SUFFIXES, *calibration_options.inputs(args))
+    calibration_options.require_output_of(args)
     statistics = compile_stats.Statistics(args.model)
     try:
         with progress(f"compiling {args.model.name}", args.quiet) as step:
+            model = args.model
+            if calibration_options.is_given(args):
+                model = calibration_options.quantized(args, dict(args.input_shape), step).proto()
             artifact = compile_artifact(
-                args.model,
+                model,
                 output.with_suffix(".ll") if is_text else output,
                 args.target or "cpu",
                 prefix=args.prefix,

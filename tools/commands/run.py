@@ -28,6 +28,10 @@ MODELS = (".onnx", ".onnxtxt", ".json")
 """File extensions of ONNX models."""
 
 
+FOR_MODELS = ("profile", "unsafe", "no_tuning", "calibrate")
+"""Options that only models take."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument(
@@ -70,6 +74,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for a model: leave out run-time checks of indices and counts",
     )
     parser.add_argument(
+        "--calibrate",
+        type=Path,
+        metavar="DATA",
+        help="for a model: quantise it to INT8 with ranges measured on samples (.npz, .npy, a folder)",
+    )
+    parser.add_argument(
         "--no-tuning",
         action="store_true",
         help="for a model: use the cost model's tile sizes, not those measured by 'xonnc tune'",
@@ -86,11 +96,11 @@ def run(args: argparse.Namespace) -> int:
     model = None
     if args.package.suffix in MODELS:
         model = CompiledModel(
-            args.package, args.target or "cpu", args.profile, args.unsafe, not args.no_tuning
+            args.package, args.target or "cpu", args.profile, args.unsafe, not args.no_tuning, args.calibrate
         )
-    elif args.profile or args.unsafe or args.no_tuning:
-        option = "--profile" if args.profile else "--unsafe" if args.unsafe else "--no-tuning"
-        raise XonncError(f"{args.package}: {option} is for models ({', '.join(MODELS)})")
+    elif option := next((each for each in FOR_MODELS if getattr(args, each)), None):
+        name = option.replace("_", "-")
+        raise XonncError(f"{args.package}: --{name} is for models ({', '.join(MODELS)})")
     elif args.package.suffix in (".o", ".ll", ".c"):
         raise XonncError(
             f"{args.package}: {FILE_KINDS[args.package.suffix]}, which is for a program of your own; compile "

@@ -20,11 +20,15 @@ MAX_PROFILE_LINES = 20
 class CompiledModel:
     """A model as native code, with the interface of packages."""
 
-    def __init__(self, path: Path, target: str, profile: bool, unsafe: bool, tuning: bool) -> None:
-        """Compile the model; raises `XonncError` for a file that is not a model."""
+    def __init__(
+        self, path: Path, target: str, profile: bool, unsafe: bool, tuning: bool, samples: Path | None = None
+    ) -> None:
+        """Compile the model, in INT8 with samples; raises `XonncError` for a file that is not a model."""
         from xonnc.native import compile_native
 
-        self.session: Session = compile_native(path, target, profile=profile, unsafe=unsafe, tuning=tuning)
+        self.session: Session = compile_native(
+            path, target, profile=profile, unsafe=unsafe, tuning=tuning, calibrate=samples
+        )
         self.inputs: Sequence[str] = [port.name for port in self.session.inputs]
         self.outputs: Sequence[str] = [port.name for port in self.session.outputs]
 

@@ -1,0 +1,1 @@
+"""QDQ models: quantisation in standard ONNX operators, for any runtime."""

@@ -1,0 +1,121 @@
+"""Options that quantise a model: samples or a table of ranges, and how samples become ranges."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xonnc.errors import XonncError
+from xonnc.runtime.calibration import METHODS
+from xonnc.tools.files import require_output
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from xonnc.formats.nvdla.calibration import Ranges
+    from xonnc.lowering.qdq.qdq_params import ActivationType
+    from xonnc.quantizer import QuantizedModel
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options that say where ranges come from."""
+    ranges = parser.add_mutually_exclusive_group()
+    ranges.add_argument(
+        "--calibrate",
+        type=Path,
+        metavar="DATA",
+        help="quantise a float model to INT8 with ranges measured on samples (.npz, .npy, a folder)",
+    )
+    ranges.add_argument("--calib", type=Path, metavar="FILE", help="the same, with a calibration table")
+    parser.add_argument(
+        "--calibration-method",
+        choices=METHODS,
+        default=METHODS[0],
+        help="calibration method (default: %(default)s)",
+    )
+    parser.add_argument("--save-calib", type=Path, metavar="FILE", help="write the calibration table")
+
+
+def add_keep_float(add: Callable[..., argparse.Action]) -> None:
+    """The option for nodes that are not quantised; `add` is the method of a parser or a group."""
+    add(
+        "--keep-float",
+        action="append",
+        default=[],
+        metavar="NODE",
+        help="leave this node in float; may be repeated",
+    )
+
+
+def inputs(args: argparse.Namespace) -> list[Path]:
+    """Return the files that the command reads, which no output may replace."""
+    return [file for file in (args.model, args.calib, args.calibrate) if file is not None]
+
+
+def require_output_of(args: argparse.Namespace) -> None:
+    """Refuse a table that cannot be written or is an input, before anything is computed."""
+    if args.save_calib is not None:
+        require_output(args.save_calib, (".json",), *inputs(args), takes_others=True)
+
+
+def ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int, str], None]) -> Ranges:
+    """Return the ranges of a calibration table, or those of samples, for NVDLA."""
+    from xonnc.calibration import calibrate_module, input_shapes, read_samples
+    from xonnc.formats.nvdla.calibration import write_calibration
+
+    if args.calib:
+        found = _table(args.calib, module)
+    else:
+        samples = read_samples(args.calibrate, input_shapes(module))
+        found = calibrate_module(module, samples, args.calibration_method, step)
+    if args.save_calib:
+        write_calibration(args.save_calib, found)
+    return found
+
+
+def quantized(
+    args: argparse.Namespace,
+    input_shapes: Mapping[str, Sequence[int]],
+    step: Callable[[int, int, str], None],
+    activations: ActivationType = "uint8",
+    per_tensor: bool = False,
+) -> QuantizedModel:
+    """Return the model quantised as the options ask, for any runtime; write the table if asked."""
+    from xonnc.formats.nvdla.calibration import write_calibration
+    from xonnc.quantizer import quantize
+
+    found = quantize(
+        args.model,
+        (lambda module: _table(args.calib, module)) if args.calib else args.calibrate,
+        method=args.calibration_method,
+        activations=activations,
+        per_tensor=per_tensor,
+        keep_float=args.keep_float,
+        input_shapes=input_shapes,
+        strict=args.strict,
+        step=step,
+    )
+    if args.save_calib:
+        write_calibration(args.save_calib, found.ranges)
+    return found
+
+
+def is_given(args: argparse.Namespace) -> bool:
+    """Return whether the model is to be quantised; `XonncError` for options that say how without that."""
+    if args.calibrate or args.calib:
+        return True
+    for option in ("keep_float", "save_calib"):
+        if getattr(args, option):
+            name = option.replace("_", "-")
+            raise XonncError(f"--{name} is for quantised models: --calibrate or --calib gives the ranges")
+    return False
+
+
+def _table(path: Path, module: ModuleOp) -> Ranges:
+    from xonnc.formats.nvdla.calibration import read_calibration
+    from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
+
+    name_values(module)
+    return read_calibration(path)
