@@ -21,6 +21,7 @@ if __package__ in (None, ""):
 from xdsl.dialects.builtin import ModuleOp
 
 from bench.models import path_of
+from bench.nvdla_layers import table as layer_table
 from xonnc.calibration import calibrate_module, input_shapes
 from xonnc.compiler import Compilation, compile_model
 from xonnc.formats.nvdla.calibration import Ranges
@@ -79,7 +80,7 @@ def main() -> int:
     table.insert(1, f"|{'---|' * len(COLUMNS)}")
     print("\n".join(table))
     if args.write:
-        PAGE.write_text(page("\n".join(table)))
+        PAGE.write_text(page("\n".join(table), "\n".join(layer_table())))
     return 0
 
 
@@ -162,19 +163,21 @@ def _engines(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
-def page(table: str) -> str:
+def page(table: str, layers: str) -> str:
     """`docs/nvdla-performance.md`."""
     return f"""# ResNet-50 by the cycle model
 
 Written by `python bench/nvdla_cycles.py --write`: ResNet-50 of `bench/models.py` (224x224, batch 1, 1 GHz, no
 second memory), compiled at the bandwidth of the published row. `xonnc report` prints the same for any model.
+The rules of the model were measured on the RTL of nv_small ([below](#layers)); the other configurations are
+an extrapolation by their own atoms, accumulators and interfaces. The firmware's time is not counted.
 
 {table}
 
-"If memory were free" is the sum over layers of the slowest engine. "Compulsory" traffic is what is moved
-if each layer reads every byte that it needs once, with the pieces of a split convolution counted as one
-layer. "One conv + one SDP each" is the pattern of NVIDIA's compiler: each convolution of the model once, not
-split, followed by one SDP pass.
+"If memory were free" is the sum over layers of the multiplications, or of the elements of another engine.
+"Compulsory" traffic is what is moved if each layer reads every byte that it needs once, with the pieces of
+a split convolution counted as one layer. "One conv + one SDP each" is the pattern of NVIDIA's compiler:
+each convolution of the model once, not split, followed by one SDP pass.
 
 In INT8 the global average pooling after the last convolution is computed by convolutions with ones, each for
 the channels of one or a few atoms. Their sums are exact, while the PDP would round to its source's scale,
@@ -187,8 +190,18 @@ counts no pipeline fill and no memory latency. Against it: it rounds kernels up 
 data nor weights fit the buffer it reads one of them repeatedly, where the plans here split along the
 height. The first effect weighs more with many multipliers, the second with few multipliers and a small
 buffer. The estimate here follows the sequencers: stripes of positions, one cell of weights loaded per
-cycle, whole atoms, rows read twice at splits, latency before each layer. No figure was published for
-FP16.
+cycle, whole atoms, rows read twice at splits, loads before multiplications, stalls for lack of
+places in the accumulator ([§9.4](internals/nvdla-hardware.md#s9.4)). No figure was published for FP16.
+
+## <a id="layers"></a>Model against measurement
+
+INT8 layers on the RTL of nv_small under Verilator (`bench/nvdla_layers.toml`), with a fast memory (latency
+of 10 cycles, 8 bytes a cycle) and a slow one (64, 1 byte a cycle; 1 GB/s at 1 GHz). Convolutions have a ReLU
+behind them. Whole networks with the slow memory, as they were planned when they were measured:
+ResNet-50 at 224x224 100,007,061 cycles, by the model 99,815,499; a bottleneck of it at 56x56 5,476,915, by
+the model 5,486,631.
+
+{layers}
 """
 
 

@@ -69,6 +69,14 @@ class NvdlaTarget:
     """The width of the interface to memory."""
     memory_latency_cycles: int = 64
     """Cycles from a read request to its data, as the design expects."""
+    reads_in_flight: int = 256
+    """
+    Beats requested of memory and not yet received, at most; 256 in nv_small.
+
+    Designs for a longer latency are taken to have as many as it needs (not measured).
+    """
+    has_measured_cycles: bool = False
+    """Whether the cycle model was held against the RTL of this configuration (§9.4)."""
     sdp_elements_per_cycle: float = 1.0
     sdp_y_elements_per_cycle: float = 1.0
     pdp_elements_per_cycle: float = 1.0

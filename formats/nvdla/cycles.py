@@ -1,9 +1,9 @@
 """
-Analytic cycle model of the engines, in cycles of the core's clock (docs/internals/nvdla-hardware.md §8.3,
-§8.4).
+What one layer asks of the engines and of memory, by the rules measured on the RTL of nv_small
+(docs/internals/nvdla-hardware.md §8.3, §8.4, §9.4).
 
-Derived from the sequencers of the RTL, not from measurements. `docs/nvdla-performance.md` compares whole
-networks with published figures.
+`timeline.py` puts layers after one another. The constants are those of nv_small; other configurations have
+their own atoms, credits and interface, which is an extrapolation.
 """
 
 from __future__ import annotations
@@ -16,14 +16,23 @@ from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import ceil_div, kernel_group, surfaces
 from xonnc.targets import NvdlaTarget
 
-DRAIN: Final = 48
-"""Cycles from the last step to the end of the sums, besides the last stripe."""
+DRAIN: Final = 47
+"""Cycles from the last step to the end of the layer, besides the results of the last stripe."""
+
+CREDIT_RETURN: Final = 54
+"""Cycles until a position's place in the accumulator is free again, besides its results."""
 
 SHORT_STRIPE: Final = 16
 """Positions per stripe in nv_full."""
 
 WINOGRAD_POSITIONS: Final = 4
 """Results of a Winograd convolution per step."""
+
+SDP_DEPTH, PDP_DEPTH, CDP_DEPTH = 63, 62, 130
+"""Cycles from the first element read to its result."""
+
+OPERANDS_AHEAD: Final = 170
+"""Beats of operands that the SDP fetches before the first result, at most."""
 
 
 class ConvWork(NamedTuple):
@@ -58,18 +67,68 @@ class ConvWork(NamedTuple):
         return made // WINOGRAD_POSITIONS if self.is_winograd else made
 
 
+class ConvCycles(NamedTuple):
+    """
+    Cycles of the convolution core: `multiply` if sums were taken at once, `compute` with stalls before them.
+
+    `last_group` is the part of the last kernel group, `drain` comes after all.
+    """
+
+    multiply: int
+    compute: int
+    last_group: int
+    drain: int
+
+
+class Demand(NamedTuple):
+    """
+    What a hardware layer moves, in bytes, and how long it computes, in cycles.
+
+    `data` and `weights` go to the convolution buffer, `first_weights` of them before the first
+    multiplication; `operands` are fetched by the SDP before it, `streamed` during it. `row_cycles` is what
+    writing the rows into the buffer takes beyond a beat a cycle. `depth` is the pipeline of a layer without
+    convolution. `held_data` and `held_weights` are in the buffer while the layer runs, also if an earlier
+    layer left them there.
+    """
+
+    data: int = 0
+    weights: int = 0
+    first_weights: int = 0
+    operands: int = 0
+    streamed: int = 0
+    results: int = 0
+    row_cycles: float = 0.0
+    conv: ConvCycles | None = None
+    elements: int = 0
+    depth: int = 0
+    data_bank_bytes: int = 0
+    weight_bank_bytes: int = 0
+    held_data: int = 0
+    held_weights: int = 0
+
+    @property
+    def read(self) -> int:
+        """Bytes read."""
+        return self.data + self.weights + self.operands + self.streamed
+
+    @property
+    def traffic(self) -> int:
+        """Bytes read and written."""
+        return self.read + self.results
+
+
 def multipliers(target: NvdlaTarget, precision: Precision) -> int:
     """Return the multiply-accumulate operations per cycle."""
     return target.atomic_c * kernel_group(target, precision)
 
 
-def conv_cycles(target: NvdlaTarget, work: ConvWork) -> int:
+def conv_cycles(target: NvdlaTarget, work: ConvWork, sdp_rate: float) -> ConvCycles:
     """
-    Return the cycles of the convolution core.
+    Return the cycles of the convolution core, whose results the SDP takes at `sdp_rate` elements a cycle.
 
     A step processes one channel block and one tap, for a stripe of positions and a group of kernels. It lasts
     as long as the stripe, but at least as long as loading the weights of the next step, one MAC cell per
-    cycle.
+    cycle. A stripe starts only when its positions have places in the accumulator.
     """
     blocks = ceil_div(work.channels, target.atomic_c)
     steps = blocks * ceil_div(work.height, work.rows_at_once) * work.width
@@ -77,12 +136,26 @@ def conv_cycles(target: NvdlaTarget, work: ConvWork) -> int:
     if work.is_winograd:
         positions = ceil_div(positions, WINOGRAD_POSITIONS)
     found = list(image_stripes(target, work) if work.is_image else stripes(target, positions))
-    groups, rest = divmod(work.kernels, kernel_group(target, work.precision))
-    cycles = 0
-    for kernels, times in ((kernel_group(target, work.precision), groups), (rest, 1)):
-        cells = cells_used(target, work.precision, kernels)
-        cycles += times * bool(kernels) * steps * sum(count * max(length, cells) for length, count in found)
-    return cycles + DRAIN + found[-1][0]
+    group = kernel_group(target, work.precision)
+    results = group * (WINOGRAD_POSITIONS if work.is_winograd else 1) / sdp_rate
+    cells = mac_cells(target)
+    multiply = steps * sum(count * max(length, cells) for length, count in found)
+    at_once = max(2 * target.atomic_k // max(length for length, _ in found), 1)
+    last = found[-1][0]
+    last_steps = steps * max(last, cells)
+    waited = sum(
+        count * ceil(max(steps * max(length, cells), length * results, _returned(length, results, at_once)))
+        for length, count in found
+    )
+    groups = ceil_div(work.kernels, group)
+    # Nothing needs the places of the very last stripe.
+    end = ceil(max(last_steps, last * results, _returned(last, results, at_once))) - last_steps
+    return ConvCycles(groups * multiply, groups * waited - end, waited - end, DRAIN + ceil(last * results))
+
+
+def _returned(length: int, results: float, at_once: int) -> float:
+    """Return the cycles a stripe may take at least so that its places in the accumulator are free again."""
+    return (length * results + CREDIT_RETURN) / at_once
 
 
 def stripes(target: NvdlaTarget, positions: int) -> Iterator[tuple[int, int]]:
@@ -114,9 +187,15 @@ def image_stripes(target: NvdlaTarget, work: ConvWork) -> Iterator[tuple[int, in
         yield rest, rows
 
 
-def cells_used(target: NvdlaTarget, precision: Precision, kernels: int) -> int:
-    """Return the MAC cells that a group of kernels occupies; a 16-bit cell holds two int8 kernels."""
-    return ceil_div(kernels * precision.bytes, 2) if target.has_16_bits else kernels
+def mac_cells(target: NvdlaTarget) -> int:
+    """Return the MAC cells, all of which load weights however few kernels a group has."""
+    return target.atomic_k // 2 if target.has_16_bits else target.atomic_k
+
+
+def row_cycles(atoms: int, width: int) -> float:
+    """Return the cycles beyond a beat a cycle for writing a row of `atoms` surfaces into the buffer."""
+    whole, rest = divmod(atoms, 4)
+    return whole * (width + 1.3) + (0, 1, 2, width / 2 + 2)[rest]
 
 
 def element_cycles(
@@ -127,6 +206,17 @@ def element_cycles(
     return ceil(surfaces(target, precision, channels) * lanes * positions / rate)
 
 
-def memory_cycles(target: NvdlaTarget, count: int) -> int:
-    """Return the cycles to transfer `count` bytes."""
-    return ceil(count / target.bytes_per_cycle)
+def bottom_elements(target: NvdlaTarget, columns: int) -> int:
+    """Return the elements that the PDP gives after the last row if its windows reach below the input."""
+    return target.memory_atom_bytes * columns
+
+
+def beat_bytes(target: NvdlaTarget) -> int:
+    """Return the bytes of one transfer."""
+    return target.memory_bits // 8
+
+
+def memory_rate(target: NvdlaTarget) -> float:
+    """Return the bytes per cycle that memory delivers, limited by the reads in flight."""
+    waiting = target.reads_in_flight * beat_bytes(target) / (target.memory_latency_cycles + 7)
+    return min(target.bytes_per_cycle, waiting)

@@ -1,32 +1,39 @@
 """
 Cost of a loadable: cycles and memory traffic of each hardware layer, from its descriptors.
 
-Layers run one after another. Within a layer engines and memory work in parallel, so it lasts as long as its
-bottleneck, after the memory latency (docs/internals/nvdla-hardware.md §8). Computing time of the CPU emulator
-is unknown and not counted, only its traffic.
+The cycles are those of `timeline.py`, along the dependency graph that the firmware walks. Computing time of
+the CPU emulator is unknown and not counted, only its traffic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import ceil, prod
+from typing import NamedTuple
 
 from xonnc.formats.nvdla.accesses import Access, accesses, emu_accesses, precision_of
-from xonnc.formats.nvdla.constants import ConvMode, MemoryFlags, PixelFormat
+from xonnc.formats.nvdla.constants import ConvMode, Event, MemoryFlags, PixelFormat
 from xonnc.formats.nvdla.cycles import (
+    CDP_DEPTH,
+    PDP_DEPTH,
+    SDP_DEPTH,
     ConvWork,
+    Demand,
+    bottom_elements,
     conv_cycles,
     element_cycles,
-    memory_cycles,
     multipliers,
+    row_cycles,
 )
+from xonnc.formats.nvdla.geometry import ceil_div, kernel_group, surfaces
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.records import (
     CdpOp,
     CdpSurface,
     ConvOp,
     ConvSurface,
+    DataCube,
     PdpOp,
     PdpSurface,
     SdpOp,
@@ -35,16 +42,35 @@ from xonnc.formats.nvdla.records import (
 from xonnc.formats.nvdla.regions import ByteSet
 from xonnc.formats.nvdla.task_graph import chains_of
 from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, Operation, decode_tasks
+from xonnc.formats.nvdla.timeline import Span, Timeline
 from xonnc.targets import NvdlaTarget
+
+
+class CycleShares(NamedTuple):
+    """
+    What the cycles go to that a layer adds to the total (docs/internals/nvdla-hardware.md §9.4).
+
+    `load`: data and weights are not there yet; `multiply`: the convolution core works; `credits`: it lacks
+    places in the accumulator; `elements`: another engine works; `results`: memory takes results or delivers
+    operands of the SDP; `drain`: from the last step to the last result.
+    """
+
+    load: float = 0.0
+    multiply: float = 0.0
+    credits: float = 0.0
+    elements: float = 0.0
+    results: float = 0.0
+    drain: float = 0.0
 
 
 @dataclass(frozen=True)
 class HardwareLayer:
     """
-    Operations that run as one: cycles per engine (`pooling`: PDP or CDP), bytes of memory traffic.
+    Operations that run as one: when, what they move in bytes, and the `cycles` that they add to the total.
 
-    `node` is the model's node whose result it writes, if known; `peak_macs` are the multiply-accumulate
-    operations per cycle.
+    `start` is when the layer is enabled, `computes` the first multiplication or element, `end` the last
+    result. `node` is the model's node whose result it writes, if known; `peak_macs` are the
+    multiply-accumulate operations per cycle; `prefetched_bytes` were loaded while the layer before computed.
     """
 
     task: int
@@ -52,13 +78,15 @@ class HardwareLayer:
     engines: tuple[str, ...]
     macs: int
     peak_macs: int
-    mac_cycles: int
-    sdp_cycles: int
-    pooling_cycles: int
     read_bytes: int
     written_bytes: int
-    memory_cycles: int
-    start_cycles: int
+    prefetched_bytes: int
+    start: int
+    computes: int
+    end: int
+    cycles: int
+    compute_cycles: int
+    shares: CycleShares
     node: str = ""
 
     @property
@@ -67,24 +95,9 @@ class HardwareLayer:
         return self.read_bytes + self.written_bytes
 
     @property
-    def compute_cycles(self) -> int:
-        """Cycles of the slowest engine."""
-        return max(self.mac_cycles, self.sdp_cycles, self.pooling_cycles)
-
-    @property
-    def cycles(self) -> int:
-        """Cycles from the first fetch to the last result."""
-        return self.start_cycles + max(self.compute_cycles, self.memory_cycles)
-
-    @property
     def bound(self) -> str:
-        """The bottleneck: `conv`, `sdp`, `pooling` or `memory`."""
-        times = {
-            "conv": self.mac_cycles,
-            "sdp": self.sdp_cycles,
-            "pooling": self.pooling_cycles,
-            "memory": self.memory_cycles,
-        }
+        """The bottleneck: the largest of `CycleShares`."""
+        times = self.shares._asdict()
         return max(times, key=lambda name: times[name])
 
     @property
@@ -107,6 +120,10 @@ class Performance:
     layers: tuple[HardwareLayer, ...]
     compulsory_bytes: int
     boundary_bytes: int
+    register_cycles: float = 0.0
+    """Cycles of the firmware's access to a register; 0 counts the hardware alone."""
+    is_measured: bool = False
+    """Whether the rules were measured on this configuration; else they are extrapolated from nv_small."""
 
     @property
     def cycles(self) -> int:
@@ -135,28 +152,44 @@ class Performance:
         return self.macs / (peak * self.cycles) if peak and self.cycles else 0.0
 
 
-def performance(loadable: Loadable, target: NvdlaTarget) -> Performance:
-    """Return the cost of a loadable, which should have passed the checks, on `target`."""
+def performance(loadable: Loadable, target: NvdlaTarget, register_cycles: float = 0.0) -> Performance:
+    """
+    Return the cost of a loadable, which should have passed the checks, on `target`.
+
+    `register_cycles` are those of the firmware's access to a register; 0 counts the hardware alone.
+    """
     tasks = decode_tasks(loadable)
+    timeline = Timeline(target, register_cycles)
     return Performance(
         target.name,
         target.clock_mhz,
-        tuple(layer for task in tasks for layer in _layers(task, target)),
+        tuple(layer for task in tasks for layer in _layers(task, target, timeline)),
         _compulsory(tasks, target),
         _boundary(loadable, tasks, target),
+        register_cycles,
+        target.has_measured_cycles,
     )
 
 
-def _layers(task: DlaTask | EmuTask, target: NvdlaTarget) -> Iterator[HardwareLayer]:
+def _layers(task: DlaTask | EmuTask, target: NvdlaTarget, timeline: Timeline) -> Iterator[HardwareLayer]:
+    timeline.barrier()
     if isinstance(task, EmuTask):
         touched = [access for operation in task.operations for access in emu_accesses(operation)]
-        yield _layer(task.id, tuple(range(len(task.operations))), ("EMU",), touched, target)
+        demand = Demand(streamed=_bytes(touched, False), results=_bytes(touched, True))
+        yield _layer(task.id, tuple(range(len(task.operations))), ("EMU",), demand, timeline, ())
         return
+    places: dict[int, int] = {}
+    held = (0, 0)
     for chain in _chains(task):
-        engines = tuple(operation.engine.name for operation in chain)
-        touched = [access for operation in chain for access in _moved(operation, target)]
+        demand = demand_of(chain, target, held)
+        held = demand.held_data, demand.held_weights
+        members = {operation.index for operation in chain}
+        after = [places[index] for index in _awaited(task, members) if index in places]
         indexes = tuple(operation.index for operation in chain)
-        yield _layer(task.id, indexes, engines, touched, target, chain)
+        engines = tuple(operation.engine.name for operation in chain)
+        work = next((found for operation in chain if (found := conv_work(operation)) is not None), None)
+        places |= dict.fromkeys(members, len(timeline.spans))
+        yield _layer(task.id, indexes, engines, demand, timeline, after, work, target)
 
 
 def _chains(task: DlaTask) -> Iterator[list[Operation]]:
@@ -166,32 +199,129 @@ def _chains(task: DlaTask) -> Iterator[list[Operation]]:
             yield [task.operations[each] for each in chain]
 
 
+def _awaited(task: DlaTask, members: set[int]) -> Iterator[int]:
+    """Yield the operations that have to be complete before those of `members` are enabled."""
+    for operation in task.operations:
+        for consumer in operation.dependency.consumers:
+            if consumer.index in members and consumer.event == Event.OP_COMPLETED:
+                yield operation.index
+
+
 def _layer(
     task: int,
     indexes: tuple[int, ...],
     engines: tuple[str, ...],
-    touched: Sequence[Access],
-    target: NvdlaTarget,
-    chain: Sequence[Operation] = (),
+    demand: Demand,
+    timeline: Timeline,
+    after: Sequence[int],
+    work: ConvWork | None = None,
+    target: NvdlaTarget | None = None,
 ) -> HardwareLayer:
-    work = next((found for operation in chain if (found := conv_work(operation)) is not None), None)
-    read = sum(_size(access) for access in touched if not access.writes)
-    written = sum(_size(access) for access in touched if access.writes)
+    before = timeline.end
+    span = timeline.add(demand, engines, after)
+    shares = cycle_shares(demand, span, before)
     return HardwareLayer(
         task=task,
         operations=indexes,
         engines=engines,
         macs=0 if work is None else work.macs,
-        peak_macs=0 if work is None else multipliers(target, work.precision),
-        mac_cycles=0 if work is None else conv_cycles(target, work),
-        sdp_cycles=sum(_sdp_cycles(operation, target) for operation in chain),
-        pooling_cycles=sum(_pooling_cycles(operation, target) for operation in chain),
-        read_bytes=read,
-        written_bytes=written,
-        memory_cycles=memory_cycles(target, read + written),
-        # Tasks of the CPU emulator have no chain; of these only the traffic is counted.
-        start_cycles=target.memory_latency_cycles if chain else 0,
+        peak_macs=0 if work is None or target is None else multipliers(target, work.precision),
+        read_bytes=demand.read,
+        written_bytes=demand.results,
+        prefetched_bytes=round(span.prefetched),
+        start=round(span.enabled),
+        computes=round(span.start),
+        end=round(span.end),
+        cycles=round(timeline.end) - round(before),
+        compute_cycles=demand.elements if demand.conv is None else demand.conv.multiply,
+        shares=shares,
     )
+
+
+def cycle_shares(demand: Demand, span: Span, before: float) -> CycleShares:
+    """Return what the cycles of a layer after `before`, when all others had ended, go to."""
+    load = max(span.start - before, 0.0)
+    busy = max(span.computed - max(span.start, before), 0.0)
+    drain = max(span.end - max(span.computed, before), 0.0)
+    if demand.conv is None:
+        if demand.traffic and span.end > span.computed:
+            # Memory is slower than the engine.
+            read = demand.read / demand.traffic
+            return CycleShares(load=load + (busy + drain) * read, results=(busy + drain) * (1 - read))
+        return CycleShares(load=load, elements=busy, drain=drain)
+    part = busy / (span.computed - span.start)
+    multiply, compute = demand.conv.multiply * part, demand.conv.compute * part
+    waiting = max(busy - compute, 0.0)
+    weights = span.background > 2 * (demand.streamed + demand.results)
+    return CycleShares(
+        load=load + (waiting if weights else 0.0),
+        multiply=min(multiply, compute),
+        credits=max(compute - multiply, 0.0),
+        results=0.0 if weights else waiting,
+        drain=drain,
+    )
+
+
+def demand_of(chain: Sequence[Operation], target: NvdlaTarget, held: tuple[int, int] = (0, 0)) -> Demand:
+    """
+    Return what the operations of a chain ask of memory and the engines.
+
+    `held` are the bytes of data and weights that the convolution before left in the buffer.
+    """
+    moved = [(operation, access) for operation in chain for access in _moved(operation, target)]
+    results = sum(_size(access) for _, access in moved if access.writes)
+    first, work = chain[0], conv_work(chain[0])
+    if not isinstance(first.op, ConvOp) or work is None:
+        elements, depth = max((_elements(operation, target) for operation in chain), default=(0, 0))
+        read = sum(_size(access) for _, access in moved if not access.writes)
+        return Demand(streamed=read, results=results, elements=elements, depth=depth)
+    data = sum(_size(access) for _, access in moved if access.field == "src_data")
+    weights = sum(_size(access) for _, access in moved if access.field in WEIGHT_FIELDS)
+    operands = [access for _, access in moved if not access.writes and access.field in OPERAND_FIELDS]
+    per_kernel = sum(_size(access) for access in operands if not access.steps)
+    bank = target.cbuf_entries * target.cbuf_entry_bytes
+    groups = ceil_div(work.kernels, kernel_group(target, work.precision))
+    surface = first.surface
+    assert isinstance(surface, ConvSurface)
+    return Demand(
+        data=data,
+        weights=weights,
+        first_weights=ceil_div(weights, groups),
+        operands=per_kernel,
+        streamed=sum(_size(access) for access in operands if access.steps),
+        results=results,
+        row_cycles=_row_cycles(surface.src_data, work, target),
+        conv=conv_cycles(target, work, _sdp_rate(chain, target)),
+        data_bank_bytes=first.op.data_bank * bank,
+        weight_bank_bytes=first.op.weight_bank * bank,
+        held_data=data or held[0],
+        held_weights=min(weights or held[1], first.op.weight_bank * bank),
+    )
+
+
+WEIGHT_FIELDS = ("weight_data", "wmb_data", "wgs_data")
+OPERAND_FIELDS = ("x1_data", "x2_data", "y_data")
+
+
+def _row_cycles(cube: DataCube, work: ConvWork, target: NvdlaTarget) -> float:
+    """Return the cycles beyond a beat a cycle for writing the rows of a cube into the buffer."""
+    atoms = 1 if work.is_image else surfaces(target, work.precision, cube.channel)
+    return row_cycles(atoms, cube.width) * cube.height
+
+
+def _sdp_rate(chain: Sequence[Operation], target: NvdlaTarget) -> float:
+    """Return the elements a cycle that the engines behind a convolution take."""
+    rate = target.sdp_elements_per_cycle
+    for operation in chain:
+        if isinstance(operation.op, SdpOp) and operation.op.y_op.enable:
+            rate = min(rate, target.sdp_y_elements_per_cycle)
+        if isinstance(operation.op, PdpOp):
+            rate = min(rate, target.pdp_elements_per_cycle)
+    return rate
+
+
+def _bytes(touched: Sequence[Access], writes: bool) -> int:
+    return sum(_size(access) for access in touched if access.writes is writes)
 
 
 def conv_work(operation: Operation) -> ConvWork | None:
@@ -217,31 +347,30 @@ def conv_work(operation: Operation) -> ConvWork | None:
     )
 
 
-def _sdp_cycles(operation: Operation, target: NvdlaTarget) -> int:
-    op, surface = operation.op, operation.surface
-    if not isinstance(op, SdpOp) or not isinstance(surface, SdpSurface):
-        return 0
-    rate = target.sdp_elements_per_cycle
-    if op.y_op.enable:
-        rate = min(rate, target.sdp_y_elements_per_cycle)
-    cube, precision = surface.src_data, precision_of(op.src_precision)
-    if precision is None:
-        return 0
-    return element_cycles(target, precision, cube.channel, cube.width * cube.height * op.batch_num, rate)
-
-
-def _pooling_cycles(operation: Operation, target: NvdlaTarget) -> int:
+def _elements(operation: Operation, target: NvdlaTarget) -> tuple[int, int]:
+    """Return the cycles of an operation without convolution, and the depth of its pipeline."""
+    rows = 0
     match operation.op, operation.surface:
+        case SdpOp() as op, SdpSurface() as surface:
+            rate, precision, depth = target.sdp_elements_per_cycle, precision_of(op.src_precision), SDP_DEPTH
+            if op.y_op.enable:
+                rate = min(rate, target.sdp_y_elements_per_cycle)
+            batch = op.batch_num
         case PdpOp() as op, PdpSurface() as surface:
-            rate, precision = target.pdp_elements_per_cycle, precision_of(op.precision)
+            rate, precision, depth = target.pdp_elements_per_cycle, precision_of(op.precision), PDP_DEPTH
+            batch = 1
+            # Windows over the bottom padding give their results after the last row.
+            rows = bottom_elements(target, surface.dst_data.width) if op.pad_bottom else 0
         case CdpOp() as op, CdpSurface() as surface:
-            rate, precision = target.cdp_elements_per_cycle, precision_of(op.in_precision)
+            rate, precision, depth = target.cdp_elements_per_cycle, precision_of(op.in_precision), CDP_DEPTH
+            batch = 1
         case _:
-            return 0
+            return 0, 0
     cube = surface.src_data
     if precision is None:
-        return 0
-    return element_cycles(target, precision, cube.channel, cube.width * cube.height, rate)
+        return 0, 0
+    cycles = element_cycles(target, precision, cube.channel, cube.width * cube.height * batch, rate)
+    return cycles, depth + ceil(rows / rate)
 
 
 def _moved(operation: Operation, target: NvdlaTarget) -> list[Access]:

@@ -101,7 +101,7 @@ def _plans(rows: ConvBufferDemand, buffer: ConvBuffer) -> Iterator[ConvolutionPl
         if resident_rows < min(rows.kernel_height, rows.height):
             continue
         resident = weight_banks == all_weights
-        tiles = _row_tiles(rows, resident_rows)
+        tiles = row_tiles(rows, resident_rows)
         if min(tile.inputs for tile in tiles) < 1:
             continue
         # Kernel groups that replace each other in the buffer are read again for every tile.
@@ -112,7 +112,7 @@ def _plans(rows: ConvBufferDemand, buffer: ConvBuffer) -> Iterator[ConvolutionPl
         )
 
 
-def _row_tiles(rows: ConvBufferDemand, resident_rows: int) -> tuple[RowTile, ...]:
+def row_tiles(rows: ConvBufferDemand, resident_rows: int) -> tuple[RowTile, ...]:
     """As few pieces as `resident_rows` input rows allow, of nearly equal height."""
     if resident_rows >= rows.height:
         return (_row_tile(rows, 0, rows.output_height),)

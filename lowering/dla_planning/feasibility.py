@@ -7,20 +7,19 @@ A check returns `None`, or the rule that is violated with the value found; the l
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from math import inf
 
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.constants import Precision
-from xonnc.formats.nvdla.cycles import ConvWork, conv_cycles, memory_cycles
 from xonnc.lowering.dla_planning.convolution_tiling import (
     ConvBuffer,
     ConvBufferDemand,
     ConvolutionPlan,
     plan_convolution,
 )
+from xonnc.lowering.dla_planning.plan_cycles import plan_cycles
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget, limits
 
@@ -109,41 +108,6 @@ def kernels_at_once(
         if conv_plan(target, precision, source, count, window) is not None
     )
     return next(fitting, None)
-
-
-def plan_cycles(
-    target: NvdlaTarget,
-    precision: Precision,
-    source: CubeShape,
-    kernels: int,
-    window: Window2D,
-    rows: ConvBufferDemand,
-    plan: ConvolutionPlan,
-) -> float:
-    """
-    Return the cycles of all tiles of a convolution whose results go to memory (`formats/nvdla/cycles.py`).
-    """
-    columns = window.output_size(source)[1]
-    kernel = source.channels, *window.kernel
-    if window.pixel_bytes:
-        # The columns of a kernel over pixels are folded into its channels (docs/internals/nvdla-hardware.md
-        # §3.4).
-        kernel = source.channels * window.kernel[1], window.kernel[0], 1
-    written = geometry.surfaces(target, precision, kernels) * columns * target.memory_atom_bytes
-    total = 0
-    for (outputs, inputs, is_first), times in _distinct_tiles(plan).items():
-        work = ConvWork(precision, kernels, *kernel, outputs, columns, is_image=bool(window.pixel_bytes))
-        moved = inputs * rows.row_bytes + outputs * written
-        if is_first or not plan.weights_resident:
-            moved += rows.weight_bytes
-        busy = max(conv_cycles(target, work), memory_cycles(target, moved))
-        total += times * (target.memory_latency_cycles + busy)
-    return total
-
-
-def _distinct_tiles(plan: ConvolutionPlan) -> Counter[tuple[int, int, bool]]:
-    """Count tiles by output rows, input rows and whether they are the first."""
-    return Counter((piece.outputs, piece.inputs, piece is plan.tiles[0]) for piece in plan.tiles)
 
 
 def convolution_cycles(

@@ -6,8 +6,8 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
-from math import isfinite
+from dataclasses import asdict, replace
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from xonnc.calibration import Sample
-    from xonnc.compiler import Calibrate
+    from xonnc.compiler import Calibrate, Compilation
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.formats.nvdla.performance import HardwareLayer, Performance
     from xonnc.lowering.quantization_statistics.quantization_error import QuantizationError
@@ -61,6 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME:SIZES",
         help="with --memory of native code, static shape of an input: x:1,3,224,224",
+    )
+    parser.add_argument(
+        "--register-cycles",
+        type=cycle_count,
+        default=0.0,
+        metavar="N",
+        help="cycles of the firmware's access to a register (default: 0, the hardware alone)",
     )
     parser.add_argument("--total", action="store_true", help="leave out the table of layers")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -104,7 +111,7 @@ def _report_package(args: argparse.Namespace) -> int:
     costs: dict[str, Performance] = {}
     for name, loadable in parts.items():
         require_sound(loadable, name, target)
-        costs[name] = performance(loadable, target)
+        costs[name] = performance(loadable, target, args.register_cycles)
     if args.json:
         print(json.dumps({"parts": {name: as_json(cost) for name, cost in costs.items()}}, indent=2))
         return 0
@@ -141,15 +148,36 @@ def _cost(
 
     if args.model.suffix == ".nvdla":
         _require_floats(args)
-        return performance(read_checked(args.model, target), target), None
+        return performance(read_checked(args.model, target), target, args.register_cycles), None
     from xonnc.compiler import compile_model
 
     name = args.target or DEFAULT_TARGET
     if calibration_of(args) is None:
-        return compile_model(args.model, name).report.performance, None
+        return _compiled_cost(compile_model(args.model, name), target, args.register_cycles), None
     rounds = _QuantizationSamples(args)
-    cost = compile_model(args.model, name, rounds.on_stage, rounds.calibrate).report.performance
+    compilation = compile_model(args.model, name, rounds.on_stage, rounds.calibrate)
+    cost = _compiled_cost(compilation, target, args.register_cycles)
     return cost, rounds.measured() if args.calibrate else None
+
+
+def _compiled_cost(compilation: Compilation, target: NvdlaTarget, register_cycles: float) -> Performance:
+    """Return the cost of a compiled model with the names of its nodes."""
+    from xonnc.formats.nvdla.performance import performance
+
+    cost = performance(compilation.loadable, target, register_cycles)
+    named = zip(cost.layers, compilation.report.layers, strict=True)
+    return replace(cost, layers=tuple(replace(layer, node=known.node) for layer, known in named))
+
+
+def cycle_count(text: str) -> float:
+    """Parse a count of cycles; `ArgumentTypeError` for anything but a finite number from 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < inf:
+        raise argparse.ArgumentTypeError(f"{text}: it is a number of cycles, 0 or more")
+    return value
 
 
 def calibration_of(args: argparse.Namespace) -> Calibrate | None:
@@ -234,18 +262,28 @@ def totals(cost: Performance) -> list[tuple[str, str]]:
     """Return rows on the whole network."""
     cycles: Counter[str] = Counter()
     for layer in cost.layers:
-        cycles[layer.bound] += layer.cycles
-    shares = ", ".join(f"{name} {count / cost.cycles:.0%}" for name, count in cycles.most_common())
+        cycles.update(layer.shares._asdict())
+    total = sum(cycles.values())
+    shares = ", ".join(f"{name} {count / total:.0%}" for name, count in cycles.most_common() if count)
+    kind = "measured on this hardware" if cost.is_measured else "extrapolated from nv_small"
     return [
         ("latency", f"{cost.milliseconds:.3f} ms, {quantity(cost.cycles)} cycles: {rate(cost)}"),
+        ("cycle model", f"{kind}; firmware {firmware(cost)}"),
         ("work", f"{quantity(cost.macs)} multiplications, {cost.utilisation:.1%} of what the core could do"),
         (
             "memory",
             f"{size(cost.traffic_bytes)} moved; {size(cost.compulsory_bytes)} if each layer read every byte "
             f"once, {size(cost.boundary_bytes)} of weights, inputs and outputs",
         ),
-        ("bound by", shares),
+        ("time goes to", shares),
     ]
+
+
+def firmware(cost: Performance) -> str:
+    """Return what the figures say of the firmware."""
+    if not cost.register_cycles:
+        return "not counted (--register-cycles)"
+    return f"counted, {cost.register_cycles:g} cycles for each access to a register"
 
 
 def rate(cost: Performance) -> str:
@@ -254,20 +292,25 @@ def rate(cost: Performance) -> str:
 
 
 def table(layers: tuple[HardwareLayer, ...]) -> list[str]:
-    """Return a line for each hardware layer: compute and memory cycles, its bottleneck, utilisation."""
-    head = ("layer", "engines", "node", "cycles", "compute", "DRAM", "bound", "MACs used", "moved")
-    rows: list[tuple[str, ...]] = [head]
+    """
+    Return a line for each hardware layer: when it is enabled, computes first and ends, the cycles that it
+    adds to the total and what most of them go to.
+    """
+    head = ("layer", "engines", "node", "enabled", "computes", "ends", "adds", "bound by", "MACs used")
+    rows: list[tuple[str, ...]] = [(*head, "prefetched", "moved")]
     for index, layer in enumerate(layers):
         rows.append(
             (
                 str(index),
                 "+".join(layer.engines),
                 layer.node or "–",
+                f"{layer.start}",
+                f"{layer.computes}",
+                f"{layer.end}",
                 f"{layer.cycles}",
-                f"{layer.compute_cycles}",
-                f"{layer.memory_cycles}",
-                "memory" if layer.bound == "memory" else f"compute ({layer.bound})",
+                layer.bound,
                 f"{layer.utilisation:.1%}" if layer.macs else "–",
+                size(layer.prefetched_bytes) if layer.prefetched_bytes else "–",
                 size(layer.traffic_bytes),
             )
         )
@@ -279,8 +322,7 @@ def as_json(cost: Performance) -> dict[str, object]:
     layers = [
         asdict(layer)
         | {
-            "cycles": layer.cycles,
-            "compute_cycles": layer.compute_cycles,
+            "shares": layer.shares._asdict(),
             "traffic_bytes": layer.traffic_bytes,
             "bound": layer.bound,
             "utilisation": layer.utilisation,
@@ -290,6 +332,8 @@ def as_json(cost: Performance) -> dict[str, object]:
     return {
         "target": cost.target,
         "clock_mhz": cost.clock_mhz,
+        "register_cycles": cost.register_cycles,
+        "is_measured": cost.is_measured,
         "cycles": cost.cycles,
         "milliseconds": cost.milliseconds,
         "macs": cost.macs,

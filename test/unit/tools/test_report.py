@@ -23,7 +23,10 @@ def test_a_model_layer_by_layer(model: Path, capsys: pytest.CaptureFixture[str])
     assert lines[0] == "small.onnx on nv_full at 1000 MHz, 10 GB/s"
     assert "inferences a second" in lines[1]
     (head,) = [line for line in lines if line.startswith("layer ")]
-    assert head.split() == "layer engines node cycles compute DRAM bound MACs used moved".split()
+    names = "layer engines node enabled computes ends adds bound by MACs used prefetched moved"
+    assert head.split() == names.split()
+    assert any("extrapolated from nv_small; firmware not counted" in line for line in lines)
+    assert any(line.split()[:4] == "time goes to load".split() for line in lines)
     assert any("CONV+SDP+PDP" in line and "pool1" in line for line in lines)
 
 
@@ -37,6 +40,24 @@ def test_a_loadable_costs_what_its_model_does(model: Path, capsys: pytest.Captur
     keys = set(found[0]) - {"layers"}
     assert {key: found[0][key] for key in keys} == {key: found[1][key] for key in keys}
     assert keys >= {"cycles", "milliseconds", "macs", "traffic_bytes", "compulsory_bytes", "utilisation"}
+
+
+def test_the_firmware(model: Path, capsys: pytest.CaptureFixture[str]):
+    found: list[int] = []
+    for cycles in ("0", "100"):
+        assert main(["report", str(model), "--json", "--register-cycles", cycles]) == 0
+        found.append(json.loads(capsys.readouterr().out)["cycles"])
+    assert found[1] > found[0]
+    assert main(["report", str(model), "--total", "--register-cycles", "2.5"]) == 0
+    assert "counted, 2.5 cycles for each access to a register" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["-1", "inf", "nan", "many"])
+def test_cycles_of_a_register_that_are_none(text: str, model: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as stopped:
+        main(["report", str(model), f"--register-cycles={text}"])
+    assert stopped.value.code == 2
+    assert f"{text}: it is a number of cycles, 0 or more" in capsys.readouterr().err
 
 
 def test_the_total_alone(model: Path, capsys: pytest.CaptureFixture[str]):

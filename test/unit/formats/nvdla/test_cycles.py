@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from xonnc.formats.nvdla.constants import Precision
@@ -9,8 +11,9 @@ from xonnc.formats.nvdla.cycles import (
     ConvWork,
     conv_cycles,
     element_cycles,
-    memory_cycles,
+    memory_rate,
     multipliers,
+    row_cycles,
     stripes,
 )
 from xonnc.targets import load_target
@@ -46,30 +49,52 @@ def test_stripes(target: str, positions: int, expected: list[tuple[int, int]]):
 @pytest.mark.parametrize(
     ("target", "work", "expected"),
     [
-        # One stripe of 16, one step: 16, and 48 to drain and the stripe again.
-        ("nv_small", ConvWork(INT8, 8, 8, 1, 1, 4, 4), 16 + 48 + 16),
-        # Three channel blocks of nine taps for 64 positions, by three groups of kernels.
-        ("nv_small", ConvWork(INT8, 20, 20, 3, 3, 8, 8), 3 * 27 * 64 + 48 + 16),
-        # One position: a step lasts as long as the weights of its group take to load, 32 or 8 cycles.
-        ("nv_large", ConvWork(INT8, 1000, 2048, 1, 1, 1, 1), 32 * (31 * 32 + 8) + 48 + 1),
+        # One stripe of 16, one step: 16 to multiply, 8 elements a position for the SDP, which drain.
+        ("nv_small", ConvWork(INT8, 8, 8, 1, 1, 4, 4), (16, 16, 47 + 128)),
+        # Four stripes: three last until 16 places are free, 8 * 16 + 54 each.
+        ("nv_small", ConvWork(INT8, 8, 8, 1, 1, 8, 8), (64, 3 * 182 + 16, 47 + 128)),
+        # Three channel blocks of nine taps for 64 positions, by three groups of kernels, the last of 4.
+        ("nv_small", ConvWork(INT8, 20, 20, 3, 3, 8, 8), (3 * 27 * 64, 3 * 27 * 64, 47 + 128)),
+        # One position: a step lasts as long as the weights of a group take to load, 32 cycles; the SDP takes
+        # 16 elements a cycle.
+        ("nv_large", ConvWork(INT8, 1000, 2048, 1, 1, 1, 1), (32 * 32 * 32, 32 * 32 * 32, 47 + 2)),
         # Groups of 16 kernels of 16 bits in 16 cells; 49 positions in stripes of 16, 16, 17.
-        ("nv_full", ConvWork(FP16, 64, 64, 3, 3, 7, 7), 4 * 9 * 49 + 48 + 17),
-        # Groups of 32 kernels of 8 bits, two to a cell: 10 positions are bound by 16 cells.
-        ("nv_full", ConvWork(INT8, 32, 64, 1, 1, 2, 5), 16 + 48 + 10),
-        # Five kernels of 8 bits take three cells.
-        ("nv_full", ConvWork(INT8, 5, 64, 1, 1, 1, 1), 3 + 48 + 1),
+        ("nv_full", ConvWork(FP16, 64, 64, 3, 3, 7, 7), (4 * 9 * 49, 4 * 9 * 49, 47 + 17)),
+        # Five kernels load weights as long as a whole group.
+        ("nv_full", ConvWork(INT8, 5, 64, 1, 1, 1, 1), (16, 16, 47 + 2)),
         # Pixels: every row of 112 ends a stripe, 64 and 48.
-        ("nv_large", ConvWork(INT8, 32, 28, 7, 1, 112, 112, is_image=True), 7 * 112 * 112 + 48 + 48),
+        (
+            "nv_large",
+            ConvWork(INT8, 32, 28, 7, 1, 112, 112, is_image=True),
+            (7 * 112 * 112, 7 * 112 * 112, 47 + 96),
+        ),
         # Four rows of the kernel at once: two steps for seven.
-        ("nv_large", ConvWork(INT8, 32, 12, 7, 1, 1, 64, is_image=True, rows_at_once=4), 2 * 64 + 48 + 64),
+        (
+            "nv_large",
+            ConvWork(INT8, 32, 12, 7, 1, 1, 64, is_image=True, rows_at_once=4),
+            (2 * 64, 2 * 64, 47 + 128),
+        ),
         # Winograd: 64 results at 4 a step, 16 products of each channel.
-        ("nv_full", ConvWork(FP16, 16, 64, 4, 4, 8, 8, is_winograd=True), 16 * 16 + 48 + 16),
+        (
+            "nv_full",
+            ConvWork(FP16, 16, 64, 4, 4, 8, 8, is_winograd=True),
+            (16 * 16, 16 * 16, 47 + 64),
+        ),
         # Three images, 27 positions in one stripe.
-        ("nv_full", ConvWork(FP16, 16, 64, 1, 1, 3, 3, batch=3), 27 + 48 + 27),
+        ("nv_full", ConvWork(FP16, 16, 64, 1, 1, 3, 3, batch=3), (27, 27, 47 + 27)),
     ],
 )
-def test_convolutions(target: str, work: ConvWork, expected: int):
-    assert conv_cycles(load_target(target), work) == expected
+def test_convolutions(target: str, work: ConvWork, expected: tuple[int, int, int]):
+    hardware = load_target(target)
+    found = conv_cycles(hardware, work, hardware.sdp_elements_per_cycle)
+    assert (found.multiply, found.compute, found.drain) == expected
+    assert found.last_group <= found.compute
+
+
+def test_rows_of_the_buffer():
+    assert row_cycles(1, 56) == 1
+    assert row_cycles(3, 56) == 30
+    assert row_cycles(10, 56) == 2 * 57.3 + 2
 
 
 @pytest.mark.parametrize(
@@ -104,5 +129,9 @@ def test_engines_work_on_whole_atoms():
 
 
 def test_memory():
-    assert memory_cycles(load_target("nv_full"), 1001) == 101
-    assert memory_cycles(load_target("nv_small"), 1001) == 1001
+    assert memory_rate(load_target("nv_full")) == 10
+    assert memory_rate(load_target("nv_small")) == 1
+    # 256 beats of 8 bytes are in flight for 407 cycles.
+    assert memory_rate(replace(load_target("nv_small"), dram_gb_per_s=8.0, memory_latency_cycles=400)) == (
+        256 * 8 / 407
+    )

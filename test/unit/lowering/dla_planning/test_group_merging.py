@@ -54,5 +54,6 @@ def test_slow_memory_makes_layers_dear():
     target = load_target("nv_small")
     source = CubeShape(64, 16, 16)
     quick = merged_groups(target, INT8, source, 64, PADDED, 64)
-    slow = merged_groups(replace(target, memory_latency_cycles=100_000), INT8, source, 64, PADDED, 64)
+    late = replace(target, memory_latency_cycles=100_000, reads_in_flight=1_000_000)
+    slow = merged_groups(late, INT8, source, 64, PADDED, 64)
     assert (quick, slow) == (8, 64)

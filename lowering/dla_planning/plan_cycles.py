@@ -1,0 +1,73 @@
+"""Cycles of a convolution's plan, by the model of the hardware (`formats/nvdla/timeline.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xonnc.dialects.dla.types import CubeShape
+from xonnc.formats.nvdla import geometry
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.cycles import ConvWork, Demand, conv_cycles, row_cycles
+from xonnc.formats.nvdla.timeline import Timeline
+from xonnc.lowering.dla_planning.convolution_tiling import ConvBufferDemand, ConvolutionPlan
+from xonnc.lowering.dla_planning.window import Window2D
+from xonnc.targets import NvdlaTarget
+
+OPERAND_BYTES = 4
+"""Bytes of an INT8 kernel's bias and factor in the SDP; of a 16-bit one the bias alone."""
+
+
+def tile_demands(
+    target: NvdlaTarget,
+    precision: Precision,
+    source: CubeShape,
+    kernels: int,
+    window: Window2D,
+    rows: ConvBufferDemand,
+    plan: ConvolutionPlan,
+) -> Iterator[Demand]:
+    """Yield what each tile of a convolution asks of memory and the engines; its results go to memory."""
+    columns = window.output_size(source)[1]
+    kernel = source.channels, *window.kernel
+    if window.pixel_bytes:
+        # The columns of a kernel over pixels are folded into its channels (docs/internals/nvdla-hardware.md
+        # §3.4).
+        kernel = source.channels * window.kernel[1], window.kernel[0], 1
+    written = geometry.surfaces(target, precision, kernels) * columns * target.memory_atom_bytes
+    atoms = 1 if window.pixel_bytes else geometry.surfaces(target, precision, source.channels)
+    row = row_cycles(atoms, source.width)
+    bank = target.cbuf_entries * target.cbuf_entry_bytes
+    per_kernel = OPERAND_BYTES if precision is Precision.INT8 else precision.bytes
+    for tile in plan.tiles:
+        is_loaded = tile is plan.tiles[0] or not plan.weights_resident
+        work = ConvWork(precision, kernels, *kernel, tile.outputs, columns, is_image=bool(window.pixel_bytes))
+        data = tile.inputs * rows.row_bytes
+        yield Demand(
+            data=data,
+            weights=rows.weight_bytes if is_loaded else 0,
+            first_weights=rows.group_bytes if is_loaded else 0,
+            operands=kernels * per_kernel,
+            results=tile.outputs * written,
+            row_cycles=tile.inputs * row,
+            conv=conv_cycles(target, work, target.sdp_elements_per_cycle),
+            data_bank_bytes=plan.data_banks * bank,
+            weight_bank_bytes=plan.weight_banks * bank,
+            held_data=data,
+            held_weights=min(rows.weight_bytes, plan.weight_banks * bank),
+        )
+
+
+def plan_cycles(
+    target: NvdlaTarget,
+    precision: Precision,
+    source: CubeShape,
+    kernels: int,
+    window: Window2D,
+    rows: ConvBufferDemand,
+    plan: ConvolutionPlan,
+) -> float:
+    """Return the cycles of all tiles of a convolution, which are independent of each other."""
+    timeline = Timeline(target)
+    for demand in tile_demands(target, precision, source, kernels, window, rows, plan):
+        timeline.add(demand, ("CONV", "SDP"))
+    return timeline.end
