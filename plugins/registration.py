@@ -57,7 +57,10 @@ from xonnc.transforms.evaluation import constant_value, result_parts
 from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, UNKNOWN, InferenceContext
 
 DECOMPOSING = ("decompose-onnx", "legalize-versions-onnx")
-"""The passes, besides `legalize-onnx`, that decompose operators of plug-ins into ONNX operators."""
+"""The passes that decompose operators of plug-ins into ONNX operators, those with a kernel too."""
+
+LOWERING = ("decompose-plugins-onnx", "legalize-onnx")
+"""The passes that decompose operators of plug-ins without a kernel of their own."""
 
 SIMPLIFYING = ("canonicalize-onnx", "constprop-onnx", "fuse-operators-onnx", "recompose-onnx")
 """The passes whose rules `simplify-onnx` applies together."""
@@ -212,7 +215,8 @@ def _install(spec: OperatorSpec) -> None:
         for pass_name in DECOMPOSING:
             extensions.extend(pass_name, table)
         lowered = _table(root, _decompose_without_kernel, f"{name}:decompose")
-        extensions.extend("legalize-onnx", lowered)
+        for pass_name in LOWERING:
+            extensions.extend(pass_name, lowered)
 
 
 def _table(pattern: Node, result: Callable[[Operation], RewriteResult], name: str) -> RuleSet:

@@ -238,11 +238,16 @@ def sample_model(spec: OperatorSpec, sample: NodeSample, is_dynamic: bool = Fals
         for name, held in zip(outputs, sample.results, strict=True)
     ]
     graph = onnx.helper.make_graph([node], "sample", inputs, results)
+    return onnx.helper.make_model(graph, opset_imports=opsets_of(spec), ir_version=8)
+
+
+def opsets_of(spec: OperatorSpec) -> list[onnx.OperatorSetIdProto]:
+    """The opsets of a model with an operator."""
     newest = OPSET if spec.domain or spec.until is None else min(OPSET, spec.until - 1)
     opsets = [onnx.helper.make_opsetid("", newest)]
     if spec.domain:
         opsets.append(onnx.helper.make_opsetid(spec.domain, spec.since))
-    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    return opsets
 
 
 def _value(name: str, held: Array, is_dynamic: bool) -> onnx.ValueInfoProto:

@@ -44,6 +44,7 @@ LEVELED_PASSES: Sequence[LeveledPass] = (
     LeveledPass("fuse-operators-onnx", 2, CompilerPhase.SIMPLIFICATION),
     LeveledPass("move-transposes-onnx", 3, CompilerPhase.SIMPLIFICATION),
     LeveledPass("dense-constants-onnx", 0, CompilerPhase.CODE),
+    LeveledPass("decompose-plugins-onnx", 0, CompilerPhase.CODE),
     LeveledPass("legalize-onnx", 0, CompilerPhase.CODE),
     LeveledPass("outline-data-dependent-onnx", 0, CompilerPhase.CODE),
     LeveledPass("fuse-onnx", 2, CompilerPhase.CODE),

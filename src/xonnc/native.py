@@ -55,6 +55,7 @@ from xonnc.runtime.native.tuned_tiles import read_tiles
 from xonnc.simplifier import simplify, specialize_shapes
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 from xonnc.transforms.declared_types import with_claims
+from xonnc.transforms.decompose_plugins_onnx import decompose_plugins
 from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.models.set_layouts_onnx import Layouts, with_moving
 from xonnc.transforms.models.signatures import set_input_values
@@ -65,6 +66,7 @@ from xonnc.transforms.optimization_levels import (
     passes_of,
     spelled,
 )
+from xonnc.transforms.recompose_onnx import Recompose
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplification
 
@@ -409,7 +411,7 @@ def measured_tiles(target: str, tuning: bool) -> Mapping[str, Tile]:
 
 def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> None:
     """
-    Make constants dense and expand operators that have no kernel into their function bodies.
+    Make constants dense, and expand operators that have no kernel into decompositions or function bodies.
 
     Parameters:
         module: a simplified module, changed in place.
@@ -418,6 +420,8 @@ def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> 
     """
     make_dense(module, DisposablePool.of(context))
     check_tensor_sizes(module)
+    if decompose_plugins(context, module):
+        Simplification(module, context, passes - {Recompose.name}).run()
     inline_standard_functions(module, context, lambda op: not has_kernel(op), passes)
 
 

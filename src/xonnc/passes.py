@@ -42,6 +42,7 @@ PASSES: Mapping[str, str] = {
     "convert-onnx-to-krnl": "lowering.onnx_to_krnl.convert_onnx_to_krnl:ConvertOnnxToKrnl",
     "cpu-pipeline": "lowering.krnl_to_llvm.cpu_pipeline:CpuPipeline",
     "decompose-onnx": "transforms.decompose_onnx:Decompose",
+    "decompose-plugins-onnx": "transforms.decompose_plugins_onnx:DecomposePlugins",
     "decompose-quantized-onnx": "transforms.decompose_quantized_onnx:DecomposeQuantized",
     "dense-constants-onnx": "transforms.dense_constants_onnx:DenseConstants",
     "dla-allocate": "lowering.dla.dla_allocate:DlaAllocate",
