@@ -41,7 +41,7 @@ class Plugin:
     override: bool = False
     operators: list[OperatorSpec] = field(default_factory=list["OperatorSpec"])
     rules: list[JoiningRule] = field(default_factory=list["JoiningRule"])
-    passes: dict[str, type[ModulePass]] = field(default_factory=lambda: {})
+    passes: dict[str, JoiningPass] = field(default_factory=dict[str, "JoiningPass"])
     targets: list[str] = field(default_factory=list[str])
     source: str = ""
     """Its origin, for messages: a file or a package."""
@@ -59,6 +59,16 @@ class JoiningRule:
     name: str
     table: Callable[[], RuleSet]
     """Create the rule set; called once the operators in the pattern are registered."""
+    module: str = ""
+    """The Python module that declares it."""
+
+
+@dataclass(frozen=True)
+class JoiningPass:
+    """A pass, and the stage of the pipelines after which it runs; `None` if only tools run it."""
+
+    kind: type[ModulePass]
+    after: str | None = None
 
 
 @dataclass(eq=False)

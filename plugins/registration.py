@@ -124,8 +124,10 @@ def register(plugin: Plugin) -> Plugin:
         extensions.extend(joining.into, table)
         if joining.into in SIMPLIFYING:
             extensions.extend("simplify-onnx", table)
-    for name, kind in plugin.passes.items():
-        extensions.add_pass(name, kind)
+    for name, joining in plugin.passes.items():
+        extensions.add_pass(name, joining.kind)
+        if joining.after is not None:
+            extensions.join_stage(joining.after, name)
     if kinds:
         extensions.add_dialect(plugin.name, lambda: dialect_of(plugin))
     extensions.add_identity(_identity(plugin))
@@ -144,11 +146,14 @@ def _identity(plugin: Plugin) -> str:
 
     Programs compiled with another state of a plug-in are then not reused.
     """
+    names = [spec.body.__module__ for spec in plugin.operators]
+    names += [joining.kind.__module__ for joining in plugin.passes.values()]
+    names += [joining.module for joining in plugin.rules]
     digest = sha256()
-    for spec in plugin.operators:
-        module = sys.modules.get(spec.body.__module__)
-        with suppress(OSError, TypeError):
-            digest.update(inspect.getsource(module or spec.body).encode())
+    for module in map(sys.modules.get, dict.fromkeys(names)):
+        if module is not None:
+            with suppress(OSError, TypeError):
+                digest.update(inspect.getsource(module).encode())
     return f"{plugin.name} {plugin.version} {digest.hexdigest()}"
 
 

@@ -84,7 +84,7 @@ def rewrite(
             except RuleError as error:
                 raise PluginError(f"plug-in {plugin.name}: {error}") from error
 
-        plugin.rules.append(JoiningRule(into, title, table))
+        plugin.rules.append(JoiningRule(into, title, table, function.__module__))
         return function
 
     return declare

@@ -1,11 +1,13 @@
-"""Rules that plug-ins add to passes."""
+"""What plug-ins add to the compiler: rules of passes, passes of pipelines, dialects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Dialect
     from xdsl.passes import ModulePass
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
 _rules: dict[str, RuleSet] = {}
 _passes: dict[str, type[ModulePass]] = {}
+_joined: dict[str, list[str]] = {}
 _dialects: dict[str, Callable[[], Dialect]] = {}
 _reserved: set[str] = set()
 _identities: list[str] = []
@@ -41,6 +44,26 @@ def is_taken(name: str) -> bool:
 def add_pass(name: str, kind: type[ModulePass]) -> None:
     """Adds a pass from outside."""
     _passes[name] = kind
+
+
+def join_stage(stage: str, name: str) -> None:
+    """Run the pass `name`, which was added, after a stage of the pipelines."""
+    _joined.setdefault(stage, []).append(name)
+
+
+def with_joined(stages: Sequence[str]) -> tuple[str, ...]:
+    """Return stages in order, each followed by the passes that joined after it."""
+    return tuple(name for stage in stages for name in (stage, *_joined.get(stage, ())))
+
+
+def finish_stage(
+    stage: str, context: Context, module: ModuleOp, on_stage: Callable[[str, ModuleOp], None]
+) -> None:
+    """Report a stage, then run the passes that joined after it; each is reported as a stage of its own."""
+    on_stage(stage, module)
+    for name in _joined.get(stage, ()):
+        _passes[name]().apply(context, module)
+        on_stage(name, module)
 
 
 def added_passes() -> Mapping[str, type[ModulePass]]:

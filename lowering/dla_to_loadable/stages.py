@@ -26,6 +26,7 @@ from xonnc.lowering.dla.dla_split_kernels import DlaSplitKernels
 from xonnc.lowering.dla_to_loadable.loadable import loadable_of
 from xonnc.lowering.dla_to_loadable.report import CompileReport, report_of
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import ConvertOnnxToDla, convert
+from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
 
 
@@ -55,12 +56,36 @@ class CompiledLoadable:
     """The engine of each operator of the network, all of which are erased; `view` for none."""
 
 
-def stages_after_converting(target: str) -> Iterator[tuple[str, list[ModulePass]]]:
+def _stages_after_converting(target: str) -> Iterator[tuple[str, list[ModulePass]]]:
     """
     Yield the passes of each stage except `convert-onnx-to-dla`, which is run by `convert` to get the engines.
     """
     for name, passes in STAGES:
         yield name, [make_pass(target) for make_pass in passes if make_pass is not ConvertOnnxToDla]
+
+
+def run_stages_after_converting(
+    module: ModuleOp,
+    target: str,
+    ctx: Context,
+    on_stage: StageCallback | None = None,
+    live_modules: Sequence[ModuleOp] = (),
+) -> None:
+    """
+    Run the stages on a module in the `dla` dialect, with the passes of plug-ins that joined them.
+
+    Constants without users, in `module` and in modules that are `live_modules`, are freed.
+    """
+    pool = DisposablePool.of(ctx)
+    for name, passes in _stages_after_converting(target):
+        for one in passes:
+            one.apply(ctx, module)
+            pool.collect([module, *live_modules])
+        finish_stage(name, ctx, module, on_stage or _ignore_stage)
+
+
+def _ignore_stage(stage: str, module: ModuleOp) -> None:
+    """Do nothing."""
 
 
 def compile_to_loadable(
@@ -79,13 +104,7 @@ def compile_to_loadable(
     and in modules that are `live_modules`, are freed.
     """
     hardware = load_target(target)
-    pool = DisposablePool.of(ctx)
-    engines = convert(module, hardware, pool)
-    for name, passes in stages_after_converting(target):
-        for one in passes:
-            one.apply(ctx, module)
-            pool.collect([module, *live_modules])
-        if on_stage is not None:
-            on_stage(name, module)
+    engines = convert(module, hardware, DisposablePool.of(ctx))
+    run_stages_after_converting(module, target, ctx, on_stage, live_modules)
     loadable = loadable_of(module, hardware)
     return CompiledLoadable(loadable, report_of(module, hardware, loadable), engines)

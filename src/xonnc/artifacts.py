@@ -162,7 +162,6 @@ def compile_artifact(
     processor = options.processor
     module, context = _simplified(model, options, input_shapes, signature, strict)
     require_known_operators(module)
-    on_stage("simplified", module)
     simplified = summarize(module)
     program, rows, kernels = lower_to_program(module, options, context, on_stage)
     _require_native(program, path.name, options)

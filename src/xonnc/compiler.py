@@ -31,6 +31,7 @@ from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_sums
+from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
@@ -166,7 +167,7 @@ def _run_frontend(
     set_images(module, images or {})
     imported, opset = summarize(module), _opset(module)
     seen = on_stage or ignore_stage
-    seen("onnx", module)
+    finish_stage("onnx", context, module, seen)
     make_dense(module, DisposablePool.of(context))
     Simplify().apply(context, module)
     if legalize_versions(module, context):
@@ -180,7 +181,7 @@ def _run_frontend(
         split_sums(module, DisposablePool.of(context))
     if calibrate is not None:
         quantize(module, calibrate(module), DisposablePool.of(context))
-    seen("simplified", module)
+    finish_stage("simplified", context, module, seen)
     return FrontendResult(module, context, imported, simplified, opset, is_quantized_here)
 
 

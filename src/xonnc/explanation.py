@@ -16,7 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xonnc.contexts import new_context
+from xonnc.contexts import ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe, node_name, node_names, renamed
 from xonnc.dialects.onnx.op import OnnxOp
@@ -28,7 +28,7 @@ from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.op_versions import identity_of
 from xonnc.lowering.dla.network_checks import network
 from xonnc.lowering.dla_to_loadable.loadable import tasks
-from xonnc.lowering.dla_to_loadable.stages import stages_after_converting
+from xonnc.lowering.dla_to_loadable.stages import run_stages_after_converting
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_network
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
@@ -38,6 +38,7 @@ from xonnc.lowering.placement.place import Placement as Partition
 from xonnc.lowering.placement.place import place as partition
 from xonnc.packages import check_images, unique_value_names
 from xonnc.passes import run_pass
+from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.shape_inference_onnx import correct_shapes
@@ -248,6 +249,7 @@ def _read_with(
     if corrects:
         correct_shapes(module)
     set_images(module, images or {})
+    finish_stage("onnx", context, module, ignore_stage)
     nodes = _named_nodes(module)
     pool = DisposablePool.of(context)
     for name in ("dense-constants-onnx", "simplify-onnx", "decompose-quantized-onnx"):
@@ -257,6 +259,7 @@ def _read_with(
         if not is_quantized(module):
             split_sums(module, pool)
         quantize(module, calibrate(module), pool)
+    finish_stage("simplified", context, module, ignore_stage)
     merged = {name: node_name(op) for op in _ops(module) for name in node_names(op)}
     return _PreparedModel(module, context, nodes, merged)
 
@@ -281,10 +284,7 @@ def _ops(module: ModuleOp) -> Iterable[OnnxOp]:
 
 def _layers(module: ModuleOp, target: str, context: Context) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Return the nodes and engines of each hardware layer, in execution order."""
-    for _, passes in stages_after_converting(target):
-        for one in passes:
-            one.apply(context, module)
-            DisposablePool.of(context).collect([module])
+    run_stages_after_converting(module, target, context)
     return _chains(module)
 
 

@@ -45,7 +45,7 @@ from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attach_core
 from xonnc.lowering.onnx_to_krnl.shape_inputs import shape_determining_inputs
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles
-from xonnc.rewriting.extensions import identities
+from xonnc.rewriting.extensions import finish_stage, identities
 from xonnc.runtime.native.cache import Cache, cache_key, open_cache
 from xonnc.runtime.native.host_processor import host_core
 from xonnc.runtime.native.instance import Executable
@@ -507,10 +507,11 @@ def lower_to_program(
     Returns: the program, the functions of its native steps, and the kernels.
     """
     with without_cycle_collection():
+        finish_stage("simplified", context, module, on_stage)
         for stage, step in options.pipeline.to_kernels():
             if step is not None:
                 step.apply(context, module)
-            on_stage(stage, module)
+            finish_stage(stage, context, module, on_stage)
     program, steps = read_program(module)
     kernels = [op for op in module.ops if isinstance(op, FuncOp) and not is_outlined(op)]
     return program, steps, kernels[1:]

@@ -85,6 +85,7 @@ MAY_IMPORT = {
     "lowering/dla_to_loadable": {
         "dialects",
         "formats/nvdla",
+        "rewriting",
         "targets",
         "lowering/dla",
         "lowering/dla_planning",

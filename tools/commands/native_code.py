@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
+from xonnc.rewriting.extensions import with_joined
 from xonnc.tools.commands import calibration_options, compile_stats, pass_options, stages
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural, progress, row, size
@@ -70,7 +71,7 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
 
     targets = ("cpu", *cpu_names())
     is_code = args.output is not None and args.output.suffix in SUFFIXES
-    is_own_stage = args.target is None and args.stop_after in CPU_ONLY_STAGES
+    is_own_stage = args.target is None and args.stop_after in with_joined(CPU_ONLY_STAGES)
     is_text = args.stop_after is not None and (args.target in targets or is_own_stage)
     if not is_code and not is_text and args.target not in targets:
         given = {

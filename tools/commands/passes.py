@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from xonnc.plugins.registration import registered
 from xonnc.tools.pass_reference import levels, options, passes, summary
 from xonnc.transforms.optimization_levels import LEVELS, passes_of
 
@@ -21,16 +22,29 @@ def run(args: argparse.Namespace) -> int:
     """List the passes."""
     if args.levels:
         return _tell_levels(args.json)
-    found = passes()
+    joined = {
+        name: (plugin.name, joining)
+        for plugin in registered()
+        for name, joining in sorted(plugin.passes.items())
+    }
+    found = {**passes(), **{name: joining.kind for name, (_, joining) in joined.items()}}
     if args.json:
-        listed = [
+        listed: list[dict[str, object]] = [
             {"name": name, "does": summary(one), "options": dict(options(one))} for name, one in found.items()
         ]
+        for each in listed:
+            if each["name"] in joined:
+                plugin, joining = joined[str(each["name"])]
+                each |= {"plugin": plugin, "after": joining.after}
         print(json.dumps(listed, indent=2))
         return 0
     width = max(map(len, found))
     for name, one in found.items():
         print(f"{name:<{width}}  {summary(one)}")
+        if name in joined:
+            plugin, joining = joined[name]
+            stage = "" if joining.after is None else f", runs after stage {joining.after}"
+            print(f"{'':<{width}}    of plug-in {plugin}{stage}")
         for option, default in options(one).items():
             print(f"{'':<{width}}    {option}={default}")
     return 0

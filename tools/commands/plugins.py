@@ -54,8 +54,8 @@ def _list(as_json: bool) -> int:
             print(f"  {spec.domain or 'ai.onnx'}.{spec.name}-{spec.since}  {bodies}")
         for rule in plugin.rules:
             print(f"  {rule.name}  a rule of {rule.into}")
-        for name in plugin.passes:
-            print(f"  pass {name}")
+        for name, joining in plugin.passes.items():
+            print(f"  pass {name}" + (f", after stage {joining.after}" if joining.after else ""))
     if not plugins:
         print(
             "no plug-ins; --plugin FILE, XONNC_PLUGINS, or a package's entry point 'xonnc.plugins' adds some"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import UnknownNameError, suggest
 from xonnc.formats.atomic_write import atomic_write
+from xonnc.rewriting.extensions import with_joined
 from xonnc.tools.files import stage_file
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def prepare(args: argparse.Namespace, stages: Sequence[str]) -> bool:
     """Create the folder of dumps, and return whether compilation stops early; refuse unknown stages."""
+    stages = with_joined(stages)
     if args.stop_after and args.stop_after not in stages:
         hint = suggest(args.stop_after, stages)
         raise UnknownNameError(
@@ -50,6 +52,7 @@ def stage_callback(
     args: argparse.Namespace, stages: Sequence[str], output: Path | None, step: ProgressCallback
 ) -> StageCallback:
     """Return a callback that dumps the IR of stages and raises `StoppedAfterStage` after `--stop-after`."""
+    stages = with_joined(stages)
 
     def on_stage(stage: str, module: ModuleOp) -> None:
         step(stages.index(stage) + 1, len(stages), stage)
