@@ -97,6 +97,29 @@ def _implementation(operator: CustomOperator) -> type:
     return type(operator.name, (base,), {"op_domain": operator.domain, "_run": run})
 
 
+def _later_versions(model: onnx.ModelProto) -> list[type]:
+    """
+    Implementations of old operator versions that the evaluator lacks, by the class of a later version.
+
+    It lacks DequantizeLinear before opset 19, which only added element types, and Scatter, which opset 11
+    renamed.
+    """
+    opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 1)
+    return [
+        type(name, (getattr(import_module(module), class_name),), {"op_domain": ""})
+        for name, versions, module, class_name in (
+            (
+                "DequantizeLinear",
+                range(10, 19),
+                "onnx.reference.ops.op_dequantize_linear",
+                "DequantizeLinear_25",
+            ),
+            ("Scatter", range(9, 11), "onnx.reference.ops.op_scatter_elements", "ScatterElements"),
+        )
+        if opset in versions
+    ]
+
+
 def _plain(attributes: Mapping[str, Any]) -> dict[str, object]:
     """Attributes of a node as Python values."""
     found: dict[str, object] = {}
@@ -117,7 +140,7 @@ def reference_of(model: onnx.ModelProto) -> Callable[[Mapping[str, object]], lis
     """Return a model as a function of its inputs by name; errors as `program_of`."""
     try:
         reference: _ReferenceEvaluator = import_module("onnx.reference").ReferenceEvaluator(
-            model, new_ops=[_implementation(each) for each in _ADDED.values()]
+            model, new_ops=[*(_implementation(each) for each in _ADDED.values()), *_later_versions(model)]
         )
     except FAILURES as error:
         raise _failed(error) from error
