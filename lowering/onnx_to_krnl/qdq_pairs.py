@@ -12,7 +12,7 @@ from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
-from xonnc.dialects.onnx.ops.math import ClipOp, DivOp, MulOp, RoundOp
+from xonnc.dialects.onnx.ops.math import AddOp, ClipOp, DivOp, MulOp, RoundOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.element_types import integer_range
@@ -23,7 +23,8 @@ def expand_qdq_pairs(block: Block, pool: DisposablePool, kept: set[Operation]) -
     """
     Fold DequantizeLinear of constants, and expand `DequantizeLinear(QuantizeLinear(x))` to float arithmetic.
 
-    The pair is `clip(round(x / scale), low - zero, high - zero) scale`, bit for bit the same. So convolutions
+    The pair is `clip(round(x / scale), low - zero, high - zero) scale + 0`, bit for bit the same, but
+    for NaN, which stays (its integer is undefined). So convolutions
     have constant weights, and the pairs join elementwise groups. Ops that are `kept`, and their readers,
     stay.
     """
@@ -55,15 +56,17 @@ def _expand(op: DequantizeLinearOp, pool: DisposablePool) -> None:
     elif isinstance(quantize, QuantizeLinearOp) and scale.size == 1 and _same(op, quantize):
         least, greatest = integer_range(element)
         offset = 0 if zero is None else int(zero.reshape(-1)[0])
-        numbers = [scale.reshape(()), *(np.array(end - offset, np.float32) for end in (least, greatest))]
-        constants = _constants(op, numbers, pool)
-        step, low, high = (constant.output for constant in constants)
+        ends = (least - offset, greatest - offset, 0)
+        constants = _constants(op, [scale.reshape(()), *(np.array(end, np.float32) for end in ends)], pool)
+        step, low, high, positive_zero = (constant.output for constant in constants)
         type_ = [op.y.type]
         divided = DivOp.create(operands=[quantize.x, step], result_types=type_)
         rounded = RoundOp.create(operands=[divided.results[0]], result_types=type_)
         kept = ClipOp.create(operands=[rounded.results[0], low, high], result_types=type_)
         real = MulOp.create(operands=[kept.results[0], step], result_types=type_)
-        _replace(op, constants, [divided, rounded, kept, real])
+        # Rounding keeps the sign of a small negative number as -0, which integers do not have: -0 + 0 is +0.
+        unsigned = AddOp.create(operands=[real.results[0], positive_zero], result_types=type_)
+        _replace(op, constants, [divided, rounded, kept, real, unsigned])
         if not quantize.y.uses.get_length():
             quantize.detach()
             quantize.erase()
