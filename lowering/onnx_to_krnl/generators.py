@@ -42,8 +42,9 @@ def range_(op: generator.RangeOp, builder: LoweringBuilder) -> str | None:
     (count,), element = builder.sizes(op.output), builder.element(op.output)
     if not is_static(count):
         return _open_range(op, count, builder)
-    operands = [builder.buffer(value) for value in (op.start, op.limit, op.delta)]
-    if builder.has_runtime_checks:
+    # A limit that only repeats the length was dropped: the length follows from the sizes of inputs.
+    if builder.has_runtime_checks and op.limit.type != NONE:
+        operands = [builder.buffer(value) for value in (op.start, op.limit, op.delta)]
         _check_count(op, operands, count, element, builder)
     _fill_range(op, count, builder)
     return None

@@ -418,3 +418,18 @@ def test_an_output_has_its_type_where_a_product_tells_its_shape():
     feeds = {"x": np.array([200], np.uint64), "z": np.array([[3]], np.float32)}
     y, w = (np.asarray(value) for value in session.run(None, feeds))
     assert (y.dtype, y.tolist(), w.tolist()) == (np.uint8, [200], [[9]])
+
+
+def test_range_of_a_size_that_another_operator_requires():
+    """The product requires that size is 1; the range's limit, a size too, is not computed."""
+    body = """
+        c = Constant <value = uint8 {1}> ()
+        s = Constant <value = float {0.5}> ()
+        first = Constant <value = int64 {0}> ()
+        step = Constant <value = int64 {1}> ()
+        y = QLinearMatMul (a, s, c, b, s, c, s, c)
+        sizes = Shape (x)
+        count = Squeeze (sizes)
+        r = Range (first, count, step)"""
+    proto = model("int64[size] x, uint8[1, size] a, uint8[1, 1] b", "int64[n] r, uint8[1, 1] y", body)
+    check(proto, [{"x": (1,), "a": (1, 1), "b": (1, 1)}])
