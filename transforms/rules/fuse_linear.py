@@ -51,6 +51,9 @@ x, w, b, c = value.x, const.w, maybe.b, const.c
 statistics = (const.scale, const.bias, const.mean, const.var)
 
 NOT_PER_CHANNEL = MatchFailure("the constant is not one finite value per channel")
+NOT_FINITE = MatchFailure(
+    "the normalised weights are not finite: infinities of both signs would meet in the bias"
+)
 SHARED = MatchFailure("the weights have other uses, so that they would be duplicated")
 
 
@@ -395,8 +398,10 @@ def norm_before_conv(
     factor, offset = found
     if np.any(offset) and is_padded(root):
         return MatchFailure("the zeros around the data are not normalised")
-    after = typed(before + weights.applied(offset), w)
-    return Conv(x, weights.scaled(factor, True), after, like=root)
+    after = before + weights.applied(offset)
+    if not np.all(np.isfinite(after)):
+        return NOT_FINITE
+    return Conv(x, weights.scaled(factor, True), typed(after, w), like=root)
 
 
 @rule(
@@ -428,8 +433,10 @@ def norm_before_gemm(
     if found is None or before is None or len(found[0]) != weights.channels(True):
         return NOT_PER_CHANNEL
     factor, offset = found
-    after = typed(before + alpha * weights.applied(offset), w)
-    return Gemm(x, weights.scaled(factor, True), after, like=root, beta=1.0)
+    after = before + alpha * weights.applied(offset)
+    if not np.all(np.isfinite(after)):
+        return NOT_FINITE
+    return Gemm(x, weights.scaled(factor, True), typed(after, w), like=root, beta=1.0)
 
 
 CONVS = (ConvTranspose, ConvTransposeV1)
