@@ -16,6 +16,11 @@ from xonnc.runtime.reference import open_session
 
 Outputs = Mapping[str, Array]
 
+
+class UnreliableReferenceError(XonncError):
+    """The reference evaluator is known to be wrong for an operator of the model."""
+
+
 RUN: Callable[..., list[Any] | dict[str, Any]] = vars(ReferenceEvaluator)["run"]
 """By name, because its type is only known in part."""
 
@@ -94,12 +99,12 @@ def _evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
     used = {node.op_type for node in nodes}
     for op_type, before, fault in REFERENCE_FAULTS:
         if op_type in used and _opset(model) < before:
-            raise XonncError(f"the reference evaluator {fault}")
+            raise UnreliableReferenceError(f"the reference evaluator {fault}")
     for node in nodes:
         if node.op_type == "Gemm" and any(each.name == "beta" and each.f == 0 for each in node.attribute):
-            raise XonncError("the reference evaluator takes any C where beta is 0")
+            raise UnreliableReferenceError("the reference evaluator takes any C where beta is 0")
         if node.op_type in RECURRENT and len(node.input) > LENGTHS and node.input[LENGTHS]:
-            raise XonncError("the reference evaluator takes all sequences to be of one length")
+            raise UnreliableReferenceError("the reference evaluator takes all sequences to be of one length")
     try:
         return ReferenceEvaluator(model)
     except REFERENCE_ERRORS as error:

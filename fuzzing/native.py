@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, LevelFailure, Original
+from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, LevelFailure, Original, contradicts
 from xonnc.fuzzing.engines import Outputs
-from xonnc.fuzzing.known_differences import Lazy, contradicts, is_explained
+from xonnc.fuzzing.known_differences import Lazy, is_explained
 from xonnc.fuzzing.random_models import Array, Feeds
 from xonnc.fuzzing.tolerance import disagreement
 from xonnc.native import compile_native

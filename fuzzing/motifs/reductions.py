@@ -35,8 +35,8 @@ def reduced(
     if op_type == "ReduceLogSumExp" and not x.is_bounded:
         # Of nothing but minus infinities it is that again, or NaN: ONNX does not say.
         raise NotApplicable
-    if op_type == "ReduceLogSum" and x.dtype.kind in "iu":
-        # The logarithm of a negative number is no integer.
+    if op_type in ("ReduceLogSum", "ReduceLogSumExp") and x.dtype.kind in "iu":
+        # The logarithm of a negative number is no integer, and ONNX does not say how any is rounded.
         raise NotApplicable
     if op_type in ("ReduceSumSquare", "ReduceL2") and x.dtype.kind in "iu":
         # Where squares of integers overflow, onnxruntime gives something else for each shape.

@@ -11,7 +11,7 @@ import pytest
 
 from xonnc.errors import XonncError
 from xonnc.fuzzing.campaign import run_seed
-from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, Original
+from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, Original, contradicts
 from xonnc.fuzzing.known_differences import is_explained
 from xonnc.fuzzing.native import ACCEPTS_INVALID, LACKS_KERNEL, NATIVE, native_failure
 from xonnc.fuzzing.random_models import Feeds, random_model
@@ -92,6 +92,36 @@ def test_integers_of_logarithms_may_be_cast_nan_or_differ_by_one() -> None:
         original = original_of("m (int64[2] x) => (int64[2] y) { y = Neg(x) }", feeds)
         original.model = onnx.parser.parse_model(HEAD + text.format(operator))
         assert is_explained(original, feeds, "y", expected, found) is is_right
+
+
+def test_integers_may_wrap_where_the_engine_saturates() -> None:
+    feeds = {"x": np.array([1, 2], np.int32)}
+    original = original_of("m (int32[2] x) => (int32[2] y) { y = Pow(x, x) }", feeds)
+    found = np.array([413696000, 7], np.int32)
+    assert is_explained(original, feeds, "y", np.array([2**31 - 1, 7], np.int32), found)
+    assert not is_explained(original, feeds, "y", np.array([2**31 - 2, 7], np.int32), found)
+
+
+def test_fused_operators_may_avoid_an_overflow_of_16_bits() -> None:
+    feeds = {"x": np.array([1, 2], np.float16)}
+    original = original_of("m (float16[2] x) => (float16[2] y) { y = Neg(x) }", feeds)
+    found = np.array([0, -2], np.float16)
+    assert is_explained(original, feeds, "y", np.array([np.nan, -2], np.float16), found)
+    assert not is_explained(original, feeds, "y", np.array([5, -2], np.float16), found)
+
+
+def test_what_only_the_reference_evaluator_takes_may_be_refused() -> None:
+    """It checks no shapes: here sequences of 3 lengths in batches of 4."""
+    text = "m (double[2, b] x, int64[c] n) => (double[2, b] y) { y = ReverseSequence(x, n) }"
+    small = {"x": np.zeros((2, 3)), "n": np.array([1, 2, 2])}
+    original = original_of(text, small)
+    wide = {**small, "x": np.zeros((2, 4))}
+    error = "y: ReverseSequence: sequence_lens has 3 elements for 4 batches"
+    for by_reference in (False, True):
+        original.engine.by_reference = by_reference
+        assert contradicts(original, wide, error) is by_reference
+        assert not contradicts(original, small, error)
+        assert not contradicts(original, wide, "something else")
 
 
 CONTRADICTS = """
