@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xonnc.argument_types import checks_arguments
 from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.targets.toml_tables import KINDS, PropertyType, is_names, read_toml, values_of
 
@@ -103,6 +104,7 @@ def target_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
+@checks_arguments
 def load_target(name: str) -> NvdlaTarget:
     """
     Load the description of an NVDLA configuration.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xonnc.argument_types import checks_arguments
 from xonnc.errors import XonncError
 from xonnc.formats.file_types import NVDLA_LOADABLE, identify_bytes
 from xonnc.formats.input_files import record_input
@@ -23,7 +24,8 @@ _MIN_FILE_BYTES = 8
 _OBJECT_ALLOWANCE = 10_000
 
 
-def read_loadable(path: Path) -> Loadable:
+@checks_arguments
+def read_loadable(path: str | Path) -> Loadable:
     """
     Read a loadable; its payloads are views of the mapped file.
 
@@ -37,6 +39,7 @@ def read_loadable(path: Path) -> Loadable:
     Example:
         >>> loadable = xonnc.read_loadable(Path("model.nvdla"))
     """
+    path = Path(path)
     if not path.is_file():
         raise XonncError(f"{path}: no such file")
     try:

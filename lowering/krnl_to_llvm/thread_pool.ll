@@ -253,14 +253,16 @@ done:
   ret void
 }
 
-; Starts the threads; returns their number, including the caller. The caller of this function compares it to THREADS.
-define i32 @pool_start() {
+; Starts up to THREADS threads; returns their number, including the caller. The caller of this function compares it to
+; the number wanted.
+define i32 @pool_start(i32 %wanted) {
+  %limit = zext i32 %wanted to i64
   call i32 @pthread_mutex_init(ptr @pool_lock, ptr null)
   call i32 @pthread_cond_init(ptr @pool_bell, ptr null)
   br label %head
 head:
   %id = phi i64 [ 1, %0 ], [ %following, %made ]
-  %is_over = icmp uge i64 %id, THREADS
+  %is_over = icmp uge i64 %id, %limit
   br i1 %is_over, label %done, label %make
 make:
   %handle = getelementptr ptr, ptr @pool_handles, i64 %id

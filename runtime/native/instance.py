@@ -27,7 +27,7 @@ from xonnc.formats.native.program import (
     TensorOrSequence,
     TensorSpec,
 )
-from xonnc.runtime.native.jit import Code, Entry
+from xonnc.runtime.native.jit import ONE_THREAD, Code, Entry, Threads
 from xonnc.runtime.native.operator_call import BodyFunction, Implementation, OperatorCall
 from xonnc.runtime.native.session_operators import prepare_step
 
@@ -59,12 +59,12 @@ class Executable:
     shape_determining: Sequence[str] = ()
     """Inputs whose values determine shapes; a program may be compiled for specific values."""
     code: bytes = b""
-    threads: int = 1
+    threads: Threads = ONE_THREAD
 
 
 def reloaded(executable: Executable) -> Executable:
     """Reload the code of an executable after a fork: a child process has no threads of the pool."""
-    if executable.threads == 1 or not executable.code:
+    if executable.threads.compiled == 1 or not executable.code:
         return executable
     code = Code(executable.code, executable.entries, executable.threads)
     return replace(executable, entries=code.entries, owner=code)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ctypes import CFUNCTYPE, c_int, c_void_p
 from functools import cache
 from importlib import import_module
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from weakref import finalize
 
 from xonnc.errors import XonncError
@@ -170,10 +170,20 @@ def machine_code(text: str, level: int = 2) -> bytes:
     return _emitted(binding, _host_machine(binding, level), text, level)
 
 
+class Threads(NamedTuple):
+    """How many threads code is compiled for, and how many of them run."""
+
+    compiled: int = 1
+    started: int = 1
+
+
+ONE_THREAD = Threads()
+
+
 class Code:
     """Machine code loaded in this process; it is unloaded with this object."""
 
-    def __init__(self, code: bytes, names: Mapping[str, object], threads: int = 1) -> None:
+    def __init__(self, code: bytes, names: Mapping[str, object], threads: Threads = ONE_THREAD) -> None:
         """
         Load an object file of `machine_code` and resolve the functions `names`.
 
@@ -188,14 +198,16 @@ class Code:
         self.entries: dict[str, Entry] = {
             name: kind(self._engine.get_function_address(name)) for name in names
         }
-        if threads > 1:
-            start = CFUNCTYPE(c_int)(self._engine.get_function_address("pool_start"))
+        if threads.compiled > 1:
+            start = CFUNCTYPE(c_int, c_int)(self._engine.get_function_address("pool_start"))
             stop = CFUNCTYPE(None)(self._engine.get_function_address("pool_stop"))
-            started = start()
+            started = start(threads.started)
             # The finalizer refers to the engine, so that the code is not unloaded before its threads end.
             finalize(self, _stop_threads, stop, self._engine, os.getpid())
-            if started != threads:
-                raise XonncError(f"threads: the system gives {started}, {threads} were asked for; use fewer")
+            if started != threads.started:
+                raise XonncError(
+                    f"threads: the system gives {started}, {threads.started} were asked for; use fewer"
+                )
 
 
 def _stop_threads(stop: Callable[[], None], engine: _Engine, process: int) -> None:

@@ -17,10 +17,11 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.errors import XonncError, suggest
+from xonnc.argument_types import require_path
+from xonnc.errors import XonncError
 from xonnc.formats.native.program import TensorSpec
 from xonnc.formats.native.shared_library import exported_prefix
-from xonnc.runtime.native.onnxruntime_api import OnnxruntimeApi
+from xonnc.runtime.native.onnxruntime_api import OnnxruntimeApi, require_arrays, require_outputs
 from xonnc.runtime.native.session import check_feeds
 
 Array = npt.NDArray[np.generic]
@@ -36,7 +37,7 @@ class Library(OnnxruntimeApi):
         `weights` is its file of constants, by default the one next to it, unless they are embedded. Raises
         `XonncError` for a file that xonnc did not compile, or that cannot be loaded on this processor.
         """
-        place = Path(path).resolve()
+        place = require_path(path).resolve()
         self._prefix = exported_prefix(place)
         try:
             self._library = CDLL(str(place))
@@ -55,10 +56,8 @@ class Library(OnnxruntimeApi):
     def run(self, names: Sequence[str] | None, feeds: Mapping[str, object]) -> list[Array]:
         """Return the outputs called `names` (`None`: all) for inputs by name; errors as in `Session.run`."""
         known = [port.name for port in self.outputs]
-        wanted = known if names is None else names
-        for name in wanted:
-            if name not in known:
-                raise XonncError(f"no output '{name}'{suggest(name, known)}; there are {', '.join(known)}")
+        wanted = known if names is None else require_outputs(names, known)
+        require_arrays(feeds)
         # The C API keeps pointers to the arrays, which must stay alive until the run ends.
         arrays = [np.asarray(held) for held in check_feeds(self.inputs, feeds)]
         for number, array in enumerate(arrays):

@@ -15,6 +15,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import TypeIs
 
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.native.program import TensorSpec
@@ -76,6 +77,8 @@ class OnnxruntimeApi:
 
     def run_with_iobinding(self: Runnable, binding: IOBinding) -> None:
         """Run the model on the bound inputs; outputs bound to arrays are written to them."""
+        if not isinstance(cast("object", binding), IOBinding):
+            raise XonncError(f"a binding comes from io_binding(), found {type(binding).__name__}")
         binding.run()
 
     def run_async(
@@ -90,6 +93,8 @@ class OnnxruntimeApi:
 
         Runs of one session are serialised.
         """
+        if not callable(callback):
+            raise XonncError(f"run_async: the callback is a function, found {type(callback).__name__}")
 
         def work() -> None:
             try:
@@ -152,6 +157,26 @@ class IOBinding:
                 self._results[index] = array
 
 
+def require_outputs(names: object, known: Sequence[str]) -> Sequence[str]:
+    """Return requested outputs; raise `XonncError` unless `names` is a list of known names."""
+    if not _is_list(names):
+        raise XonncError(f"outputs are a list of names, or None for all, found {type(names).__name__}")
+    for name in names:
+        if name not in known:
+            raise XonncError(f"no output '{name}'{suggest(str(name), known)}; there are {', '.join(known)}")
+    return cast("Sequence[str]", names)
+
+
+def require_arrays(arrays: object, kind: str = "inputs") -> None:
+    """Raise `XonncError` unless `arrays` is a dictionary."""
+    if not isinstance(arrays, Mapping):
+        raise XonncError(f"{kind} are a dictionary of arrays by name, found {type(arrays).__name__}")
+
+
+def _is_list(value: object) -> TypeIs[Sequence[object]]:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
 def write_output(name: str, result: Any, array: object) -> None:
     """Copy an output into the user's array; raise `XonncError` if it does not fit or is read-only."""
     if not isinstance(array, np.ndarray) or not isinstance(result, np.ndarray):
@@ -182,7 +207,8 @@ def _shown(spec: TensorSpec) -> str:
 
 def _require(name: str, known: Sequence[str], kind: str) -> None:
     if name not in known:
-        raise XonncError(f"no {kind} '{name}'{suggest(name, known)}; there are {', '.join(known) or 'none'}")
+        hint = suggest(str(name), known)
+        raise XonncError(f"no {kind} '{name}'{hint}; there are {', '.join(known) or 'none'}")
 
 
 _pool: list[ThreadPoolExecutor] = []

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from os import register_at_fork
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeGuard, cast
+from typing import Any, Literal, Protocol, TypeGuard, cast, overload
 from weakref import WeakSet
 
 import numpy as np
 
+from xonnc.argument_types import require_path
 from xonnc.errors import DeclaredShapeError, XonncError, suggest
 from xonnc.formats.native.program import (
     HostStep,
@@ -28,7 +29,12 @@ from xonnc.formats.native.saved_program import SavedProgram, write_saved
 from xonnc.runtime.native.dynamic_instance import DynamicInstance
 from xonnc.runtime.native.instance import CONTIGUOUS, Array, Executable, Instance, reloaded
 from xonnc.runtime.native.jit import host_identity
-from xonnc.runtime.native.onnxruntime_api import OnnxruntimeApi, write_output
+from xonnc.runtime.native.onnxruntime_api import (
+    OnnxruntimeApi,
+    require_arrays,
+    require_outputs,
+    write_output,
+)
 
 InputShapes = Mapping[str, tuple[int, ...]]
 InputValues = Mapping[str, Array]
@@ -119,6 +125,18 @@ class ProfileLine:
     microseconds: float
 
 
+class SessionSource(Protocol):
+    """What a session was compiled from."""
+
+    def for_debugging(self) -> Session:
+        """Compile a session whose outputs are all named values."""
+        ...
+
+    def pickled(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """Return a function and its arguments that create an equal session in another process."""
+        ...
+
+
 class Session(OnnxruntimeApi):
     """
     A model ready to run, with the methods of `onnxruntime.InferenceSession` that run it.
@@ -134,6 +152,7 @@ class Session(OnnxruntimeApi):
         compile_for: Compile,
         with_inputs: Callable[[frozenset[str]], Session] | None = None,
         undeclared: Callable[[], Session] | None = None,
+        source: SessionSource | None = None,
     ) -> None:
         self._compile = compile_for
         self._undeclared = undeclared
@@ -142,6 +161,9 @@ class Session(OnnxruntimeApi):
         """That session, once a run has contradicted a declared shape."""
         self._with_inputs = with_inputs
         """Create a session with additional inputs that have a default value in this one."""
+        self._source = source
+        self._debugging: Session | None = None
+        """The session that returns all named values."""
         self._overriding: dict[frozenset[str], Session] = {}
         self._lock = Lock()
         try:
@@ -201,22 +223,44 @@ class Session(OnnxruntimeApi):
         """The number of programs: the unspecialised one, and one per set of input shapes and values."""
         return 1 + len(self._instances)
 
+    @overload
     def run(
         self,
         names: Sequence[str] | None,
         feeds: Mapping[str, object],
         out: Mapping[str, Array] | None = None,
-    ) -> list[RuntimeValue]:
+        debug: Literal[False] = False,
+    ) -> list[RuntimeValue]: ...
+    @overload
+    def run(
+        self, names: None, feeds: Mapping[str, object], out: None = None, *, debug: Literal[True]
+    ) -> dict[str, RuntimeValue]: ...
+    def run(
+        self,
+        names: Sequence[str] | None,
+        feeds: Mapping[str, object],
+        out: Mapping[str, Array] | None = None,
+        debug: bool = False,
+    ) -> list[RuntimeValue] | dict[str, RuntimeValue]:
         """
         Run the model on inputs by name; return the outputs called `names` (`None`: all).
 
         Arrays are read where they lie if they are in rows and aligned; `out` has arrays that outputs
-        are written to. Inputs that have a default, which
-        `inputs` does not list, may be given too. Raises `XonncError` for inputs that are missing, unknown, or
-        of the wrong type or shape.
+        are written to. Inputs that have a default, which `inputs` does not list, may be given too. Raises
+        `XonncError` for inputs that are missing, unknown, or of the wrong type or shape.
+
+        With `debug`, return a dictionary of every named value of the graph that an output depends on instead,
+        computed without optimisations; values inside bodies of control flow and local functions are not
+        included. The model is compiled once more for this, at the first such run.
         """
+        if debug:
+            return self._named_values(feeds)
+        known = [spec.name for spec in self.outputs]
         if names is not None:
-            self._check_outputs(names)
+            require_outputs(names, known)
+        if out is not None:
+            require_arrays(out, "arrays for outputs")
+            require_outputs(list(out), known)
         with self._lock:
             try:
                 results = self._checked_results(feeds)
@@ -226,10 +270,24 @@ class Session(OnnxruntimeApi):
             return results
         by_name = {spec.name: result for spec, result in zip(self.outputs, results, strict=True)}
         for name, array in (out or {}).items():
-            self._check_outputs([name])
             write_output(name, by_name[name], array)
             by_name[name] = array
         return list(by_name.values()) if names is None else [by_name[name] for name in names]
+
+    def _named_values(self, feeds: Mapping[str, object]) -> dict[str, RuntimeValue]:
+        """Run a program whose outputs are all named values."""
+        if self._source is None:
+            raise XonncError("debug: a session that was loaded has no model; compile the model instead")
+        if self._debugging is None:
+            self._debugging = self._source.for_debugging()
+        results = self._debugging.run(None, feeds)
+        return {spec.name: result for spec, result in zip(self._debugging.outputs, results, strict=True)}
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """Pickle as the model and the options, which are compiled again, or found in the disk cache."""
+        if self._source is None:
+            raise XonncError("a session that was loaded cannot be pickled; pickle the folder that it is from")
+        return self._source.pickled()
 
     def _checked_results(self, feeds: Mapping[str, object]) -> list[RuntimeValue]:
         """Run; if a declared result shape is wrong, warn and run without declared shapes."""
@@ -251,7 +309,7 @@ class Session(OnnxruntimeApi):
         if (arrays := self._matching_arrays(feeds)) is not None:
             return self._last.run_again(arrays)
         self._bound = None
-        _check_mapping(feeds)
+        require_arrays(feeds)
         if (
             len(feeds) > len(self.inputs)
             and (overridden := self._with_defaults_overridden(feeds)) is not None
@@ -290,17 +348,6 @@ class Session(OnnxruntimeApi):
             # the caller may change it.
             arrays.append(array.copy() if is_of_strings else array)
         return arrays
-
-    def _check_outputs(self, names: object) -> None:
-        """Raise `XonncError` unless all names are outputs."""
-        known = [spec.name for spec in self.outputs]
-        if not _is_list(names):
-            raise XonncError(f"outputs are a list of names, or None for all, found {type(names).__name__}")
-        for name in names:
-            if name not in known:
-                raise XonncError(
-                    f"no output '{name}'{suggest(str(name), known)}; there are {', '.join(known)}"
-                )
 
     def _with_defaults_overridden(self, feeds: Mapping[str, object]) -> Session | None:
         """Return the session for feeds with additional inputs; `None` if there are none with defaults."""
@@ -396,7 +443,8 @@ class Session(OnnxruntimeApi):
         native.
         """
         ran = self._last.executable
-        return write_saved(Path(folder), SavedProgram(ran.program, ran.code, host_identity(), ran.threads))
+        saved = SavedProgram(ran.program, ran.code, host_identity(), ran.threads.compiled)
+        return write_saved(require_path(folder), saved)
 
     def host_calls(self) -> list[str]:
         """Return the operators that the reference evaluator computed in the last run."""
@@ -416,11 +464,6 @@ register_at_fork(after_in_child=_after_fork)
 
 def _out_of_memory(error: MemoryError) -> XonncError:
     return XonncError(f"there is not enough memory: {error}")
-
-
-def _check_mapping(feeds: object) -> None:
-    if not isinstance(feeds, Mapping):
-        raise XonncError(f"inputs are a dictionary of arrays by name, found {type(feeds).__name__}")
 
 
 def check_feeds(specs: Sequence[TensorSpec], feeds: Mapping[str, object]) -> list[RuntimeValue]:

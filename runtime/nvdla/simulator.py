@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from xonnc.argument_types import checks_arguments
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import MemoryDomain, MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
@@ -219,6 +220,7 @@ class Simulator:
             self._observer(OpResult(task, index, engine, self._finished, self._total, values, channels))
 
 
+@checks_arguments
 def simulate(
     loadable: Loadable,
     target: NvdlaTarget,

@@ -11,7 +11,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 import onnx
 
@@ -62,6 +62,9 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
         >>> xonnc.compile("model.onnx", threads=2).run(None, {"x": array})
         >>> xonnc.compile("model.onnx", "nv_full").save("model.nvdla")
     """
+    if not isinstance(cast("object", target), str):
+        kind = type(target).__name__
+        raise XonncError(f"target: {target!r} is of type {kind}; it takes the name of a target")
     if target == "cpu" or target in cpu_names():
         _require_options(options, compile_native, target)
         return compile_native(_in_memory(model), target, **options)

@@ -19,6 +19,7 @@ import onnx
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from xonnc.argument_types import checks_arguments
 from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes, name_path_in_errors, require_writable
@@ -86,6 +87,7 @@ class Artifact:
     """The operators of the simplified model."""
 
 
+@checks_arguments
 def compile_artifact(
     model: str | Path | onnx.ModelProto,
     output: str | Path,

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
+from xonnc.argument_types import checks_arguments
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import RuntimeValue
 from xonnc.native import compile_native
@@ -67,6 +68,7 @@ def is_compatible(model: onnx.ModelProto, device: str = "CPU") -> bool:
     return supports_device(device)
 
 
+@checks_arguments
 def prepare(model: onnx.ModelProto, device: str = "CPU") -> PreparedModel:
     """
     Compile a model for the CPU.
@@ -87,6 +89,7 @@ def prepare(model: onnx.ModelProto, device: str = "CPU") -> PreparedModel:
     return PreparedModel(compile_native(model))
 
 
+@checks_arguments
 def run_model(
     model: onnx.ModelProto, inputs: Sequence[object] | Mapping[str, object], device: str = "CPU"
 ) -> tuple[RuntimeValue | list[RuntimeValue], ...]:

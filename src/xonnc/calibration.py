@@ -233,7 +233,15 @@ def samples_of(
 
     Raises: `XonncError` as `read_samples` does.
     """
-    return read_samples(Path(given), shapes, types) if isinstance(given, str | os.PathLike) else given
+    if isinstance(given, str | os.PathLike):
+        return read_samples(Path(given), shapes, types)
+    if not isinstance(cast("object", given), Sequence) or not all(map(_is_sample, given)):
+        raise XonncError("samples are a file, a folder, or a list of dictionaries of arrays by input name")
+    return given
+
+
+def _is_sample(given: object) -> bool:
+    return isinstance(given, Mapping)
 
 
 def _split(path: Path, name: str, array: Array, shape: tuple[int, ...]) -> list[Array]:

@@ -15,6 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
 
+from xonnc.argument_types import checks_arguments
 from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError
@@ -78,6 +79,7 @@ class InternalCompilerError(Exception):
     """The compiler produced a loadable that its own checks refuse: a bug, not a mistake of the user."""
 
 
+@checks_arguments
 def compile_model(
     path: str | Path,
     target: str = "nv_full",

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import onnx
 from xdsl.dialects.builtin import ModuleOp
 
+from xonnc.argument_types import checks_arguments, require_path
 from xonnc.calibration import Samples, calibrate_module, input_shapes, samples_of
-from xonnc.errors import XonncError, suggest
+from xonnc.errors import XonncError
 from xonnc.formats.native.program import TensorSpec
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.writer import write_loadable
@@ -23,7 +24,12 @@ from xonnc.formats.package.manifest import PackagePort, TensorInfo
 from xonnc.package_engine import load_package
 from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.calibration import DEFAULT_METHOD
-from xonnc.runtime.native.onnxruntime_api import OnnxruntimeApi, write_output
+from xonnc.runtime.native.onnxruntime_api import (
+    OnnxruntimeApi,
+    require_arrays,
+    require_outputs,
+    write_output,
+)
 from xonnc.runtime.package import LoadedPackage
 
 Array = npt.NDArray[Any]
@@ -70,14 +76,21 @@ class DlaModel(OnnxruntimeApi):
         Raises: `XonncError` for inputs that are missing, unknown, or of another type or shape.
         """
         known = [spec.name for spec in self.outputs]
-        for name in (*(names or ()), *(out or {})):
-            if name not in known:
-                raise XonncError(f"no output '{name}'{suggest(name, known)}; there are {', '.join(known)}")
+        if names is not None:
+            require_outputs(names, known)
+        if out is not None:
+            require_arrays(out, "arrays for outputs")
+            require_outputs(list(out), known)
+        require_arrays(feeds)
         results = self._loaded.run({name: np.asarray(held) for name, held in feeds.items()})
         for name, array in (out or {}).items():
             write_output(name, results[name], array)
             results[name] = array
         return [results[name] for name in (names if names is not None else known)]
+
+    def __reduce__(self) -> str:
+        """Raise `XonncError`: the package is what other processes load."""
+        raise XonncError("models for NVDLA cannot be pickled; save(…) a package, which load_package reads")
 
     def report(self) -> CompiledPackage:
         """What runs where: nodes on the CPU with reasons, tensors that cross, reports of the loadables."""
@@ -94,7 +107,7 @@ class DlaModel(OnnxruntimeApi):
 
         Raises: `XonncError` for another suffix, or a `.nvdla` file of a model with CPU parts.
         """
-        place = Path(path)
+        place = require_path(path)
         if place.suffix == ".xpkg":
             self.package.write(place)
         elif place.suffix == ".nvdla":
@@ -120,6 +133,7 @@ def _spec(port: PackagePort, index: int, info: TensorInfo) -> TensorSpec:
     return TensorSpec(port.name, index, info.shape, dtype)
 
 
+@checks_arguments
 def compile_for_dla(
     model: str | Path | onnx.ModelProto,
     target: str,

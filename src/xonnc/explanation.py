@@ -16,6 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xonnc.argument_types import checks_arguments
 from xonnc.contexts import ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe, node_name, node_names, renamed
@@ -104,6 +105,7 @@ class Explanation:
     parts: tuple[PackagePartExplanation, ...] = ()
 
 
+@checks_arguments
 def explain_model(
     path: str | Path,
     target: str = "nv_full",
@@ -140,6 +142,7 @@ def explain_model(
     )
 
 
+@checks_arguments
 def explain_package(
     path: str | Path,
     target: str = "nv_full",

@@ -15,6 +15,7 @@ import onnx
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from xonnc.argument_types import checks_arguments
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops.builtin import CustomOp
@@ -40,6 +41,7 @@ class Problem:
         return self.message
 
 
+@checks_arguments
 def check_model(model: str | Path | onnx.ModelProto) -> list[Problem]:
     """
     Validate a model.

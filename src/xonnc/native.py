@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from xonnc.argument_types import checks_arguments
 from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
@@ -31,6 +32,7 @@ from xonnc.formats.native.program import HostStep, NativeStep, Program
 from xonnc.formats.native.program_json import is_serializable
 from xonnc.formats.native.saved_program import read_saved
 from xonnc.formats.native.stored_program import StoredProgram
+from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import overridable_inputs
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.load_model import load
@@ -49,8 +51,8 @@ from xonnc.rewriting.extensions import finish_stage, identities
 from xonnc.runtime.native.cache import Cache, cache_key, open_cache
 from xonnc.runtime.native.host_processor import host_core
 from xonnc.runtime.native.instance import Executable
-from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
-from xonnc.runtime.native.session import InputShapes, InputValues, Session
+from xonnc.runtime.native.jit import Code, Threads, host_features, host_identity, machine_code
+from xonnc.runtime.native.session import InputShapes, InputValues, Session, SessionSource
 from xonnc.runtime.native.tuned_tiles import read_tiles
 from xonnc.simplifier import simplify, specialize_shapes
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
@@ -138,6 +140,7 @@ class CompileOptions:
         return f"{self.processor} {self.threads} {flags} {chosen}"
 
 
+@checks_arguments
 def compile_native(
     model: str | Path | onnx.ModelProto,
     target: str = "cpu",
@@ -214,16 +217,64 @@ def compile_native(
     )
     store = open_cache() if cache else None
 
+    source = _Source(model, target, cache, options)
+
     def session(fed: frozenset[str] = frozenset()) -> Session:
         def undeclared() -> Session:
             return Session(_Compiler(model, options, store, fed, believes_declared=False))
 
-        return Session(_Compiler(model, options, store, fed), with_inputs if not fed else None, undeclared)
+        inputs = with_inputs if not fed else None
+        return Session(_Compiler(model, options, store, fed), inputs, undeclared, source)
 
     def with_inputs(names: frozenset[str]) -> Session:
         return session(_require_overridable(model, names))
 
     return session()
+
+
+@dataclass(frozen=True)
+class _Source(SessionSource):
+    """The model of a session and its options."""
+
+    model: str | Path | onnx.ModelProto
+    target: str
+    cache: bool
+    options: CompileOptions
+
+    def for_debugging(self) -> Session:
+        # Level 0 fuses and removes nothing that has a name.
+        module = simplify(self.model, inline_functions=True, level=0).module
+        proto = export_proto(module)
+        known = {output.name for output in proto.graph.output}
+        proto.graph.output.extend(info for info in proto.graph.value_info if info.name not in known)
+        return compile_native(proto, self.target, self.options.threads, cache=self.cache, level=0)
+
+    def pickled(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        model = self.model
+        if isinstance(model, onnx.ModelProto):
+            model = model.SerializeToString()
+        elif (content := Path(model).read_bytes()) and not _may_have_external_data(content):
+            model = content
+        else:
+            # Weights in another file are found by the path.
+            model = str(Path(model).resolve())
+        return _unpickled, (model, self.target, self.cache, self.options)
+
+
+def _unpickled(model: bytes | str, target: str, cache: bool, options: CompileOptions) -> Session:
+    return compile_native(
+        onnx.load_model_from_string(model) if isinstance(model, bytes) else model,
+        target,
+        options.threads,
+        cache=cache,
+        profile=options.profile,
+        unsafe=options.unsafe,
+        level=options.level,
+        enable_pass=options.enable_pass,
+        disable_pass=options.disable_pass,
+        tuning=bool(options.tiles),
+        layouts=options.layouts,
+    )
 
 
 def _require_overridable(model: str | Path | onnx.ModelProto, names: frozenset[str]) -> frozenset[str]:
@@ -268,7 +319,7 @@ class _Compiler:
         self._fingerprint = _fingerprint(model)
 
     def __call__(self, shapes: InputShapes, values: InputValues) -> Executable:
-        threads = self._options.threads
+        threads = Threads(self._options.threads, self._options.threads)
         if self._cache is None or self._digest is None:
             return _load_executable(self._compiled(shapes, values), threads)
         key = _key(
@@ -453,7 +504,8 @@ def _release_constants(*ops: Operation) -> None:
         drop_attributes(root)
 
 
-def load_native(folder: str | Path) -> Session:
+@checks_arguments
+def load_native(folder: str | Path, threads: int | None = None) -> Session:
     """
     Load a session that `Session.save` wrote.
 
@@ -461,11 +513,12 @@ def load_native(folder: str | Path) -> Session:
 
     Parameters:
         folder: the folder.
+        threads: the number of threads of a run, at most those that it was compiled for (default: these).
 
     Returns: the session.
 
-    Raises: `XonncError` for missing or damaged files, files of different programs, or code for another
-        processor.
+    Raises: `XonncError` for missing or damaged files, files of different programs, code for another
+        processor, or more threads than it was compiled for.
 
     Example:
         >>> session = xonnc.load("saved")
@@ -476,7 +529,13 @@ def load_native(folder: str | Path) -> Session:
             f"{folder}: code for a {saved.processor.split()[0]} processor and its features, which is not "
             "this one; compile the model here"
         )
-    loaded = _load_executable(StoredProgram(saved.program, saved.code, ()), saved.threads)
+    started = saved.threads if threads is None else threads
+    if not 1 <= started <= saved.threads:
+        raise XonncError(
+            f"threads: {started}; {folder} is compiled for 1 to {saved.threads}; compile with more threads"
+        )
+    stored = StoredProgram(saved.program, saved.code, ())
+    loaded = _load_executable(stored, Threads(saved.threads, started))
 
     def compile_for(shapes: InputShapes, values: InputValues) -> Executable:
         return loaded
@@ -484,7 +543,7 @@ def load_native(folder: str | Path) -> Session:
     return Session(compile_for)
 
 
-def _load_executable(stored: StoredProgram, threads: int) -> Executable:
+def _load_executable(stored: StoredProgram, threads: Threads) -> Executable:
     if not stored.code:
         return Executable(stored.program, {}, None, stored.shape_determining, threads=threads)
     names = {step.function: step for step in stored.program.walk_steps() if isinstance(step, NativeStep)}

@@ -9,6 +9,7 @@ from typing import Any
 
 import onnx
 
+from xonnc.argument_types import checks_arguments
 from xonnc.errors import XonncError
 from xonnc.native import compile_native
 from xonnc.runtime import package
@@ -19,6 +20,7 @@ CPUS = ("native", "onnxruntime")
 """Engines for the CPU parts of a package."""
 
 
+@checks_arguments
 def load_package(
     path: str | Path, target: str | None = None, mode: Mode = "fast", cpu: str = CPUS[0]
 ) -> LoadedPackage:

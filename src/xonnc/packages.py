@@ -18,6 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from xonnc.argument_types import checks_arguments
 from xonnc.compiler import Calibrate, FrontendResult, InternalCompilerError, run_frontend
 from xonnc.contexts import StageCallback
 from xonnc.dialects.onnx.interface_names import argument_names
@@ -110,6 +111,7 @@ class CompiledPackage:
         return write_package(Path(path), self.manifest, self._parts)
 
 
+@checks_arguments
 def compile_package(
     path: str | Path,
     target: str = "nv_full",

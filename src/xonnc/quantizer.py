@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from xonnc.argument_types import checks_arguments
 from xonnc.calibration import Samples, measure_ranges, open_model, samples_of
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
@@ -91,6 +92,7 @@ class QuantizedModel:
         return self.model.write(Path(path))
 
 
+@checks_arguments
 def quantize(
     model: str | Path | onnx.ModelProto,
     calibrate: Samples | Callable[[ModuleOp], Ranges],

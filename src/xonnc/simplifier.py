@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from xonnc.argument_types import checks_arguments
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
@@ -97,6 +98,7 @@ Declared: TypeAlias = Literal["believed", "checked", "ignored"]
 """How declared shapes of results are treated."""
 
 
+@checks_arguments
 def simplify(
     model: str | Path | onnx.ModelProto,
     *,

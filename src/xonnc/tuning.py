@@ -23,6 +23,7 @@ import onnx
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StringAttr, f32, f64
 from xdsl.dialects.func import FuncOp
 
+from xonnc.argument_types import checks_arguments
 from xonnc.contexts import new_context
 from xonnc.dialects.krnl.int8_tiles import ByteConvOp
 from xonnc.dialects.krnl.memory import shape_of
@@ -95,6 +96,7 @@ class Tuning:
     file: Path
 
 
+@checks_arguments
 def tune(
     model: str | Path | onnx.ModelProto,
     target: str = "cpu",

@@ -29,7 +29,7 @@ from xonnc.rewriting.editing import retype
 from xonnc.rewriting.patterns import Array
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
-Shapes: TypeAlias = "Mapping[str, Sequence[int]]"
+Shapes: TypeAlias = Mapping[str, Sequence[int]]
 """Shapes by input name."""
 
 DIM_PARAMS = "onnx.dim_params"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from xonnc.argument_types import checks_arguments
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.nvdla.accesses import Access, accesses, emu_accesses
 from xonnc.formats.nvdla.checks.bank_splits import bank_split_problems
@@ -43,7 +44,8 @@ from xonnc.formats.nvdla.tasks import DlaTask, EmuTask, decode_task, interface_l
 from xonnc.targets import NvdlaTarget, load_target, target_names
 
 
-def read_checked(path: Path, target: NvdlaTarget) -> Loadable:
+@checks_arguments
+def read_checked(path: str | Path, target: NvdlaTarget) -> Loadable:
     """
     Read a loadable and check it against a target.
 

@@ -16,7 +16,7 @@ from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.thread_pool import MIN_PARALLEL_BYTES, thread_pool_ir
 from xonnc.lowering.native.read_program import KernelCall
 from xonnc.native import compile_native
-from xonnc.runtime.native.jit import Code, machine_code
+from xonnc.runtime.native.jit import Code, Threads, machine_code
 from xonnc.runtime.native.session import Session
 
 TASKS = Path("/proc/self/task")
@@ -73,7 +73,7 @@ def test_threads_that_have_hardly_begun_end_too():
     code = machine_code(thread_pool_ir([("run_0", [])], 4))
     before = len(list(TASKS.iterdir()))
     for _ in range(200):
-        Code(code, {"run_0": None}, 4)
+        Code(code, {"run_0": None}, Threads(4, 4))
     assert len(list(TASKS.iterdir())) == before
 
 
@@ -99,13 +99,13 @@ COUNTING = """
 """A step that counts how often each iteration ran."""
 
 
-@pytest.mark.parametrize("threads", [2, 3, 8])
-def test_each_turn_is_done_once_in_a_run(threads: int):
+@pytest.mark.parametrize(("threads", "started"), [(2, 2), (3, 3), (8, 8), (8, 3), (4, 1)])
+def test_each_turn_is_done_once_in_a_run(threads: int, started: int):
     iterations, runs = (1, 2, 7, 64, 1001), 300
     row = [KernelCall("count", [], count, MIN_PARALLEL_BYTES) for count in iterations]
     steps = [COUNTING.format(place=place, start=1024 * place) for place in range(len(iterations))]
     text = "\n".join([thread_pool_ir([("run_0", row)], threads), *steps])
-    code = Code(machine_code(text), {"run_0": None}, threads)
+    code = Code(machine_code(text), {"run_0": None}, Threads(threads, started))
     counts = np.zeros((len(iterations), 1024), np.int64)
     for _ in range(runs):
         code.entries["run_0"](counts.ctypes.data)
@@ -121,9 +121,9 @@ def test_a_number_of_threads_out_of_range_is_refused(threads: int):
 
 def test_too_few_threads_of_the_system_are_told():
     text = """
-        define i32 @pool_start() { ret i32 1 }
+        define i32 @pool_start(i32 %wanted) { ret i32 1 }
         define void @pool_stop() { ret void }
         define void @run_0(ptr %table) { ret void }
     """
     with pytest.raises(XonncError, match="threads: the system gives 1, 2 were asked for; use fewer"):
-        Code(machine_code(text), {"run_0": None}, 2)
+        Code(machine_code(text), {"run_0": None}, Threads(2, 2))
