@@ -7,13 +7,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from xonnc.dialects.onnx.attributes import int_attr
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.ops.builtin import YieldOp
+from xonnc.dialects.onnx.ops.controlflow import ScanOp
 from xonnc.dialects.onnx.registry import op_class
+from xonnc.dialects.onnx.types import element_type_of, is_ranked, tensor_type, unranked
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.op_signatures import attribute_kinds, op_signature_of
 from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.plugins.types import Size, TensorType
+from xonnc.rewriting.editing import insert_before
 from xonnc.transforms.rules.op_builder import OpBuilder
 
 Given: TypeAlias = (
@@ -23,6 +30,10 @@ Given: TypeAlias = (
 
 N_ARY = frozenset({"Add", "And", "Mul", "Or", "Xor"})
 """Binary operators that the builder accepts with any number of operands, folded from left to right."""
+
+
+Step: TypeAlias = "Callable[[Builder, list[Value], list[Value]], tuple[Sequence[Value], Sequence[Value]]]"
+"""The body of a Scan: from states and slices of the inputs to the next states and outputs."""
 
 
 class Value:
@@ -105,6 +116,40 @@ class Builder:
         written = tuple(Value(result, self._describe) for result in made.results)
         return written[0] if len(written) == 1 else written
 
+    def scan(
+        self, body: Step, states: Sequence[Value], inputs: Sequence[Value]
+    ) -> tuple[list[Value], list[Value]]:
+        """
+        Build a Scan over the first axis of `inputs`: the final states, and the stacked outputs of all steps.
+
+        `body(b, states, slices)` builds one step: it returns the next states, whose types are those of
+        `states`, and the outputs.
+        """
+        root = self._writer.root
+        slices = [sliced(each) for each in inputs]
+        block = Block(arg_types=[*(each.ssa.type for each in states), *slices])
+        end = YieldOp()
+        end.location = root.location
+        block.add_op(end)
+        held = [Value(each, self._describe) for each in block.args]
+        count = len(states)
+        following, outputs = body(Builder(end, self._describe), held[:count], held[count:])
+        if len(following) != count:
+            raise XonncError(f"scan: the body gives {len(following)} states, not {count}")
+        end.operands = [each.ssa for each in (*following, *outputs)]
+        size = inputs[0].shape[0] if inputs[0].shape is not None else None
+        stacked = [stack_of(each, size if isinstance(size, int) else None) for each in outputs]
+        op = ScanOp.create(
+            operands=[each.ssa for each in (*states, *inputs)],
+            result_types=[*(each.ssa.type for each in states), *stacked],
+            properties={"num_scan_inputs": int_attr(len(inputs))},
+            regions=[Region(block)],
+            location=derived(root.location),
+        )
+        insert_before(root, [op])
+        results = [Value(each, self._describe) for each in op.results]
+        return results[:count], results[count:]
+
     def constant(self, value: Any, like: Value | None = None) -> Value:
         """Build a constant with the element type of `like`; without it, Python floats become float32."""
         array = np.asarray(value, None if like is None else like.dtype)
@@ -147,7 +192,6 @@ class Builder:
         return found
 
     def _property(self, kinds: Any, type_properties: frozenset[str], key: str, value: Any) -> Any:
-        from xonnc.dialects.onnx.types import element_type_of
         from xonnc.plugins.op_class import encoded
         from xonnc.rewriting.literals import encode
 
@@ -158,6 +202,21 @@ class Builder:
         if kind is None or kind not in named or named[kind] == "TENSOR":
             return encode(value)
         return encoded(named[kind], value)
+
+
+def sliced(value: Value) -> Attribute:
+    """Return the type of a slice along the first axis."""
+    type_ = value.ssa.type
+    element = element_type_of(value.dtype)
+    return tensor_type(type_.get_shape()[1:], element) if is_ranked(type_) else unranked(element)
+
+
+def stack_of(value: Value, size: int | None) -> Attribute:
+    """Return the type of `size` values stacked along a new first axis; the size may be dynamic."""
+    type_ = value.ssa.type
+    element = element_type_of(value.dtype)
+    first = DYNAMIC_INDEX if size is None else size
+    return tensor_type((first, *type_.get_shape()), element) if is_ranked(type_) else unranked(element)
 
 
 def _onnx_kinds() -> dict[str, Any]:

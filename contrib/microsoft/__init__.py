@@ -17,6 +17,7 @@ from xonnc.contrib.microsoft import (
     normalization,
     quantized,
     quantized_layers,
+    quantized_lstm,
     text,
     weights,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "plugin",
     "quantized",
     "quantized_layers",
+    "quantized_lstm",
     "text",
     "weights",
 ]

@@ -187,9 +187,11 @@ class NodeImporter:
             result_types = _constant_type(properties) or result_types
         elif operand_types and (found is CustomOp or not found.name.startswith("onnx.")):
             like = operand_types[operand_like_result(domain, op_type, operand_types)]
+            # A node may leave out its last results.
+            names = [*node.output, *[""] * (len(result_types) - len(node.output))]
             result_types = [
                 _element_of(like) if type_ == NONE and name else type_
-                for name, type_ in zip(node.output, result_types, strict=True)
+                for name, type_ in zip(names, result_types, strict=True)
             ]
         return found.create(
             operands=[*operands, *captured],

@@ -333,3 +333,30 @@ def test_errors_of_bodies_name_the_node_and_the_plugin(tmp_path: Path):
         g (float[4] x) => (float[4] a) { a = org.faulty.F (x) }"""
     with pytest.raises(XonncError, match=r"\(F of plug-in faulty\): infer raised IndexError"):
         xonnc.simplify(onnx.parser.parse_model(text))
+
+
+def test_a_scan_needs_as_many_states_as_it_has():
+    plugin = Plugin("scanning")
+
+    @operator(plugin, domain="org.scanning", name="Twice")
+    class Twice:
+        inputs = one("T", name="x")
+        outputs = one("T")
+
+        @staticmethod
+        def infer(op: Any) -> TensorType:
+            return op.x
+
+        @staticmethod
+        def decompose(op: Any, b: Builder) -> Value:
+            def step(b: Builder, states: list[Value], slices: list[Value]) -> tuple[list[Value], list[Value]]:
+                return [*states, *states], slices
+
+            _, outputs = b.scan(step, [b.constant(np.zeros((), np.float32))], [op.x])
+            return outputs[0]
+
+    register(plugin)
+    text = """<ir_version: 8, opset_import: ["": 21, "org.scanning": 1]>
+        g (float[3] x) => (float[3] y) { [twice] y = org.scanning.Twice (x) }"""
+    with pytest.raises(XonncError, match=r"twice .*: scan: the body gives 2 states, not 1"):
+        xonnc.compile(onnx.parser.parse_model(text))
