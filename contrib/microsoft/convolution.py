@@ -13,12 +13,10 @@ from xonnc.contrib.microsoft.common import (
     allowed,
     contrib,
     dequantize,
-    integer,
     normal,
     quantize,
     quantized,
     rank_of,
-    real,
     scalar,
     wide,
 )
@@ -271,14 +269,10 @@ class QLinearConv:
     def decompose(op: Any, b: Builder) -> Value:
         rank = rank_of(op, op.x)
         x = to_channels_first(b, op.x, rank) if op.channels_last else op.x
-        bias = op.bias
-        if bias is not None:
-            scale = b.Mul(scalar(b, op.x_scale), scalar(b, op.w_scale))
-            bias = b.DequantizeLinear(bias, scale, None, axis=0)
-        x = real(b, x, op.x_scale, op.x_zero)
-        w = real(b, op.w, op.w_scale, op.w_zero, 0)
-        y = b.Conv(x, w, bias, group=op.group, **pool_attributes(op, op.kernel_shape))
-        y = integer(b, y, op.y_scale, op.y_zero, np.uint8)
+        parameters = [scalar(b, each) for each in (op.x_scale, op.x_zero, op.w_scale, op.w_zero)]
+        result = scalar(b, op.y_scale), scalar(b, op.y_zero), op.bias
+        given = {"group": op.group, **pool_attributes(op, op.kernel_shape)}
+        y = b.QLinearConv(x, *parameters[:2], op.w, *parameters[2:], *result, **given)
         return to_channels_last(b, y, rank) if op.channels_last else y
 
     @staticmethod
