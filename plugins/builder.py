@@ -69,7 +69,8 @@ class Builder:
     Operands are values, `None` for an absent one, or Python scalars and arrays, which become constants; a
     Python scalar gets the element type of the first value among the operands (for Where, not that of the
     condition). An operator with several
-    results returns a tuple. `outputs=n` is the number of results of an operator with variadic results.
+    results returns a tuple. `outputs=n` is the number of results of an operator with variadic or optional
+    results; further ones are absent.
     """
 
     def __init__(self, root: Operation, describe: Callable[[SSAValue], TensorType | None]) -> None:
@@ -110,10 +111,10 @@ class Builder:
         for key, value in attributes.items():
             if value is not None:
                 properties[key] = self._property(kinds, signature.type_properties, key, value)
-        made = self._writer.op(
-            found, values, properties, outputs if signature.has_variadic_result else signature.results
-        )
-        written = tuple(Value(result, self._describe) for result in made.results)
+        count = outputs if signature.has_variadic_result else signature.results
+        present = min(outputs or count, count)
+        made = self._writer.op(found, values, properties, count, present)
+        written = tuple(Value(result, self._describe) for result in made.results[:present])
         return written[0] if len(written) == 1 else written
 
     def scan(

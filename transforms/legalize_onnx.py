@@ -46,6 +46,14 @@ RULES = RuleSet(
 """Legalisation patterns."""
 
 
+def decompose_plugin_operators(module: ModuleOp, ctx: Context) -> bool:
+    """Decompose operators of plug-ins that have no kernel of their own; return whether there were any."""
+    if not apply_rules(module, ctx, RuleSet({}), pass_name=Legalize.name).fired:
+        return False
+    infer_shapes(module)
+    return True
+
+
 @dataclass(frozen=True)
 class Legalize(ModulePass):
     """Rewrites operators to those that native kernels implement."""

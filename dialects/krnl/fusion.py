@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.krnl.loops import YieldOp
 
-KINDS = ("convolution", "elementwise", "int8", "matmul")
+KINDS = ("cache", "convolution", "elementwise", "int8", "matmul")
 """Kinds of groups, by the operator whose epilogue the others are, or by the type computed in."""
 
 
@@ -30,7 +30,8 @@ class FusedOp(IRDLOperation):
     The first operator of a `convolution` or `matmul` is the anchor; the others are its epilogue, computed
     before its results are stored. Instead, a `matmul` may begin with the DequantizeLinear of its weights. An
     `int8` group is written with QuantizeLinear and DequantizeLinear and
-    computed in integers. An `elementwise` group is one loop nest.
+    computed in integers. An `elementwise` group is one loop nest. A
+    `cache` is a TensorScatter into a tensor that a Concat with zeros makes longer.
 
     ```mlir
     %y = "krnl.fused"() <{kind = "convolution"}> ({

@@ -21,7 +21,6 @@ from xonnc.dialects.onnx.ops.math import MatMulOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.lowering.onnx_to_krnl.element_types import integer_range
-from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
@@ -60,13 +59,16 @@ def _has_whole_blocks(op: DequantizeLinearOp, shape: Sequence[int], scale: Seque
 
 
 def plan_quantized_weights(
-    ops: Iterable[Operation], scope: FusionScope
+    ops: Iterable[Operation], builder: LoweringBuilder
 ) -> dict[Operation, DequantizeLinearOp]:
     """Map each MatMul that dequantizes its weights to the DequantizeLinear that it absorbs."""
     found: dict[Operation, DequantizeLinearOp] = {}
     for op in ops:
         made = quantized_weights(op)
-        if made is not None and made.parent is op.parent and scope.may_join(made, op):
+        if made is None or made.parent is not op.parent or not builder.scope.may_join(made, op):
+            continue
+        # A product without a kernel cannot absorb its weights.
+        if all(map(builder.has_known_sizes, (op.operands[0], op.results[0]))):
             found[op] = made
     return found
 

@@ -32,11 +32,14 @@ from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.nn import AttentionOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl import (
     activations,
     along_axis,
+    attention,
+    cache_updates,
     casts,
     channel_normalization,
     col2im,
@@ -66,6 +69,7 @@ from xonnc.lowering.onnx_to_krnl import (
     reductions,
     resize,
     roi_pooling,
+    rotary_embedding,
     selection,
     sorting,
     support_vector_machines,
@@ -77,6 +81,7 @@ from xonnc.lowering.onnx_to_krnl import (
 from xonnc.lowering.onnx_to_krnl.assigned_layouts import AssignedLayouts, strip_layouts
 from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
 from xonnc.lowering.onnx_to_krnl.block_weights import plan_quantized_weights
+from xonnc.lowering.onnx_to_krnl.cache_updates import plan_growth, unread_zeros
 from xonnc.lowering.onnx_to_krnl.channel_blocking import unblocked
 from xonnc.lowering.onnx_to_krnl.convolution import lower_conv_fusion
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
@@ -111,6 +116,8 @@ from xonnc.targets.cpu import require_threads
 THEMES = (
     activations,
     along_axis,
+    attention,
+    cache_updates,
     casts,
     channel_normalization,
     col2im,
@@ -140,6 +147,7 @@ THEMES = (
     reductions,
     resize,
     roi_pooling,
+    rotary_embedding,
     selection,
     sorting,
     support_vector_machines,
@@ -208,6 +216,8 @@ class ConvertOnnxToKrnl(ModulePass):
 
 def has_kernel(op: Operation) -> bool:
     """Whether there is a lowering for this kind of op, perhaps with conditions."""
+    if isinstance(op, AttentionOp):
+        return attention.has_attention_kernel(op)
     return type(op) in LOWERINGS or type(op) in ELEMENTWISE or isinstance(op, KEPT)
 
 
@@ -291,8 +301,10 @@ def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) ->
     builder.fused |= builder.layouts.fused_ops - set(builder.layouts.fusions)
     builder.biases = plan_biases(others, builder.scope)
     builder.fused |= {added for added, _ in builder.biases.values()}
-    builder.quantized_weights = plan_quantized_weights(others, builder.scope)
+    builder.quantized_weights = plan_quantized_weights(others, builder)
     builder.fused |= set(builder.quantized_weights.values())
+    builder.growth = plan_growth(others, builder)
+    builder.fused |= {*builder.growth.values(), *unread_zeros(builder.growth, builder.scope)}
     plans = _plans(others, builder)
     lowered: list[Operation] = []
     for op in ops:

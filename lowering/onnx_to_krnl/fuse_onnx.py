@@ -40,6 +40,7 @@ from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
 from xonnc.lowering.onnx_to_krnl.block_weights import clone_shared_weights, plan_quantized_weights
+from xonnc.lowering.onnx_to_krnl.cache_updates import plan_growth
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     drop_constants,
     has_dynamic_inputs,
@@ -107,6 +108,8 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
     ops = operators_in(block)
     others = [op for op in ops if op not in builder.int8.absorbed and op not in builder.int8.fusions]
     groups = [*_integer_groups(builder.int8), *_convolutions(others, builder), *_products(others, builder)]
+    growth = plan_growth(others, builder)
+    groups += [FusionGroup("cache", [grown, update]) for update, grown in growth.items()]
     taken = {member for group in groups for member in group.members}
     builder.fused |= taken
     groups += _elementwise(others, builder)
@@ -167,7 +170,7 @@ def _convolutions(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterato
 def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[FusionGroup]:
     """Row-major matrix products and convolutions with their bias and Relu."""
     biases = plan_biases(ops, builder.scope)
-    quantized = plan_quantized_weights(ops, builder.scope)
+    quantized = plan_quantized_weights(ops, builder)
     for product, weights in quantized.items():
         yield FusionGroup("matmul", [weights, product])
     for op in ops:

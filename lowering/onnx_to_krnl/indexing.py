@@ -1,4 +1,4 @@
-"""Gather and scatter operators, OneHot, ReverseSequence and TensorScatter."""
+"""Gather and scatter operators, OneHot and ReverseSequence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import tensor
-from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_indices, check_numbers, index_in, iterations_if_nonempty
 from xonnc.lowering.onnx_to_krnl.element_types import is_computable, is_unsigned_element
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
@@ -279,40 +278,4 @@ def reverse_sequence(op: tensor.ReverseSequenceOp, builder: LoweringBuilder) -> 
             kernel.store(kernel.load(source, [*at, inner]), out, [*loops, inner])
     buffers = [builder.buffer(value) for value in (op.input, op.sequence_lens)]
     builder.call("reversesequence", kernel, [builder.result(op.Y)], buffers)
-    return None
-
-
-@lowers_data_movement(tensor.TensorScatterOp)
-def tensor_scatter(op: tensor.TensorScatterOp, builder: LoweringBuilder) -> str | None:
-    """Write an update into a cache along `axis`, from a start index per batch (`write_indices`)."""
-    shape, sizes, element = (
-        builder.shape(op.past_cache),
-        builder.shape(op.update),
-        builder.element(op.past_cache),
-    )
-    axis = op.axis.value.data % len(shape)
-    if 0 in shape or 0 in sizes or axis == 0:
-        return EMPTY if axis else "axis 0 is the batch"
-    middle, size, length = prod(shape[1:axis]), shape[axis], sizes[axis]
-    after = prod(shape[axis + 1 :])
-    if op.write_indices.type != NONE:
-        most = size - length if op.mode.data == "linear" else 2**62
-        check_numbers(op, op.write_indices, 0, most, "write_indices has", builder)
-    cache, update = builder.buffer(op.past_cache), builder.buffer(op.update)
-    places = [] if op.write_indices.type == NONE else [builder.buffer(op.write_indices)]
-    out = builder.result(op.present_cache)
-    copied(cache, out, prod(shape), builder)
-    types = [buffer_type([shape[0], middle, each, after], element) for each in (size, length)]
-    kernel = KernelBuilder([*types, *[buffer_type([shape[0]], i64)] * len(places)])
-    target, source, *starts = kernel.buffers
-    with kernel.loops([shape[0], middle, length]) as (batch, each, row):
-        number = kernel.add(arith.IndexCastOp(row, i64))
-        if starts:
-            number = kernel.add(arith.AddiOp(number, kernel.load(starts[0], [batch])))
-        if op.mode.data == "circular":
-            number = kernel.add(arith.RemSIOp(number, kernel.constant(size, i64)))
-        at = index_in(kernel, number, size, wraps=False)
-        with kernel.loops([after]) as (inner,):
-            kernel.store(kernel.load(source, [batch, each, row, inner]), target, [batch, each, at, inner])
-    builder.call("tensorscatter", kernel, [out], [update, *places])
     return None

@@ -19,6 +19,7 @@ from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
+from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
 from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
 from xonnc.lowering.onnx_to_krnl.element_types import is_computable, is_storable
@@ -130,6 +131,8 @@ class LoweringBuilder:
         """The Add fused into a MatMul, and the row that it adds."""
         self.quantized_weights: dict[Operation, DequantizeLinearOp] = {}
         """The DequantizeLinear fused into a MatMul, of its constant weights."""
+        self.growth: dict[Operation, ConcatOp] = {}
+        """The Concat with zeros fused into a TensorScatter."""
         self.blocked_buffers: dict[SSAValue, BlockedBuffer] = {}
         """NCHWc buffers."""
         self.int8 = Int8Plan(self.known_sizes, scope)

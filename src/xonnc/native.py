@@ -59,6 +59,7 @@ from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.decompose_plugins_onnx import decompose_plugins
 from xonnc.transforms.dense_constants_onnx import make_dense
+from xonnc.transforms.legalize_onnx import decompose_plugin_operators
 from xonnc.transforms.models.set_layouts_onnx import Layouts, with_moving
 from xonnc.transforms.models.signatures import set_input_values
 from xonnc.transforms.models.standard_functions import inline_standard_functions
@@ -474,6 +475,9 @@ def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> 
     if decompose_plugins(context, module):
         Simplification(module, context, passes - {Recompose.name}).run()
     inline_standard_functions(module, context, lambda op: not has_kernel(op), passes)
+    if decompose_plugin_operators(module, context):
+        # Decompositions are written with operators that may have no kernel either.
+        inline_standard_functions(module, context, lambda op: not has_kernel(op), passes)
 
 
 def _compiled(module: ModuleOp, options: CompileOptions, context: Context) -> StoredProgram:

@@ -46,7 +46,7 @@ def together(ctx: DimContext) -> Sequence[Partly | None]:
     return [None if shapes is None else ctx.broadcast(shapes)]
 
 
-@sizes_of("LayerNormalization", "RMSLayerNormalization")
+@sizes_of("LayerNormalization", "RMSLayerNormalization", "RMSNormalization")
 def layer_normalization(ctx: DimContext) -> Sequence[Partly | None]:
     """The dimensions of the first operand; statistics have 1 from `axis` on."""
     data = ctx.sizes(0)

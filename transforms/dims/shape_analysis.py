@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.onnx.types import element_type, is_ranked
 from xonnc.transforms.dims import (
     arithmetic,
+    attention,
     contraction,
     control_flow,
     element_values,
@@ -21,7 +22,7 @@ from xonnc.transforms.dims.dim_context import ELEMENTS, SIZES, DimContext, DimEx
 from xonnc.transforms.dims.expressions import DimExpr, DimSymbols, number
 from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape
 
-THEMES = (arithmetic, element_values, contraction, control_flow, elementwise, movement, windows)
+THEMES = (arithmetic, attention, element_values, contraction, control_flow, elementwise, movement, windows)
 """Modules whose rules are registered in `SIZES` and `ELEMENTS`."""
 
 INTEGERS = (i1, i32, i64)

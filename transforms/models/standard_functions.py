@@ -75,7 +75,9 @@ def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
     opset = dict(opsets_of(module) or ()).get(identity.domain if identity else "")
     if identity is None or opset is None or op.regions:
         return False
-    # A contrib operator of onnxruntime in an older opset has the body of the ONNX operator that it became.
+    # An operator of a newer opset than the model's: a contrib operator of onnxruntime that ONNX standardised
+    # later, or one that a decomposition is written with.
+    is_newer = OP_TYPE in op.attributes or opset < type(op).SINCE
     opset = max(opset, type(op).SINCE)
     if not has_function_body(identity.domain, identity.op_type, opset):
         return False
@@ -83,7 +85,7 @@ def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
     if any(element_type(value.type) is None or not is_ranked(value.type) for value in read):
         return False
     try:
-        model = export_proto(_alone(op, read, opset, module))
+        model = export_proto(_alone(op, read, module, opset if is_newer else None))
         body = import_proto(expand_to_body(model, identity.domain, identity.op_type), ctx)
         body.verify()
     except (XonncError, VerifyException):
@@ -93,8 +95,8 @@ def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
     return True
 
 
-def _alone(op: Operation, read: list[SSAValue], opset: int, module: ModuleOp) -> ModuleOp:
-    """Return a module with a copy of one op, whose operands and results are the module's."""
+def _alone(op: Operation, read: list[SSAValue], module: ModuleOp, opset: int | None) -> ModuleOp:
+    """Return a module with a copy of one op on operands of its own; in `opset`, or that of the model."""
     block = Block(arg_types=[value.type for value in read])
     values = dict[SSAValue, SSAValue](zip(read, block.args, strict=True))
     absent = NoValueOp()
@@ -108,7 +110,7 @@ def _alone(op: Operation, read: list[SSAValue], opset: int, module: ModuleOp) ->
     held = module.attributes["onnx.opset_imports"]
     assert isinstance(held, DictionaryAttr)
     versions = dict(held.data)
-    if isinstance(op, OnnxOp) and OP_TYPE in op.attributes:
+    if opset is not None:
         versions = {domain: each for domain, each in versions.items() if domain != "ai.onnx"}
         versions[""] = IntegerAttr(opset, i64)
     imports = {"onnx.opset_imports": DictionaryAttr(versions)}

@@ -66,10 +66,11 @@ class OpBuilder:
         operands: Sequence[SSAValue],
         properties: Mapping[str, Attribute],
         results: int,
+        present: int,
     ) -> Operation:
-        """Create an op of a class with this many results, of inferred types."""
+        """Create an op with this many results of inferred types; those after `present` are absent."""
         types: Sequence[Attribute] = ONNX.result_types(kind, operands, dict(properties))
-        types = [types[min(index, len(types) - 1)] for index in range(results)]
+        types = [types[min(index, len(types) - 1)] if index < present else NONE for index in range(results)]
         op = kind.create(
             operands=operands,
             result_types=types,

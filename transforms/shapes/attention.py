@@ -12,3 +12,10 @@ def flex_attention(ctx: InferenceContext) -> Types:
     if queries is None or values is None or len(queries) != 4 or len(values) != 4:
         return [None]
     return ctx.ranked((*queries[:3], values[3]))
+
+
+@infers("RotaryEmbedding", "TensorScatter")
+def first_operand(ctx: InferenceContext) -> Types:
+    """The type of the first operand."""
+    shape = ctx.shape(0)
+    return [None] if shape is None else ctx.ranked(shape)

@@ -94,7 +94,7 @@ def dropout(ctx: InferenceContext) -> Types:
     return [None, None] if shape is None else [*ctx.ranked(shape), *typed(shape, i1)]
 
 
-@infers("LayerNormalization", "RMSLayerNormalization")
+@infers("LayerNormalization", "RMSLayerNormalization", "RMSNormalization")
 def layer_normalization(ctx: InferenceContext) -> Types:
     """The data's type, and statistics with 1 from `axis` on."""
     shape = ctx.shape(0)

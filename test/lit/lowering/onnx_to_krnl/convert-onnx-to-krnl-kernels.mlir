@@ -507,6 +507,19 @@ func.func @quantized_weights(%x: tensor<1x16xf32>) -> tensor<1x4xf32> {
 
 // -----
 
+// Attention over a cache: an iteration is a key-value head, whose two queries share the rows of keys.
+// CHECK-LABEL: func.func @attention
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "attention_0", iterations = 3 : i64, numOfOutput = 3 : si64}>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = -9223372036854775808 : i64, m = 2 : i64, n = 16 : i64
+func.func @attention(%q: tensor<1x6x1x8xf32>, %k: tensor<1x3x9x8xf32>, %v: tensor<1x3x9x16xf32>, %n: tensor<1xi64>) -> tensor<1x6x1x16xf32> {
+  %0 = "onnx.NoValue"() {value} : () -> none
+  %y, %a, %b, %c = "onnx.Attention"(%q, %k, %v, %0, %0, %0, %n) <{is_causal = 1 : si64}> : (tensor<1x6x1x8xf32>, tensor<1x3x9x8xf32>, tensor<1x3x9x16xf32>, none, none, none, tensor<1xi64>) -> (tensor<1x6x1x16xf32>, none, none, none)
+  onnx.Return %y : tensor<1x6x1x16xf32>
+}
+
+// -----
+
 // An operator without a kernel stays, with the reason as an attribute.
 // CHECK-LABEL: func.func @no_kernel
 // CHECK:         krnl.no_kernel = "the session runs it"

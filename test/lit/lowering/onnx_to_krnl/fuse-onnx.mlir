@@ -235,3 +235,19 @@ func.func @quantized_weights(%x: tensor<1x16xf32>, %u: tensor<1x16xf32>) -> (ten
   %2 = "onnx.MatMul"(%u, %0) : (tensor<1x16xf32>, tensor<16x4xf32>) -> tensor<1x4xf32>
   onnx.Return %1, %2 : tensor<1x4xf32>, tensor<1x4xf32>
 }
+
+// -----
+
+// A cache that zeros make longer before it is updated: nothing computes the zeros.
+
+// CHECK-LABEL: func.func @cache
+// CHECK:         "krnl.fused"() <{kind = "cache"}> ({
+// CHECK-NEXT:      "onnx.Concat"
+// CHECK-NEXT:      "onnx.TensorScatter"
+func.func @cache(%past: tensor<1x3x4xf32>, %new: tensor<1x2x4xf32>, %at: tensor<1xi64>) -> tensor<1x5x4xf32> {
+  %shape = onnx.Constant dense<[1, 2, 4]> : tensor<3xi64>
+  %zeros = "onnx.ConstantOfShape"(%shape) : (tensor<3xi64>) -> tensor<1x2x4xf32>
+  %0 = "onnx.Concat"(%past, %zeros) <{axis = 1 : si64}> : (tensor<1x3x4xf32>, tensor<1x2x4xf32>) -> tensor<1x5x4xf32>
+  %1 = "onnx.TensorScatter"(%0, %new, %at) <{axis = 1 : si64}> : (tensor<1x5x4xf32>, tensor<1x2x4xf32>, tensor<1xi64>) -> tensor<1x5x4xf32>
+  onnx.Return %1 : tensor<1x5x4xf32>
+}

@@ -1,0 +1,138 @@
+"""
+TensorScatter: key-value caches that are updated, and perhaps grow.
+
+A cache that grows is a Concat of the old one with zeros, before the TensorScatter: both are one fusion group,
+which copies the old cache once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.ops import tensor
+from xonnc.dialects.onnx.ops.constant import ConstantOfShapeOp
+from xonnc.dialects.onnx.types import NONE, is_ranked
+from xonnc.lowering.onnx_to_krnl.checks import check_numbers, index_in
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    LoweringBuilder,
+    lowers_data_movement,
+    supports_dynamic_shapes,
+)
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
+
+supports_dynamic_shapes(tensor.TensorScatterOp)
+
+
+def plan_growth(ops: Iterable[Operation], builder: LoweringBuilder) -> dict[Operation, tensor.ConcatOp]:
+    """Map each TensorScatter to the Concat with zeros that makes its cache grow, if there is one."""
+    scope = builder.scope
+    found: dict[Operation, tensor.ConcatOp] = {}
+    for op in ops:
+        if not isinstance(op, tensor.TensorScatterOp) or (grown := _growth(op)) is None:
+            continue
+        is_alone = scope.only_user(grown.results[0]) is op and grown.parent is op.parent
+        are_known = all(map(builder.has_known_sizes, (op.present_cache, op.update, grown.operands[0])))
+        if is_alone and are_known and scope.may_join(grown, op):
+            found[op] = grown
+    return found
+
+
+def _growth(op: tensor.TensorScatterOp) -> tensor.ConcatOp | None:
+    """Return the Concat of a cache with zeros at the end of the axis that is updated, or None."""
+    made = op.past_cache.owner
+    if not isinstance(made, tensor.ConcatOp) or len(made.operands) != 2:
+        return None
+    zeros, cache = made.operands[1].owner, op.past_cache.type
+    if not is_ranked(cache) or not isinstance(zeros, ConstantOfShapeOp):
+        return None
+    rank = len(cache.get_shape())
+    held = None if zeros.value is None else elements_array(zeros.value)
+    has_zeros = held is None or not held.any()
+    return made if has_zeros and made.axis.value.data % rank == op.axis.value.data % rank else None
+
+
+def unread_zeros(growth: Mapping[Operation, tensor.ConcatOp], scope: FusionScope) -> set[Operation]:
+    """Return the zeros that only Concats read that make a cache grow: nothing computes them."""
+    concats = set(growth.values())
+    zeros = {each.operands[1] for each in concats}
+    return {
+        value.owner
+        for value in zeros
+        if isinstance(value.owner, Operation) and concats.issuperset(scope.users(value))
+    }
+
+
+@lowers_data_movement(tensor.TensorScatterOp)
+def tensor_scatter(op: tensor.TensorScatterOp, builder: LoweringBuilder) -> str | None:
+    """Write an update into a cache along `axis`, from a start index per batch (`write_indices`)."""
+    shape, sizes = builder.sizes(op.present_cache), builder.sizes(op.update)
+    axis = op.axis.value.data % len(shape)
+    if 0 in shape or 0 in sizes or axis == 0:
+        return "an operand is empty" if axis else "axis 0 is the batch"
+    size, length, after = shape[axis], sizes[axis], volume(shape[axis + 1 :])
+    if op.mode.data != "linear" and not is_static(size):
+        return NO_DYNAMIC_KERNEL
+    if op.write_indices.type != NONE:
+        most = size - length if op.mode.data == "linear" else 2**62
+        check_numbers(op, op.write_indices, 0, most, "write_indices has", builder)
+    growth = builder.growth.get(op)
+    old = op.past_cache if growth is None else growth.operands[0]
+    out = builder.result(op.present_cache)
+    held = (volume(shape[:axis]), builder.sizes(old)[axis], after)
+    _copy_cache(builder.buffer(old), out, held, size, builder)
+    batch = shape[0], volume(shape[1:axis])
+    _write_rows(op, out, (*batch, size, after), length, builder)
+    return None
+
+
+def _copy_cache(
+    source: SSAValue, target: SSAValue, held: tuple[Size, Size, Size], size: Size, builder: LoweringBuilder
+) -> None:
+    """Copy a cache, `[rows, held, after]`, to one that is longer along the middle axis; the rest is 0."""
+    before, own, after = held
+    element = element_of(target)
+    kernel = KernelBuilder([buffer_type([before, each, after], element) for each in (size, own)])
+    out, read = kernel.buffers
+    zero = kernel.constant(0, element)
+    with kernel.loops([before]) as (row,):
+        with kernel.loops([own, after]) as rest:
+            kernel.store(kernel.load(read, [row, *rest]), out, [row, *rest])
+        if size != own:
+            with kernel.loops([size - own, after]) as (place, inner):
+                kernel.store(zero, out, [row, kernel.affine(place, 1, own), inner])
+    builder.call("cache", kernel, [target], [source])
+
+
+def _write_rows(
+    op: tensor.TensorScatterOp,
+    target: SSAValue,
+    shape: tuple[Size, Size, Size, Size],
+    length: Size,
+    builder: LoweringBuilder,
+) -> None:
+    """Write the update into a cache of shape `[batch, middle, size, after]`."""
+    batches, middle, size, after = shape
+    element = element_of(target)
+    read = [builder.buffer(value) for value in (op.update, op.write_indices) if value.type != NONE]
+    types = [buffer_type([batches, middle, each, after], element) for each in (size, length)]
+    kernel = KernelBuilder([*types, buffer_type([batches], i64)][: 1 + len(read)])
+    out, source, *starts = kernel.buffers
+    with kernel.loops([batches, middle, length]) as (batch, each, row):
+        number = kernel.add(arith.IndexCastOp(row, i64))
+        if starts:
+            number = kernel.add(arith.AddiOp(number, kernel.load(starts[0], [batch])))
+        if op.mode.data == "circular":
+            number = kernel.add(arith.RemSIOp(number, kernel.count([size], i64)))
+        at = index_in(kernel, number, size, wraps=False)
+        with kernel.loops([after]) as (inner,):
+            kernel.store(kernel.load(source, [batch, each, row, inner]), out, [batch, each, at, inner])
+    builder.call("tensorscatter", kernel, [target], read)

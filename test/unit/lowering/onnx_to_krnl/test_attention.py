@@ -1,0 +1,159 @@
+"""Attention over a key-value cache, rotary position embedding, and updates of the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from native_nodes import Node, check, opened
+from onnx import helper
+
+from xonnc.errors import XonncError
+from xonnc.native import compile_native
+from xonnc.runtime.native.session import Session
+
+Array = npt.NDArray[Any]
+
+RANDOM = np.random.default_rng(5)
+
+
+def real(*shape: int) -> npt.NDArray[np.float32]:
+    return RANDOM.normal(size=shape).astype(np.float32)
+
+
+def cached_attention(
+    shapes: tuple[tuple[int, ...], ...], lengths: list[int], **attributes: Any
+) -> tuple[Session, dict[str, Array], Array]:
+    """A compiled Attention over dynamic batch, queries and keys; its inputs, and the reference's result."""
+    feeds: dict[str, Array] = {
+        name: real(*shape) for name, shape in zip(("q", "k", "v"), shapes, strict=True)
+    }
+    feeds["n"] = np.array(lengths, np.int64)
+    names = {"q": ("b", "s"), "k": ("b", "t"), "v": ("b", "t")}
+    ports = [
+        helper.make_tensor_value_info(
+            name,
+            onnx.TensorProto.FLOAT,
+            [names[name][0], feeds[name].shape[1], names[name][1], feeds[name].shape[3]],
+        )
+        for name in names
+    ]
+    ports.append(helper.make_tensor_value_info("n", onnx.TensorProto.INT64, ["b"]))
+    node = helper.make_node("Attention", ["q", "k", "v", "", "", "", "n"], ["y"], "a", **attributes)
+    graph = helper.make_graph([node], "g", ports, [helper.make_empty_tensor_value_info("y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11)
+    reference = import_module("onnx.reference").ReferenceEvaluator(model)
+    return compile_native(model), feeds, np.asarray(reference.run(None, feeds)[0])
+
+
+CASES: Mapping[str, tuple[tuple[tuple[int, ...], ...], list[int], dict[str, Any]]] = {
+    "groups of queries": (((2, 6, 3, 16), (2, 2, 7, 16), (2, 2, 7, 12)), [7, 5], {"is_causal": 1}),
+    "one token": (((1, 2, 1, 8), (1, 1, 33, 8), (1, 1, 33, 8)), [33], {"is_causal": 1}),
+    "window and cap": (
+        ((2, 2, 3, 64), (2, 1, 40, 64), (2, 1, 40, 64)),
+        [30, 4],
+        {"is_causal": 1, "left_window_size": 4, "softcap": 2.0, "scale": 0.3},
+    ),
+    "both sides": (
+        ((1, 1, 4, 5), (1, 1, 9, 5), (1, 1, 9, 3)),
+        [8],
+        {"left_window_size": 1, "right_window_size": 2},
+    ),
+    "no key for the first queries": (((1, 1, 4, 5), (1, 1, 9, 5), (1, 1, 9, 3)), [2], {"is_causal": 1}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_attention_over_a_cache(case: str):
+    shapes, lengths, attributes = CASES[case]
+    session, feeds, expected = cached_attention(shapes, lengths, **attributes)
+    np.testing.assert_allclose(np.asarray(session.run(None, feeds)[0]), expected, rtol=1e-4, atol=1e-5)
+    assert session.host_calls() == []
+    assert session.compiled == 1
+
+
+def test_lengths_beyond_the_cache_read_no_further():
+    session, feeds, expected = cached_attention(((1, 2, 1, 8), (1, 2, 5, 8), (1, 2, 5, 8)), [5])
+    feeds["n"] = np.array([99], np.int64)
+    np.testing.assert_allclose(np.asarray(session.run(None, feeds)[0]), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_nan_in_a_row_after_the_length_is_not_read():
+    session, feeds, expected = cached_attention(((1, 2, 1, 8), (1, 2, 5, 8), (1, 2, 5, 8)), [3])
+    feeds["k"][:, :, 3:] = np.nan
+    feeds["v"][:, :, 3:] = np.nan
+    np.testing.assert_allclose(np.asarray(session.run(None, feeds)[0]), expected, rtol=1e-4, atol=1e-5)
+
+
+POSITIONS = RANDOM.integers(0, 9, (2, 3))
+TABLES = [np.cos(real(9, 4)), np.sin(real(9, 4))]
+ROTARY = [
+    Node("RotaryEmbedding", [real(2, 5, 3, 8), *TABLES, POSITIONS]),
+    Node("RotaryEmbedding", [real(2, 5, 3, 8), *TABLES, POSITIONS], {"interleaved": 1}),
+    Node("RotaryEmbedding", [real(2, 3, 16), *TABLES, POSITIONS], {"num_heads": 2}),
+    Node("RotaryEmbedding", [real(2, 5, 3, 11), *TABLES, POSITIONS], {"rotary_embedding_dim": 8}),
+    Node("RotaryEmbedding", [real(2, 5, 3, 8), *(np.tile(each[:3], (2, 1, 1)) for each in TABLES)]),
+    Node(
+        "RotaryEmbedding",
+        [*(each.astype(np.float16) for each in (real(2, 5, 3, 8), *TABLES)), POSITIONS],
+        rtol=1e-2,
+    ),
+]
+
+
+@pytest.mark.parametrize("node", ROTARY, ids=str)
+def test_rotary_embedding(node: Node):
+    check(node)
+
+
+def test_positions_beyond_the_tables_are_an_error():
+    session = check(ROTARY[0])
+    feeds = {**ROTARY[0].feeds, "x3": np.full((2, 3), 9)}
+    with pytest.raises(XonncError, match="it: position_ids has 9; 0 to 8 are in range"):
+        session.run(None, feeds)
+
+
+@pytest.mark.parametrize("mode", ["linear", "circular"])
+def test_rows_are_written_into_a_cache(mode: str):
+    places = np.array([1, 4]) if mode == "circular" else np.array([1, 3])
+    node = Node("TensorScatter", [real(2, 3, 5, 4), real(2, 3, 2, 4), places], {"mode": mode}, opset=24)
+    check(node)
+    check(node, opened(node))
+
+
+GROWING = """
+<ir_version: 10, opset_import: ["" : 24]>
+g (float[b,2,p,4] past, float[b,2,s,4] new, int64[b] at, float[t] mask) => (float[b,2,u,4] y) {
+  past_length = Shape<start = 2, end = 3>(past)
+  total = Shape(mask)
+  more = Sub(total, past_length)
+  missing = Max(more, zero)
+  outer = Shape<start = 0, end = 2>(past)
+  size = Shape<start = 3, end = 4>(past)
+  shape = Concat<axis = 0>(outer, missing, size)
+  zeros = ConstantOfShape(shape)
+  grown = Concat<axis = 2>(past, zeros)
+  y = TensorScatter<axis = 2>(grown, new, at)
+}
+"""
+
+
+def test_a_cache_grows_if_it_is_too_short():
+    model = onnx.parser.parse_model(GROWING)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([0]), "zero"))
+    session = compile_native(model)
+    for past, new, total in ((0, 3, 3), (3, 1, 4), (8, 2, 5), (3, 2, 7)):
+        held, added, at = real(2, 2, past, 4), real(2, 2, new, 4), np.array([max(0, past - 3), 0])
+        feeds = {"past": held, "new": added, "at": at, "mask": np.zeros(total, np.float32)}
+        expected = np.zeros((2, 2, max(past, total), 4), np.float32)
+        expected[:, :, :past] = held
+        for batch, start in enumerate(at):
+            expected[batch, :, start : start + new] = added[batch]
+        np.testing.assert_array_equal(np.asarray(session.run(None, feeds)[0]), expected)
+    assert session.compiled == 1
+    assert "concat" not in " ".join(line.what for line in session.report())
