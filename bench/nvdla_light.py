@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from xonnc.compiler import compile_model
-from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.checks.loadable_check import check_loadable
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.onnx.light_models import light_model
 from xonnc.targets import load_target

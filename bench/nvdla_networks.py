@@ -35,10 +35,10 @@ from bench.nvdla_zoo import (
     markdown,
     model_of,
 )
-from oracles.nvdla.reference import QuantizedReference, UnsupportedOperator
+from oracles.nvdla.quantized_reference import QuantizedReference, UnsupportedOperator
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.errors import RefusalError
-from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.checks.loadable_check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.onnx.exporter import export_proto

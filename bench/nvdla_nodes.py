@@ -39,7 +39,7 @@ if __package__ in (None, ""):
 
 from bench.backend import BackendCase, load_case, load_cases, to_array
 from bench.nvdla_zoo import CONFIGURATIONS, Configuration
-from oracles.nvdla.reference import QuantizedReference, UnsupportedOperator
+from oracles.nvdla.quantized_reference import QuantizedReference, UnsupportedOperator
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import InternalCompilerError, run_frontend

@@ -11,12 +11,12 @@ import onnx
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_writes
+from xonnc.fuzzing.case_reduction import reduced_failure
 from xonnc.fuzzing.differential import LevelFailure, Original
 from xonnc.fuzzing.edits import ReductionCase
 from xonnc.fuzzing.failures import failure_of
 from xonnc.fuzzing.levels import LEVELS
 from xonnc.fuzzing.random_models import RandomModel, random_model
-from xonnc.fuzzing.reduction import reduced_failure
 
 
 @dataclass(frozen=True)

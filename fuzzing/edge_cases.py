@@ -18,9 +18,9 @@ import onnx
 from xonnc.errors import XonncError
 from xonnc.fuzzing.edge_templates import DataOperand, NodeTemplate
 from xonnc.fuzzing.edge_values import EdgeNode, is_same
-from xonnc.fuzzing.engines import Engine
 from xonnc.fuzzing.model_builder import SPELLINGS
 from xonnc.fuzzing.random_models import Array
+from xonnc.fuzzing.reference_engines import Engine
 from xonnc.fuzzing.tolerance import differing
 from xonnc.model_check import check_model
 from xonnc.native import compile_native

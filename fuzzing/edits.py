@@ -15,8 +15,8 @@ import onnx
 from onnx import helper, numpy_helper
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.engines import engine_for
 from xonnc.fuzzing.random_models import Array, Feeds
+from xonnc.fuzzing.reference_engines import engine_for
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xonnc.fuzzing.differential import LevelFailure, Original, failure_at
 from xonnc.fuzzing.levels import LEVELS
-from xonnc.fuzzing.native import NATIVE, native_failure
+from xonnc.fuzzing.native_level import NATIVE, native_failure
 
 ALL_LEVELS = (*LEVELS, NATIVE)
 

@@ -9,8 +9,8 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.fuzzing.backward_slice import backward_slice, walk_nodes
 from xonnc.fuzzing.differential import Original
-from xonnc.fuzzing.engines import NAN_FAULTS, Engine, Outputs
 from xonnc.fuzzing.random_models import Array, Feeds
+from xonnc.fuzzing.reference_engines import NAN_FAULTS, Engine, Outputs
 from xonnc.fuzzing.tolerance import differing, disagreement
 
 OVERFLOWING = ("Pow", "ReduceProd", "ReduceSumSquare")

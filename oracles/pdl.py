@@ -13,7 +13,7 @@ from io import StringIO
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
-from xonnc.rewriting.literals import encode
+from xonnc.rewriting.attribute_conversion import encode
 from xonnc.rewriting.matcher import property_name
 from xonnc.rewriting.patterns import AnyValue, AttrName, Bound, Const, Native, Node, NonConstant, OperandSpec
 from xonnc.rewriting.rules import Rule, definition_of

@@ -194,7 +194,7 @@ class Builder:
 
     def _property(self, kinds: Any, type_properties: frozenset[str], key: str, value: Any) -> Any:
         from xonnc.plugins.op_class import encoded
-        from xonnc.rewriting.literals import encode
+        from xonnc.rewriting.attribute_conversion import encode
 
         if key in type_properties:
             return element_type_of(np.dtype(value))

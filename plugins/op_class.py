@@ -21,7 +21,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import (
+from xonnc.dialects.onnx.attribute_builders import (
     float_array_attr,
     float_attr,
     int_array_attr,
@@ -46,8 +46,8 @@ from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type_of
 from xonnc.errors import XonncError
-from xonnc.plugins.ports import AttributeDeclaration, ElementTypes, ParameterDeclaration
-from xonnc.rewriting.literals import decode
+from xonnc.plugins.declarations import AttributeDeclaration, ElementTypes, ParameterDeclaration
+from xonnc.rewriting.attribute_conversion import decode
 
 if TYPE_CHECKING:
     from xonnc.plugins.operators import OperatorSpec

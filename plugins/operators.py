@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.plugins.ports import AttributeDeclaration, ElementTypes, ParameterDeclaration, Ports
+from xonnc.plugins.declarations import AttributeDeclaration, ElementTypes, ParameterDeclaration, Ports
 from xonnc.plugins.types import TensorType
 
 if TYPE_CHECKING:

@@ -33,10 +33,10 @@ from xonnc.formats.onnx import reference_evaluator, schemas
 from xonnc.formats.onnx.made_schemas import AttributeParameter, FormalParameter, make_schema
 from xonnc.formats.onnx.op_signatures import attribute_kinds
 from xonnc.plugins.builder import Builder, Value
-from xonnc.plugins.kernels import add_kernel, has_kernel_for
+from xonnc.plugins.declarations import ElementTypes, ParameterDeclaration
+from xonnc.plugins.elementwise_kernels import add_kernel, has_kernel_for
 from xonnc.plugins.op_class import PluginOp, op_class, python_value
 from xonnc.plugins.operators import Array, OperatorSpec, Plugin, PluginError, bind
-from xonnc.plugins.ports import ElementTypes, ParameterDeclaration
 from xonnc.plugins.types import Dim, Size, TensorType
 from xonnc.plugins.types import form_of as form_of_size
 from xonnc.rewriting import extensions
@@ -51,9 +51,9 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import RuleSet, rule
+from xonnc.transforms.constant_evaluation import constant_value, result_parts
 from xonnc.transforms.dims.dim_context import SIZES, DimContext, Partly
 from xonnc.transforms.dims.expressions import DimExpr, DimSymbols
-from xonnc.transforms.evaluation import constant_value, result_parts
 from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, UNKNOWN, InferenceContext
 
 DECOMPOSING = ("decompose-onnx", "legalize-versions-onnx")

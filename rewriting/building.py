@@ -18,8 +18,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
+from xonnc.rewriting.attribute_conversion import encode
 from xonnc.rewriting.fused_locations import fused_location, inherited_attributes
-from xonnc.rewriting.literals import encode
 from xonnc.rewriting.matcher import Match, Matcher, Slot, property_name, reader_of
 from xonnc.rewriting.patterns import (
     Absent,

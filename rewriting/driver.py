@@ -25,7 +25,7 @@ from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived, describe
 from xonnc.errors import XonncError
 from xonnc.rewriting.building import ReplacementBuilder, RewritePlan
-from xonnc.rewriting.constants import hoist_constants
+from xonnc.rewriting.constant_hoisting import hoist_constants
 from xonnc.rewriting.editing import erase, insert_before, replace_uses, retype_function, transfer_results
 from xonnc.rewriting.extensions import rules_joining
 from xonnc.rewriting.matcher import Match, Matcher, compile_rule

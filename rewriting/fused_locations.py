@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import FusedLoc, LocationAttr, NameLoc, UnknownLoc
 from xdsl.ir import Attribute, Operation
 
-from xonnc.dialects.onnx.attributes import is_array
+from xonnc.dialects.onnx.attribute_builders import is_array
 from xonnc.dialects.onnx.locations import NO_METADATA, derived, fused
 
 INHERITED_ATTRIBUTES = frozenset(("onnx.doc_string", "onnx.metadata_props"))

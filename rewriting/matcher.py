@@ -19,8 +19,8 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import OpDef
 
 from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.rewriting.attribute_conversion import decode, encode
 from xonnc.rewriting.editing import operands_of
-from xonnc.rewriting.literals import decode, encode
 from xonnc.rewriting.patterns import (
     Absent,
     AnyValue,

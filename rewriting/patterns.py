@@ -31,7 +31,7 @@ from xonnc.dialects.onnx.elements import (
 Array: TypeAlias = npt.NDArray[Any]
 """An array of any element type."""
 Literal: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
-"""Python value of a property: see `xonnc.rewriting.literals`."""
+"""Python value of a property: see `xonnc.rewriting.attribute_conversion`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import UnknownNameError, XonncError
-from xonnc.formats.nvdla.checks.check import require_fitting
+from xonnc.formats.nvdla.checks.loadable_check import require_fitting
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.onnx.embedded_models import program, require_self_contained
 from xonnc.formats.package.archive import Package, read_package

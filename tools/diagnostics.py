@@ -13,11 +13,11 @@ from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.utils.exceptions import ParseError
 
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
-from xonnc.dialects.onnx.attributes import is_array
+from xonnc.dialects.onnx.attribute_builders import is_array
 from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.errors import CollectedError, XonncError
+from xonnc.rewriting.op_verification import verification_error
 from xonnc.rewriting.remarks import Remark
-from xonnc.rewriting.verification import verification_error
 from xonnc.tools.dominance import dominance_violations
 
 Severity = Literal["error", "warning", "note", "remark"]

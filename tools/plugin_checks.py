@@ -21,8 +21,8 @@ from xonnc.contexts import new_context
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.reference_evaluator import program_of
+from xonnc.plugins.declarations import AttributeDeclaration, ParameterDeclaration
 from xonnc.plugins.operators import Array, OperatorSpec, bind
-from xonnc.plugins.ports import AttributeDeclaration, ParameterDeclaration
 from xonnc.plugins.registration import run_reference
 from xonnc.rewriting.conversion import convert
 from xonnc.transforms.decompose_onnx import Decompose

@@ -10,7 +10,7 @@ from typing import cast
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.registry import op_classes
 from xonnc.formats.nvdla.checks.catalogue import RULES, WARNINGS
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
 from xonnc.formats.onnx.function_bodies import has_function_body
 from xonnc.formats.onnx.op_versions import identity_of_class

@@ -363,7 +363,7 @@ def _write_loadable(job: Translation, module: ModuleOp) -> None:
     """The last stage of the compiler: a module of the dla dialect in which everything has a place."""
     from xonnc.dialects.dla.storage import MemoryOp
     from xonnc.formats.nvdla.writer import to_bytes, write_loadable
-    from xonnc.lowering.dla_to_loadable.loadable import loadable_of
+    from xonnc.lowering.dla_to_loadable.emit_loadable import loadable_of
     from xonnc.targets import load_target
 
     if not any(isinstance(op, MemoryOp) for op in module.walk()):

@@ -27,7 +27,7 @@ from xonnc.transforms.rules import (
     constprop_windows,
     decompose_elementwise,
 )
-from xonnc.transforms.rules.limits import bytes_of, modest
+from xonnc.transforms.rules.folding_limits import bytes_of, modest
 
 EXPANDING = (
     constprop_activations.EXPANDING

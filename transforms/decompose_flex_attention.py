@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import bf16, f16, f32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from xonnc.dialects.onnx.attributes import int_array_attr, int_attr
+from xonnc.dialects.onnx.attribute_builders import int_array_attr, int_attr
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.builtin import YieldOp

@@ -21,8 +21,8 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math.elementwise import ExpandOp
 from xonnc.dialects.onnx.ops.tensor.shape import ReshapeOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
+from xonnc.rewriting.attribute_conversion import decode, encode
 from xonnc.rewriting.editing import replace_uses
-from xonnc.rewriting.literals import decode, encode
 from xonnc.transforms.dims.dim_context import Elements
 from xonnc.transforms.dims.expressions import DimExpr
 from xonnc.transforms.dims.shape_analysis import ShapeAnalysis

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
-from xonnc.dialects.onnx.attributes import SI64
+from xonnc.dialects.onnx.attribute_builders import SI64
 from xonnc.dialects.onnx.locations import node_name
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, PrintSignatureOp

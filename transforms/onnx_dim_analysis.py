@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xonnc.dialects.onnx.attributes import int_attr
+from xonnc.dialects.onnx.attribute_builders import int_attr
 from xonnc.dialects.onnx.ops.builtin import DimGroupOp
 from xonnc.rewriting.editing import erase
 from xonnc.transforms.dims.analysis import DimAnalysis

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 if TYPE_CHECKING:
-    from xonnc.transforms.evaluation import Program
+    from xonnc.transforms.constant_evaluation import Program
     from xonnc.transforms.shapes.inference_context import Integers
 
 Evaluator: TypeAlias = "Callable[[ModuleOp], Program]"

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import FusedLoc, ModuleOp, NameLoc, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from xonnc.dialects.onnx.attributes import is_array
+from xonnc.dialects.onnx.attribute_builders import is_array
 from xonnc.dialects.onnx.locations import NODE_NAME, node_name, output_names, renamed
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import DimOp, EntryPointOp, ReturnOp

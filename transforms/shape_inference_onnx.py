@@ -18,8 +18,8 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, are_compatible, is_ranked, is_tensor, tensor_type, unranked
 from xonnc.errors import InvalidModelError, XonncError
 from xonnc.rewriting.editing import operands_of, retype, retype_function
+from xonnc.rewriting.op_verification import node_message, unknown_attribute, verification_error
 from xonnc.rewriting.remarks import warn
-from xonnc.rewriting.verification import node_message, unknown_attribute, verification_error
 from xonnc.transforms.dims.control_flow import enter_body
 from xonnc.transforms.dims.dim_context import Partly
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
@@ -30,9 +30,9 @@ from xonnc.transforms.shapes import (
     attention,
     control_flow,
     convolution,
+    data_movement,
     elementwise,
     ml_operators,
-    movement,
     reduction,
     resampling,
 )
@@ -47,7 +47,16 @@ from xonnc.transforms.shapes.inference_context import (
     Types,
 )
 
-THEMES = (attention, control_flow, convolution, elementwise, ml_operators, movement, reduction, resampling)
+THEMES = (
+    attention,
+    control_flow,
+    convolution,
+    elementwise,
+    ml_operators,
+    data_movement,
+    reduction,
+    resampling,
+)
 """Modules whose functions are registered in `SHAPE_FUNCTIONS`."""
 
 WITH_BODY = frozenset(("Loop", "Scan", "ScanV8", "SequenceMap"))

@@ -7,7 +7,7 @@ from bench.constant_folding.verdicts import RULES, FoldingVerdict
 from xonnc.rewriting.patterns import Native
 from xonnc.transforms.rules.constprop_evaluation import KEPT, MAX_WORK, evaluated
 from xonnc.transforms.rules.constprop_loops import MAX_ITERATIONS
-from xonnc.transforms.rules.limits import GROWTH, MAX_BYTES, MAX_INTEGER_PRODUCTS, MAX_PRODUCTS
+from xonnc.transforms.rules.folding_limits import GROWTH, MAX_BYTES, MAX_INTEGER_PRODUCTS, MAX_PRODUCTS
 from xonnc.transforms.rules.reference_faults import FAULTS
 
 TEXT = """# What folds

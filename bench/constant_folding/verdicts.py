@@ -21,8 +21,8 @@ from xonnc.formats.onnx.importer import import_proto
 from xonnc.passes import run_pass
 from xonnc.rewriting.rules import RuleSet
 from xonnc.rewriting.statistics import tracing_rules
+from xonnc.transforms.constant_evaluation import ConstantValue, constant_value
 from xonnc.transforms.constprop_onnx import ConstProp
-from xonnc.transforms.evaluation import ConstantValue, constant_value
 
 PASSES = ("shape-inference-onnx", "constprop-onnx")
 """Passes to run; repeated `ROUNDS` times, since folding makes more shapes static."""

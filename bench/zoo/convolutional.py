@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 
-from bench.zoo.graph import GraphBuilder
+from bench.zoo.graph_builder import GraphBuilder
 
 IMAGE = (1, 3, 224, 224)
 CLASSES = 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from bench.zoo.graph import GraphBuilder
+from bench.zoo.graph_builder import GraphBuilder
 
 
 def dense(

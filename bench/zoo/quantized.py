@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from bench.zoo.graph import GraphBuilder
+from bench.zoo.graph_builder import GraphBuilder
 
 ACTIVATION_SCALES = {"input": 2 / 127, "layer": 6 / 255, "signed": 8 / 127}
 """Quantization scales: of the input image, of ReLU outputs (zero point 0), of signed values (128)."""

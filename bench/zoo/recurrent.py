@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 
 from bench.zoo.convolutional import linear
-from bench.zoo.graph import GraphBuilder
+from bench.zoo.graph_builder import GraphBuilder
 
 
 def lstm(inputs: int = 256, hidden: int = 512, classes: int = 64) -> onnx.ModelProto:

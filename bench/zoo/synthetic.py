@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from bench.zoo.graph import FLOAT, INT64, GraphBuilder
+from bench.zoo.graph_builder import FLOAT, INT64, GraphBuilder
 from bench.zoo.layers import dense
 
 TABLES, ROWS, WIDTH = 12, 65536, 1024

@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 import onnx
 
-from bench.zoo.graph import FLOAT, INT64, GraphBuilder
+from bench.zoo.graph_builder import FLOAT, INT64, GraphBuilder
 from bench.zoo.layers import decomposed_norm, dense, erf_gelu, norm, size_of, tanh_gelu, vector
 
 

@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, TypeAttribute
 from xdsl.irdl import AtLeast, AttrConstraint, IntConstraint, RangeConstraint, RangeOf, VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import SI64
+from xonnc.dialects.onnx.attribute_builders import SI64
 from xonnc.dialects.onnx.types import MapType, OptType, SeqType, StringType, is_tensor, unranked
 
 GROUPS: Mapping[str, str] = {

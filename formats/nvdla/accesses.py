@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xonnc.formats.nvdla import geometry
-from xonnc.formats.nvdla.constants import (
+from xonnc.formats.nvdla.byte_regions import Region, Repetition
+from xonnc.formats.nvdla.enumerations import (
     EmuFormat,
     EmuOpType,
     MemoryType,
@@ -38,7 +39,6 @@ from xonnc.formats.nvdla.records import (
     SdpSubOp,
     SdpSurface,
 )
-from xonnc.formats.nvdla.regions import Region, Repetition
 from xonnc.formats.nvdla.task_graph import fetches
 from xonnc.formats.nvdla.tasks import Address, EmuOperation, Operation
 from xonnc.targets import NvdlaTarget

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Final, NamedTuple
 
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import ceil_div, kernel_group, surfaces
 from xonnc.targets import NvdlaTarget
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.targets import NvdlaTarget, limits
 
 MAX_DIMENSION: Final = limits.DIMENSION.most

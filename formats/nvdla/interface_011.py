@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import EmuFormat, EmuOpType, Interface
+from xonnc.formats.nvdla.enumerations import EmuFormat, EmuOpType, Interface
 from xonnc.formats.nvdla.loadable import AddressEntry, Blob, Data, Loadable, TaskEntry, Version
 from xonnc.formats.nvdla.records import (
     DataCube,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from xonnc.formats.nvdla.constants import (
+from xonnc.formats.nvdla.enumerations import (
     Activation,
     AluType,
     ConvMode,

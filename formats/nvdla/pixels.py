@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xonnc.formats.nvdla.constants import PixelFormat
+from xonnc.formats.nvdla.enumerations import PixelFormat
 
 
 @dataclass(frozen=True)

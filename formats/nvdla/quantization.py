@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import Interface
+from xonnc.formats.nvdla.enumerations import Interface
 from xonnc.formats.nvdla.loadable import Blob, Loadable
 
 BLOB_NAME = "xonnc-quantization"

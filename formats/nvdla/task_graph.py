@@ -4,7 +4,7 @@ Structure of a task: engine queues, on-the-fly pairs and fused chains (docs/inte
 
 from __future__ import annotations
 
-from xonnc.formats.nvdla.constants import MemoryType, OpType, SdpMode, SdpOpType
+from xonnc.formats.nvdla.enumerations import MemoryType, OpType, SdpMode, SdpOpType
 from xonnc.formats.nvdla.records import ConvSurface, PdpSurface, SdpOp, SdpSubOp, SdpSurface
 from xonnc.formats.nvdla.tasks import DlaTask, Operation
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import EmuOpType, Interface, OpType
+from xonnc.formats.nvdla.enumerations import EmuOpType, Interface, OpType
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TaskEntry, Version
 from xonnc.formats.nvdla.records import (
     OP_BYTES,

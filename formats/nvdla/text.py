@@ -10,7 +10,7 @@ from dataclasses import fields
 from enum import IntEnum, IntFlag
 from typing import Any
 
-from xonnc.formats.nvdla.constants import (
+from xonnc.formats.nvdla.enumerations import (
     Activation,
     AluType,
     ConvMode,

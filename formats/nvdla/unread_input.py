@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from xonnc.formats.nvdla.constants import MemoryType
+from xonnc.formats.nvdla.enumerations import MemoryType
 from xonnc.formats.nvdla.records import PdpOp, PdpSurface
 
 

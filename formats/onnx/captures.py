@@ -13,7 +13,7 @@ import onnx
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
-from xonnc.dialects.onnx.attributes import is_array
+from xonnc.dialects.onnx.attribute_builders import is_array
 
 CAPTURES = "onnx.captures"
 """Attribute with the names, in the subgraphs of a custom op, of its last operands."""

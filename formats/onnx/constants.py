@@ -10,9 +10,9 @@ import onnx
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
+from xonnc.dialects.onnx.builtin_attributes import SparseElementsAttr, StringElementsAttr
 from xonnc.dialects.onnx.elements import DisposablePool, ElementsAttr, elements_array
 from xonnc.dialects.onnx.elements.dense import stored_form
-from xonnc.dialects.onnx.literals import SparseElementsAttr, StringElementsAttr
 from xonnc.dialects.onnx.types import element_type_of, tensor_type
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.message_codec import text_or_bytes

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from xonnc.dialects.onnx.attributes import is_array
-from xonnc.dialects.onnx.literals import SparseElementsAttr
+from xonnc.dialects.onnx.attribute_builders import is_array
+from xonnc.dialects.onnx.builtin_attributes import SparseElementsAttr
 from xonnc.dialects.onnx.ops.builtin import DimOp, NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, tensor_type

@@ -9,7 +9,7 @@ import onnx
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xonnc.dialects.onnx.attributes import int_attr, is_array
+from xonnc.dialects.onnx.attribute_builders import int_attr, is_array
 from xonnc.dialects.onnx.locations import NODE_NAME, describe, node_name
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, DimOp

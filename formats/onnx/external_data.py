@@ -19,7 +19,7 @@ from typing import Protocol
 
 from xonnc.errors import XonncError
 from xonnc.formats.input_files import record_input
-from xonnc.formats.onnx.memory_map import map_descriptor
+from xonnc.formats.onnx.memory_mapped_files import map_descriptor
 from xonnc.formats.onnx.utf8_checks import check_names
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from xonnc.dialects.onnx.attributes import is_array
+from xonnc.dialects.onnx.attribute_builders import is_array
 from xonnc.dialects.onnx.constraints import type_of
 from xonnc.dialects.onnx.locations import node_location
 from xonnc.dialects.onnx.op import OnnxOp

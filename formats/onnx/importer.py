@@ -40,7 +40,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Region
 
 from xonnc.dialects.onnx.elements import DisposablePool
-from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
+from xonnc.dialects.onnx.elements.garbage_collection import without_cycle_collection
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import message_codec

@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from xonnc.errors import XonncError
 from xonnc.formats.file_types import ONNX_MODEL, identify_bytes
 from xonnc.formats.onnx.external_data import DataFolder
-from xonnc.formats.onnx.memory_map import map_file
+from xonnc.formats.onnx.memory_mapped_files import map_file
 from xonnc.formats.onnx.payload_extraction import PayloadMarkers, without_payloads
 from xonnc.formats.onnx.tensors import TensorReader
 

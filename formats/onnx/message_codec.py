@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.attributes import is_array
+from xonnc.dialects.onnx.attribute_builders import is_array
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.tensors import AnyArray, encode, header, payload
 

@@ -2,8 +2,8 @@
 Conversion between attributes of ONNX nodes and attributes of ops.
 
 Integers, floats, strings, tensors, types and lists of scalars have a native MLIR form
-(`dialects/onnx/attributes.py`). The others (references to function attributes, lists of tensors or graphs,
-graphs of custom ops) are kept as encoded messages (`message_codec`).
+(`dialects/onnx/attribute_builders.py`). The others (references to function attributes, lists of tensors or
+graphs, graphs of custom ops) are kept as encoded messages (`message_codec`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.utils.hints import isa
 
-from xonnc.dialects.onnx import attributes as spelled
-from xonnc.dialects.onnx.attributes import is_array
-from xonnc.dialects.onnx.literals import SparseElementsAttr
+from xonnc.dialects.onnx import attribute_builders as spelled
+from xonnc.dialects.onnx.attribute_builders import is_array
+from xonnc.dialects.onnx.builtin_attributes import SparseElementsAttr
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import message_codec
 from xonnc.formats.onnx.constants import ConstantReader, array_of, sparse_proto

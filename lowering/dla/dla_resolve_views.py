@@ -28,7 +28,7 @@ from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, tensor_of
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.lowering.dla.network_checks import blocks
 from xonnc.lowering.dla_planning.feasibility import conv_plan

@@ -22,7 +22,7 @@ from xonnc.dialects.dla.storage import ConstantOp
 from xonnc.dialects.dla.types import shape_of, tensor_of
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.types import numpy_dtype
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import kernel_group, round_up, weight_bytes
 from xonnc.lowering.dla_planning.precision import MAX_FP16, precision_of
 from xonnc.targets import NvdlaTarget

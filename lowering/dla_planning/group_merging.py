@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xonnc.dialects.dla.types import CubeShape
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import channels_per_atom
 from xonnc.lowering.dla_planning.feasibility import convolution_cycles
 from xonnc.lowering.dla_planning.window import Window2D

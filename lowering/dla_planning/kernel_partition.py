@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla import geometry
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.lowering.dla_planning.feasibility import conv_limits, conv_plan
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import f16, i8, i16
 from xdsl.ir import Attribute
 
 from xonnc.dialects.dla.types import tensor_of
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 
 PRECISIONS: dict[Attribute, Precision] = {f16: Precision.FP16, i8: Precision.INT8, i16: Precision.INT16}
 """The precision of each element type of cubes."""

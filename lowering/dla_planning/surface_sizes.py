@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from xonnc.dialects.dla.types import ImageType, SurfaceType, cube_of, image_of
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla import geometry
-from xonnc.formats.nvdla.constants import PixelFormat
+from xonnc.formats.nvdla.enumerations import PixelFormat
 from xonnc.formats.nvdla.pixels import PIXEL_LAYOUTS
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.targets import NvdlaTarget

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from xonnc.formats.nvdla.constants import Event
+from xonnc.formats.nvdla.enumerations import Event
 
 
 class ByteRange(NamedTuple):

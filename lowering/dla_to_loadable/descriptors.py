@@ -30,7 +30,7 @@ from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of, image_of, shape_of
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla import constants as hw
+from xonnc.formats.nvdla import enumerations as hw
 from xonnc.formats.nvdla import records
 from xonnc.formats.nvdla.geometry import operand_group
 from xonnc.lowering.dla.convolution_plans import window_of

@@ -24,7 +24,7 @@ from xonnc.lowering.dla.dla_allocate import ACTIVATIONS
 from xonnc.lowering.dla.fused_layers import FusedLayer
 from xonnc.lowering.dla.network_checks import memory_of, network
 from xonnc.lowering.dla_planning.precision import precision_of
-from xonnc.lowering.dla_to_loadable.loadable import tasks
+from xonnc.lowering.dla_to_loadable.emit_loadable import tasks
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NODES_ATTRIBUTE
 from xonnc.targets import NvdlaTarget
 

@@ -23,7 +23,7 @@ from xonnc.lowering.dla.dla_resolve_views import DlaResolveViews
 from xonnc.lowering.dla.dla_schedule import DlaSchedule
 from xonnc.lowering.dla.dla_split import DlaSplit
 from xonnc.lowering.dla.dla_split_kernels import DlaSplitKernels
-from xonnc.lowering.dla_to_loadable.loadable import loadable_of
+from xonnc.lowering.dla_to_loadable.emit_loadable import loadable_of
 from xonnc.lowering.dla_to_loadable.report import CompileReport, report_of
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import ConvertOnnxToDla, convert
 from xonnc.rewriting.extensions import finish_stage

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.dla.attributes import Lut
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
 from xonnc.dialects.dla.types import FlowType, SurfaceType, cube_of
-from xonnc.formats.nvdla import constants as hw
+from xonnc.formats.nvdla import enumerations as hw
 from xonnc.formats.nvdla import records
 from xonnc.lowering.dla.dla_allocate import CONSTANTS
 from xonnc.lowering.dla.fused_layers import FusedLayer

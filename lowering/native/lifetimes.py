@@ -25,7 +25,7 @@ from xonnc.lowering.native.read_program import SIZE_OPS, TERMINATORS
 from xonnc.lowering.onnx_to_krnl.checks import CHECK
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.session_ops import is_session_op
-from xonnc.transforms.evaluation import captured
+from xonnc.transforms.constant_evaluation import captured
 
 # Sets of exact types: lookups are frequent, and `isinstance` with operation classes takes ten times as long.
 VIEW_OPS = frozenset((UnrealizedConversionCastOp, ShapedOp, memref.LoadOp, memref.SubviewOp))

@@ -43,7 +43,7 @@ from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp as OnnxConstantOp
 from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.pixel_normalization import Normalization
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.dla_planning.window import Window2D

@@ -27,7 +27,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xonnc.dialects.onnx.attributes import int_attr, int_values
+from xonnc.dialects.onnx.attribute_builders import int_attr, int_values
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.builtin import NoValueOp

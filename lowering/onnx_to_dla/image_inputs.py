@@ -13,7 +13,7 @@ from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.errors import XonncError, suggest
-from xonnc.formats.nvdla.constants import PixelFormat, Precision
+from xonnc.formats.nvdla.enumerations import PixelFormat, Precision
 from xonnc.formats.nvdla.pixel_normalization import Normalization
 from xonnc.formats.nvdla.pixels import FLOAT_PIXELS, PIXEL_LAYOUTS
 

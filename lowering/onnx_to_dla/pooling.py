@@ -20,7 +20,7 @@ from xonnc.dialects.dla.attributes import PoolMode
 from xonnc.dialects.dla.engines import PdpOp
 from xonnc.dialects.dla.storage import SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp
 from xonnc.formats.nvdla.geometry import MAX_POOL

@@ -29,7 +29,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import UNKNOWN, derived, node_location, node_name, output_names
 from xonnc.dialects.onnx.op import OnnxOp

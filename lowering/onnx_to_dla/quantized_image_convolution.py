@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.types import cube_of
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.convolution import dense

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.types import cube_of
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.convolution import batch_of, tiled

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import AluFunction, OperandMode, PoolMode, SdpStage, StageFunction
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops import reduction
 from xonnc.dialects.onnx.types import NONE

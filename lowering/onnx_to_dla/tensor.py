@@ -12,7 +12,7 @@ from xonnc.dialects.dla.engines import SoftmaxOp as DlaSoftmaxOp
 from xonnc.dialects.dla.storage import ConcatOp as DlaConcatOp
 from xonnc.dialects.dla.storage import ReshapeOp as DlaReshapeOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.math import SoftmaxOp, SoftmaxV11Op
 from xonnc.dialects.onnx.ops.nn import DropoutOp, DropoutV10Op, FlattenOp
 from xonnc.dialects.onnx.ops.tensor import (

@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.attributes import PoolMode
 from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import MAX_DIMENSION

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type

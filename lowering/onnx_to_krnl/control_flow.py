@@ -39,7 +39,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, element_of, shape_of
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.controlflow import IfOp, LoopOp, ScanOp

@@ -11,7 +11,7 @@ from math import prod
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.nn import DeformConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type

@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.types import is_ranked
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, SymbolicSize, size_of_form, volume
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.expressions import DimExpr, FloorDiv, MinMax
-from xonnc.transforms.dims.naming import NamedDimension
+from xonnc.transforms.dims.symbol_names import NamedDimension
 
 INDEX = IndexType()
 

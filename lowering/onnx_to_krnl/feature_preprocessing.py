@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32, f64, i1, i64
 from xdsl.ir import Attribute
 
 from xonnc.dialects.krnl.types import is_integer
-from xonnc.dialects.onnx.attributes import int_values, numeric_values
+from xonnc.dialects.onnx.attribute_builders import int_values, numeric_values
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops.ml import (
     ArrayFeatureExtractorOp,

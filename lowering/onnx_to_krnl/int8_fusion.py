@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.constant import constant_elements

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.onnx.attributes import int_values, numeric_values, string_values
+from xonnc.dialects.onnx.attribute_builders import int_values, numeric_values, string_values
 from xonnc.dialects.onnx.ops.ml import LinearClassifierOp, LinearRegressorOp
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type

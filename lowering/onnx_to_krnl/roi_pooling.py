@@ -9,7 +9,7 @@ from math import inf
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.onnx.attributes import int_values
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.nn import MaxRoiPoolOp
 from xonnc.dialects.onnx.ops.object_detection import RoiAlignOp, RoiAlignV10Op
 from xonnc.lowering.onnx_to_krnl.checks import bounds_check, check_indices, index_in, iterations_if_nonempty

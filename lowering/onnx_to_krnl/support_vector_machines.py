@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f32, f64, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
-from xonnc.dialects.onnx.attributes import int_values, numeric_values
+from xonnc.dialects.onnx.attribute_builders import int_values, numeric_values
 from xonnc.dialects.onnx.ops.ml import SVMClassifierOp, SVMRegressorOp
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import f32, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.onnx.attributes import int_values, numeric_values
+from xonnc.dialects.onnx.attribute_builders import int_values, numeric_values
 from xonnc.dialects.onnx.ops.nn import TfIdfVectorizerOp
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers

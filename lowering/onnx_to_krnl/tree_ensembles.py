@@ -14,7 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.onnx.attributes import int_values, numeric_values, string_values
+from xonnc.dialects.onnx.attribute_builders import int_values, numeric_values, string_values
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops.ml import TreeEnsembleClassifierOp, TreeEnsembleOp, TreeEnsembleRegressorOp
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type

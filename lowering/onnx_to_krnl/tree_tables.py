@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.attributes import int_values, numeric_values, string_values
+from xonnc.dialects.onnx.attribute_builders import int_values, numeric_values, string_values
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops.ml import TreeEnsembleClassifierOp, TreeEnsembleOp, TreeEnsembleRegressorOp
 from xonnc.errors import XonncError

@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
 from xonnc.lowering.onnx_to_dla.image_inputs import IMAGE_ATTRIBUTE
-from xonnc.lowering.placement.graph import DataflowGraph
+from xonnc.lowering.placement.dataflow_graph import DataflowGraph
 
 MAIN = "main_graph"
 """The symbol of a model's function in imported models."""

@@ -28,8 +28,8 @@ from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
 from xonnc.lowering.placement.assignment import nodes_on_dla
+from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.fp16_overflow import overflows
-from xonnc.lowering.placement.graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.outline_partition import OutlinedPartition, Partition, outline, partition_of
 from xonnc.lowering.placement.partitions import partition_nodes
 from xonnc.targets import NvdlaTarget, load_target

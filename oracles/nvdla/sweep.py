@@ -16,13 +16,13 @@ import numpy as np
 import onnx
 
 from oracles.nvdla.fixed_point import Array
+from oracles.nvdla.quantized_reference import QuantizedReference
 from oracles.nvdla.random_networks import NetworkRecipe, image_of, model_of
-from oracles.nvdla.reference import QuantizedReference
 from oracles.nvdla.window_operators import SlidingWindow
 from xonnc.compiler import InternalCompilerError, compile_model
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.errors import RefusalError, XonncError
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.lowering.dla_planning.group_merging import merged_groups

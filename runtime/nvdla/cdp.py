@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import LRN_SIZES
 from xonnc.formats.nvdla.records import CdpOp, CdpSurface
 from xonnc.runtime.nvdla.array_types import AnyArray

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import ConvMode, PixelFormat, Precision
+from xonnc.formats.nvdla.enumerations import ConvMode, PixelFormat, Precision
 from xonnc.formats.nvdla.geometry import MAX_CONV_PAD_AFTER, kernel_group
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla import winograd

@@ -5,7 +5,7 @@ Checks of CONV operations, including mistakes that hardware does not detect (doc
 
 from __future__ import annotations
 
-from xonnc.formats.nvdla.constants import ConvMode, PixelFormat, Precision, WeightFormat
+from xonnc.formats.nvdla.enumerations import ConvMode, PixelFormat, Precision, WeightFormat
 from xonnc.formats.nvdla.geometry import (
     MAX_CONV_STRIDE,
     MAX_DILATION,

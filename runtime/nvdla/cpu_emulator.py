@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import EmuFormat, EmuOpType
+from xonnc.formats.nvdla.enumerations import EmuFormat, EmuOpType
 from xonnc.formats.nvdla.records import DataCube, EmuBufferDesc, EmuOp
 from xonnc.runtime.nvdla.array_types import F32, I8, U16, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.checks.event_order import EventOrder
 from xonnc.formats.nvdla.checks.pooling_queue import overlapping_poolings
+from xonnc.formats.nvdla.event_scheduling import Scheduler, graph_node
 from xonnc.formats.nvdla.records import (
     BdmaSurface,
     CdpOp,
@@ -22,7 +23,6 @@ from xonnc.formats.nvdla.records import (
     SdpOp,
     SdpSurface,
 )
-from xonnc.formats.nvdla.scheduling import Scheduler, graph_node
 from xonnc.formats.nvdla.tasks import DlaTask, Operation
 from xonnc.formats.nvdla.unread_input import unread_input
 from xonnc.runtime.nvdla import bdma, cdp, pdp, rubik, sdp

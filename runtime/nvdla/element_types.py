@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 
 
 def element_type(precision: Precision) -> np.dtype[np.int8] | np.dtype[np.int16] | np.dtype[np.uint16]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import PixelFormat, Precision
+from xonnc.formats.nvdla.enumerations import PixelFormat, Precision
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla.array_types import I64, U8, AnyArray
 from xonnc.runtime.nvdla.element_types import element_type

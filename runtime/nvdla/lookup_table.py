@@ -10,7 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import LutMethod
+from xonnc.formats.nvdla.enumerations import LutMethod
 from xonnc.formats.nvdla.records import LutParam, LutSlope
 from xonnc.runtime.nvdla.array_types import I8, I64, Bool
 from xonnc.runtime.nvdla.fixed_point import sign_extend

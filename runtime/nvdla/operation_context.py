@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import ceil_div
 from xonnc.formats.nvdla.records import DataCube
 from xonnc.runtime.nvdla.array_types import U8, AnyArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import MemoryType, PoolMode, Precision
+from xonnc.formats.nvdla.enumerations import MemoryType, PoolMode, Precision
 from xonnc.formats.nvdla.geometry import (
     MAX_POOL,
     MAX_POOL_PAD,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import Precision, RubikMode
+from xonnc.formats.nvdla.enumerations import Precision, RubikMode
 from xonnc.formats.nvdla.geometry import MAX_CONTRACT_STRIDE, round_up
 from xonnc.formats.nvdla.records import DataCube, RubikOp, RubikSurface
 from xonnc.runtime.nvdla.array_types import AnyArray

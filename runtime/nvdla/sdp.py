@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import Activation, AluType, MemoryType, Precision, SdpMode, SdpOpType
+from xonnc.formats.nvdla.enumerations import Activation, AluType, MemoryType, Precision, SdpMode, SdpOpType
 from xonnc.formats.nvdla.geometry import channels_per_atom, operand_group, round_up
 from xonnc.formats.nvdla.records import DataCube, SdpOp, SdpSubOp, SdpSurface
 from xonnc.runtime.nvdla.array_types import F32, I64, AnyArray

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import Precision, SdpMode, SdpOpType
+from xonnc.formats.nvdla.enumerations import Precision, SdpMode, SdpOpType
 from xonnc.formats.nvdla.geometry import ceil_div
 from xonnc.formats.nvdla.records import CvtParam, DataCube, SdpSubOp
 from xonnc.runtime.nvdla.array_types import F32, I64, AnyArray

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import Activation, AluType
+from xonnc.formats.nvdla.enumerations import Activation, AluType
 from xonnc.runtime.nvdla.array_types import F32, I64
 from xonnc.runtime.nvdla.fixed_point import saturate, shift_left_saturating, shift_right_rounding
 from xonnc.runtime.nvdla.floating_point import add, multiply

@@ -12,7 +12,7 @@ import numpy as np
 
 from xonnc.argument_types import checks_arguments
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import MemoryDomain, MemoryFlags
+from xonnc.formats.nvdla.enumerations import MemoryDomain, MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
 from xonnc.formats.nvdla.pixel_normalization import normalizations_of
 from xonnc.formats.nvdla.quantization import QuantizationParameters, quantization_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import DataCategory, DataType, PixelFormat
+from xonnc.formats.nvdla.enumerations import DataCategory, DataType, PixelFormat
 from xonnc.formats.nvdla.loadable import TensorDesc
 from xonnc.formats.nvdla.pixel_normalization import Normalization
 from xonnc.formats.nvdla.quantization import QuantizationParameters

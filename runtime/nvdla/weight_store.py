@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import ConvMode, Precision, WeightFormat
+from xonnc.formats.nvdla.enumerations import ConvMode, Precision, WeightFormat
 from xonnc.formats.nvdla.geometry import round_up
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla.array_types import AnyArray

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from xonnc.compiler import Compilation, compile_model
     from xonnc.dla_model import DlaModel
     from xonnc.errors import InvalidModelError, RefusalError, XonncError
-    from xonnc.formats.nvdla.checks.check import read_checked
+    from xonnc.formats.nvdla.checks.loadable_check import read_checked
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.native import load_native as load
     from xonnc.package_engine import load_package

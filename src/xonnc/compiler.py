@@ -20,7 +20,7 @@ from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
-from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.checks.loadable_check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.onnx import import_model

@@ -34,7 +34,7 @@ from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_sums
-from xonnc.lowering.placement.graph import graph_of
+from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place import Placement as Partition
 from xonnc.lowering.placement.place import place as partition
 from xonnc.packages import check_images, unique_value_names

@@ -26,7 +26,7 @@ from xdsl.ir import Operation
 from xonnc.argument_types import checks_arguments
 from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
-from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
+from xonnc.dialects.onnx.elements.garbage_collection import without_cycle_collection
 from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.formats.native.program import HostStep, NativeStep, Program
 from xonnc.formats.native.program_json import is_serializable

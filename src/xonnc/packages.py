@@ -26,7 +26,7 @@ from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import StringType, element_type, is_ranked, is_tensor, numpy_dtype
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.checks.loadable_check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.quantization import QuantizationParameters, quantization_of
 from xonnc.formats.nvdla.writer import write_to
@@ -39,7 +39,7 @@ from xonnc.formats.package.archive import WritePart, write_package
 from xonnc.formats.package.manifest import Manifest, PackagePort, PackageStep, TensorInfo
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, images_of
-from xonnc.lowering.placement.graph import DataflowGraph, graph_of
+from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.place import CompiledPartition, Placement, place
 from xonnc.lowering.placement.remove_qdq_pairs import remove_qdq_pairs
 from xonnc.targets import load_target, target_names

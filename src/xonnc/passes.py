@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Attribute, Dialect, Operation
     from xdsl.passes import ModulePass
 
-    from xonnc.transforms.evaluation import Program
+    from xonnc.transforms.constant_evaluation import Program
     from xonnc.transforms.shapes.inference_context import Integers
 
 DIALECTS: Mapping[str, str] = {

@@ -24,9 +24,9 @@ from __future__ import annotations
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.passes import PASSES
 from xonnc.plugins.builder import Builder, Value
+from xonnc.plugins.declarations import attribute, one, optional, type_variables, variadic
 from xonnc.plugins.module_passes import module_pass
 from xonnc.plugins.operators import Plugin, PluginError, operator
-from xonnc.plugins.ports import attribute, one, optional, type_variables, variadic
 from xonnc.plugins.registration import register, registered
 from xonnc.plugins.rewrites import ops, rewrite
 from xonnc.plugins.types import Dim, TensorType, broadcast

@@ -23,7 +23,7 @@ from xdsl.ir import SSAValue
 from xonnc.argument_types import checks_arguments
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
-from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
+from xonnc.dialects.onnx.elements.garbage_collection import without_cycle_collection
 from xonnc.dialects.onnx.ops.builtin import ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import static_shape

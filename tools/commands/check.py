@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from xonnc.runtime.nvdla.tensors import BoundTensor
     from xonnc.tools.console import ProgressCallback
-    from xonnc.tools.verification import Agreement, Array
+    from xonnc.tools.output_comparison import Agreement, Array
 
 
 COMPILED = (".nvdla", ".xpkg")
@@ -103,7 +103,7 @@ def agree(
     binding order.
     """
     from xonnc.runtime.reference import ReferenceModel
-    from xonnc.tools.verification import compare, random_feeds
+    from xonnc.tools.output_comparison import compare, random_feeds
 
     made = (_package if is_package(compiled) else _loadable)(compiled, target, mode)
     reference = ReferenceModel(model)
@@ -126,7 +126,7 @@ def agree(
 
 def _loadable(path: Path, target: str | None, mode: str) -> _Compiled:
     """Prepare a loadable for the simulator."""
-    from xonnc.formats.nvdla.checks.check import read_fitting
+    from xonnc.formats.nvdla.checks.loadable_check import read_fitting
     from xonnc.runtime.nvdla.simulator import Simulator
 
     hardware = load_target(target or DEFAULT_TARGET)

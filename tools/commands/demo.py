@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.runtime.nvdla.simulator import Simulator
     from xonnc.runtime.reference import ReferenceModel
-    from xonnc.tools.verification import compare
+    from xonnc.tools.output_comparison import compare
 
     folder: Path = args.folder
     folder.mkdir(parents=True, exist_ok=True)

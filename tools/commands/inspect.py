@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check; exit code 1 if a rule is broken, 0 with warnings alone."""
-    from xonnc.formats.nvdla.checks.check import findings
+    from xonnc.formats.nvdla.checks.loadable_check import findings
     from xonnc.formats.nvdla.checks.problem import Severity
     from xonnc.formats.nvdla.reader import read_loadable
 
@@ -74,7 +74,7 @@ def read_parts(path: Path) -> tuple[dict[str, Loadable], str]:
 
 def _tell(name: str, loadable: Loadable, found: Sequence[Violation], target: NvdlaTarget) -> None:
     """Print the problems of a loadable, or a summary of it."""
-    from xonnc.formats.nvdla.checks.check import other_targets, way_out
+    from xonnc.formats.nvdla.checks.loadable_check import other_targets, way_out
     from xonnc.formats.nvdla.checks.problem import Severity
 
     errors = [problem for problem in found if problem.severity is Severity.ERROR]
@@ -93,7 +93,7 @@ def _tell(name: str, loadable: Loadable, found: Sequence[Violation], target: Nvd
 
 
 def _summary(name: str, loadable: Loadable) -> None:
-    from xonnc.formats.nvdla.constants import MemoryFlags
+    from xonnc.formats.nvdla.enumerations import MemoryFlags
     from xonnc.formats.nvdla.pixel_normalization import normalizations_of
     from xonnc.formats.nvdla.tasks import DlaTask, decode_tasks, interface_layout
 
@@ -121,7 +121,7 @@ def _summary(name: str, loadable: Loadable) -> None:
 
 def _lies(tensor: TensorDesc, pixels: Normalization | None) -> str:
     """Describe the memory layout of a bound tensor, and the normalisation of its pixels."""
-    from xonnc.formats.nvdla.constants import PixelFormat
+    from xonnc.formats.nvdla.enumerations import PixelFormat
     from xonnc.formats.nvdla.pixels import PIXEL_LAYOUTS
 
     lines = f"lines of {tensor.stride_1} bytes"

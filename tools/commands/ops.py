@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import asdict
 
 from xonnc.errors import XonncError, suggest
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
 from xonnc.lowering.onnx_to_dla.image_inputs import FORMATS, ImageInput

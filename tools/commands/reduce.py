@@ -71,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
     """Reduce and write the model."""
     from xonnc.formats.atomic_write import atomic_write
     from xonnc.formats.onnx.load_model import load
+    from xonnc.fuzzing.case_reduction import reduced
     from xonnc.fuzzing.edits import ReductionCase
-    from xonnc.fuzzing.reduction import reduced
 
     output = args.output or args.model.with_name(f"{args.model.stem}-reduced.onnx")
     require_output(output, (".onnx",), args.model)
@@ -119,7 +119,7 @@ class _FailurePredicate:
     tries: int = 0
 
     def __call__(self, candidate: ReductionCase) -> bool:
-        from xonnc.fuzzing.reduction import MAX_CANDIDATES
+        from xonnc.fuzzing.case_reduction import MAX_CANDIDATES
         from xonnc.fuzzing.validity import invalidity
 
         self.step(self.tries, MAX_CANDIDATES, f"{candidate.nodes} nodes")

@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _report_package(args: argparse.Namespace) -> int:
     """Report on each loadable of a package."""
-    from xonnc.formats.nvdla.checks.check import require_sound
+    from xonnc.formats.nvdla.checks.loadable_check import require_sound
     from xonnc.formats.nvdla.performance import performance
     from xonnc.tools.commands.inspect import read_parts
 
@@ -143,7 +143,7 @@ def _require_floats(args: argparse.Namespace) -> None:
 def _cost(
     args: argparse.Namespace, target: NvdlaTarget
 ) -> tuple[Performance, list[QuantizationError] | None]:
-    from xonnc.formats.nvdla.checks.check import read_checked
+    from xonnc.formats.nvdla.checks.loadable_check import read_checked
     from xonnc.formats.nvdla.performance import performance
 
     if args.model.suffix == ".nvdla":

@@ -81,7 +81,7 @@ def _run_package(args: argparse.Namespace) -> int:
 
 
 def _run_loadable(args: argparse.Namespace) -> int:
-    from xonnc.formats.nvdla.checks.check import read_fitting
+    from xonnc.formats.nvdla.checks.loadable_check import read_fitting
     from xonnc.runtime.nvdla.simulator import Simulator
 
     for path in args.output:

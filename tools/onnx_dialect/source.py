@@ -51,7 +51,7 @@ _MODULES = {
         "var_result_def",
     ),
     "xdsl.traits": ("Commutative", "Pure", "RecursiveMemoryEffect"),
-    "xonnc.dialects.onnx.attributes": tuple(_LITERALS.values()),
+    "xonnc.dialects.onnx.attribute_builders": tuple(_LITERALS.values()),
     "xonnc.dialects.onnx.constraints": (*dict.fromkeys(_CONSTRAINTS.values()), *_FIXED.values(), "types"),
     "xonnc.dialects.onnx.op": ("RandomEffect", "OnnxOp"),
 }

@@ -13,8 +13,8 @@ from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.transforms.dims.expressions import DimExpr
-from xonnc.transforms.dims.naming import NamedDimension, named
 from xonnc.transforms.dims.shape_analysis import ShapeAnalysis
+from xonnc.transforms.dims.symbol_names import NamedDimension, named
 from xonnc.transforms.shapes.inference_context import UNKNOWN
 
 DIM_PARAMS = "onnx.dim_params"

@@ -13,9 +13,9 @@ from xonnc.transforms.dims import (
     attention,
     contraction,
     control_flow,
+    data_movement,
     element_values,
     elementwise,
-    movement,
     windows,
 )
 from xonnc.transforms.dims.dim_context import ELEMENTS, SIZES, DimContext, DimExprs, Element, Elements, Partly

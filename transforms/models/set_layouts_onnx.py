@@ -33,8 +33,8 @@ from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.onnx.value_types import read_dim_params, write_dim_params
+from xonnc.rewriting.attribute_conversion import encode
 from xonnc.rewriting.editing import insert_before, replace_uses, retype, retype_function
-from xonnc.rewriting.literals import encode
 from xonnc.transforms.models.signatures import DIM_PARAMS
 from xonnc.transforms.move_transposes_onnx import MoveTransposes
 from xonnc.transforms.rules.move_transposes import permutation_of

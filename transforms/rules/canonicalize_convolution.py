@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr
 from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype, static_shape
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.onnx import (
     Add,
     BatchNormalizationInferenceMode,

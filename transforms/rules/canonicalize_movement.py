@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from xonnc.dialects.onnx.types import is_ranked, static_shape
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.editing import replace_uses
-from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import (
     ONNX,
     Cast,

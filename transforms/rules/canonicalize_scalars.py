@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.onnx import ONNX, Cast, Expand, Less, Reshape, Unsqueeze
 from xonnc.rewriting.patterns import Constant, MatchFailure, RewriteResult, Template, attr, const, value
 from xonnc.rewriting.rules import Rule, rule, rules

@@ -21,7 +21,7 @@ from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, Max
 from xonnc.dialects.onnx.registry import op_classes
 from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape
 from xonnc.errors import XonncError
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.onnx import ONNX
 from xonnc.rewriting.patterns import (
     AnyValue,
@@ -35,9 +35,15 @@ from xonnc.rewriting.patterns import (
     root,
 )
 from xonnc.rewriting.rules import Rule, RuleSet, rule, rules
-from xonnc.transforms.evaluation import ConstantValue, captured, constant_value, program_of_op, result_parts
+from xonnc.transforms.constant_evaluation import (
+    ConstantValue,
+    captured,
+    constant_value,
+    program_of_op,
+    result_parts,
+)
 from xonnc.transforms.numerics import is_float
-from xonnc.transforms.rules.limits import MAX_BYTES
+from xonnc.transforms.rules.folding_limits import MAX_BYTES
 from xonnc.transforms.rules.reference_faults import fault
 
 MAX_WORK = 1 << 22

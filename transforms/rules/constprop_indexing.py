@@ -37,10 +37,10 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.evaluation import constant_value
+from xonnc.transforms.constant_evaluation import constant_value
 from xonnc.transforms.numerics import cast, is_float
 from xonnc.transforms.rules.constprop_movement import normalised
-from xonnc.transforms.rules.limits import too_large
+from xonnc.transforms.rules.folding_limits import too_large
 
 c = const.c
 

@@ -15,7 +15,7 @@ from xonnc.errors import XonncError
 from xonnc.rewriting.onnx import Loop, Scan
 from xonnc.rewriting.patterns import Array, MatchFailure, RewriteResult, attr, compute, rest, root, value
 from xonnc.rewriting.rules import RuleSet, rule, rules
-from xonnc.transforms.evaluation import (
+from xonnc.transforms.constant_evaluation import (
     ConstantValue,
     Program,
     RuntimeValue,
@@ -25,7 +25,7 @@ from xonnc.transforms.evaluation import (
     result_parts,
 )
 from xonnc.transforms.rules.constprop_evaluation import refusal_inside
-from xonnc.transforms.rules.limits import MAX_BYTES
+from xonnc.transforms.rules.folding_limits import MAX_BYTES
 
 MAX_ITERATIONS = 128
 """Default limit of iterations of a folded loop."""

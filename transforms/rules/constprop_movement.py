@@ -43,9 +43,9 @@ from xonnc.rewriting.patterns import (
     root,
 )
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.rules.limits import too_large
+from xonnc.transforms.rules.folding_limits import too_large
+from xonnc.transforms.shapes.data_movement import equal_parts
 from xonnc.transforms.shapes.inference_context import axis_slice
-from xonnc.transforms.shapes.movement import equal_parts
 
 c = const.c
 

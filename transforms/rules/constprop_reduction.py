@@ -42,7 +42,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import cast, computed_in, divide, is_float, matmul, quiet
 from xonnc.transforms.rules.constprop_movement import normalised, whole
-from xonnc.transforms.rules.limits import too_much_work
+from xonnc.transforms.rules.folding_limits import too_much_work
 
 a, b, c = const.a, const.b, const.c
 

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from xdsl.ir import Operation
 
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.onnx import (
     AveragePool,
     Conv,
@@ -35,7 +35,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import computed_in, is_float, matmul
 from xonnc.transforms.rules.constprop_reduction import lowest
-from xonnc.transforms.rules.limits import MAX_BYTES, MAX_PRODUCTS, too_large
+from xonnc.transforms.rules.folding_limits import MAX_BYTES, MAX_PRODUCTS, too_large
 from xonnc.transforms.shapes.convolution import same_pads, transposed_pads
 
 c = const.c

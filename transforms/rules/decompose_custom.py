@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, unranked
-from xonnc.rewriting.literals import Decoded, decode
+from xonnc.rewriting.attribute_conversion import Decoded, decode
 from xonnc.rewriting.onnx import Custom, MatMul, Mul, Transpose
 from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, attr, value
 from xonnc.rewriting.rules import rule, rules

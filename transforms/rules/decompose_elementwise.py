@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.types import element_type, numpy_dtype
-from xonnc.rewriting.literals import Decoded
+from xonnc.rewriting.attribute_conversion import Decoded
 from xonnc.rewriting.onnx import (
     Add,
     Cast,

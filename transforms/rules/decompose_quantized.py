@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape, unranked
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import (
     ONNX,

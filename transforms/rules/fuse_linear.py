@@ -16,7 +16,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr
 from xonnc.dialects.onnx.types import is_ranked, numpy_dtype
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.onnx import (
     Add,
     BatchNormalizationInferenceMode,

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import (
     ONNX,

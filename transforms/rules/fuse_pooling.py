@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import (
     ONNX,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xonnc.dialects.onnx.attributes import int_array_attr, string_array_attr
+from xonnc.dialects.onnx.attribute_builders import int_array_attr, string_array_attr
 from xonnc.dialects.onnx.ops.ml import LabelEncoderOp
 from xonnc.dialects.onnx.types import is_ranked, unranked
 from xonnc.rewriting.onnx import LinearClassifier, SVMClassifier, TreeEnsembleClassifier

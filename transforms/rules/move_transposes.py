@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from xonnc.dialects.onnx.types import is_ranked, static_shape
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX, Concat, Flatten, Reshape, Slice, Squeeze, Transpose
 from xonnc.rewriting.patterns import (

@@ -15,8 +15,8 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type_of, tensor_type
+from xonnc.rewriting.attribute_conversion import encode
 from xonnc.rewriting.editing import insert_before
-from xonnc.rewriting.literals import encode
 from xonnc.rewriting.onnx import ONNX
 from xonnc.rewriting.patterns import Array, Literal, Template
 from xonnc.transforms.shape_inference_onnx import infer

@@ -13,7 +13,7 @@ from xonnc.dialects.onnx.ops.math.linear import MatMulOp
 from xonnc.dialects.onnx.ops.math.probability import SoftmaxOp
 from xonnc.dialects.onnx.ops.tensor.shape import TransposeOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.onnx import Attention, MatMul, Transpose
 from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, value
 from xonnc.rewriting.rules import rule, rules

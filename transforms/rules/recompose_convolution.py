@@ -10,8 +10,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.onnx.ops.nn.convolution import ConvOp
 from xonnc.dialects.onnx.ops.tensor.shape import ConcatOp
 from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.editing import erase, replace_uses
-from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import Concat, Conv, Split
 from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, value
 from xonnc.rewriting.rules import rule, rules

@@ -15,7 +15,7 @@ from xonnc.dialects.onnx.ops.math.arithmetic import AddOp, DivOp, MulOp, PowOp, 
 from xonnc.dialects.onnx.ops.math.elementwise import ReciprocalOp, SqrtOp
 from xonnc.dialects.onnx.ops.reduction.sum import ReduceMeanOp, ReduceMeanV13Op
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, numpy_dtype
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.onnx import LayerNormalization, Mul, RMSLayerNormalization, RMSNormalization
 from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, value
 from xonnc.rewriting.rules import rule, rules

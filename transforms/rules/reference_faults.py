@@ -16,8 +16,8 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.types import NONE, static_shape
-from xonnc.rewriting.literals import Decoded, decode
-from xonnc.transforms.evaluation import constant_value
+from xonnc.rewriting.attribute_conversion import Decoded, decode
+from xonnc.transforms.constant_evaluation import constant_value
 from xonnc.transforms.model_opsets import version_at
 from xonnc.transforms.numerics import is_float, largest
 

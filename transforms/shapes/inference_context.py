@@ -19,7 +19,7 @@ from xonnc.dialects.onnx.locations import describe, output_names
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, tensor_type, unranked
 from xonnc.errors import XonncError
-from xonnc.rewriting.literals import Decoded, decode, encode
+from xonnc.rewriting.attribute_conversion import Decoded, decode, encode
 from xonnc.rewriting.patterns import Array
 
 UNKNOWN = DYNAMIC_INDEX

@@ -50,8 +50,7 @@ from xonnc.dialects.onnx.assembly.disposable import (
 from xonnc.dialects.onnx.assembly.lexer import OnnxLexer
 from xonnc.dialects.onnx.assembly.numbers import float_format
 from xonnc.dialects.onnx.assembly.tensor_reader import LiteralError, is_readable, read_hex, read_numbers
-from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr
-from xonnc.dialects.onnx.literals import (
+from xonnc.dialects.onnx.builtin_attributes import (
     DistinctAttr,
     RangeMarkerAttr,
     ResourceElementsAttr,
@@ -59,6 +58,7 @@ from xonnc.dialects.onnx.literals import (
     StringElementsAttr,
     TypedStringAttr,
 )
+from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr
 from xonnc.dialects.onnx.locations import without_results_part
 from xonnc.dialects.onnx.types import StringType, is_ranked, tensor_type
 

@@ -17,8 +17,8 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.assembly.strings import quoted
-from xonnc.dialects.onnx.attributes import is_array
-from xonnc.dialects.onnx.literals import RangeMarkerAttr
+from xonnc.dialects.onnx.attribute_builders import is_array
+from xonnc.dialects.onnx.builtin_attributes import RangeMarkerAttr
 from xonnc.dialects.onnx.locations import RESULTS, strings_of
 
 

@@ -23,8 +23,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.lexer import Span
 
 from xonnc.dialects.onnx.assembly.attribute_parser import OnnxAttributeParser
-from xonnc.dialects.onnx.attributes import is_array
-from xonnc.dialects.onnx.literals import TypedStringAttr
+from xonnc.dialects.onnx.attribute_builders import is_array
+from xonnc.dialects.onnx.builtin_attributes import TypedStringAttr
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import StringType
 

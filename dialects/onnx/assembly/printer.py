@@ -35,13 +35,13 @@ from xdsl.printer import Printer
 from xonnc.dialects.onnx.assembly.affine import map_text, set_text
 from xonnc.dialects.onnx.assembly.aliases import LOCATIONS, Aliases
 from xonnc.dialects.onnx.assembly.location_text import location_parts
-from xonnc.dialects.onnx.assembly.naming import Names, value_names
 from xonnc.dialects.onnx.assembly.newer import written_properties
 from xonnc.dialects.onnx.assembly.numbers import float_format, float_text
 from xonnc.dialects.onnx.assembly.strings import quoted
 from xonnc.dialects.onnx.assembly.tensor_writer import elements_text, is_splat, is_writable
+from xonnc.dialects.onnx.assembly.value_names import Names, value_names
+from xonnc.dialects.onnx.builtin_attributes import ResourceElementsAttr, SparseElementsAttr
 from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr
-from xonnc.dialects.onnx.literals import ResourceElementsAttr, SparseElementsAttr
 
 _DEFAULT_DIALECTS = {"builtin.module": "builtin", "func.func": "func"}
 """Ops whose regions spell the ops of one dialect without its name."""

@@ -8,6 +8,6 @@ what it cannot know: unranked types, dynamic dimensions. The texts follow onnx-m
 
 from __future__ import annotations
 
-from xonnc.dialects.onnx.checks.rules import Checks
+from xonnc.dialects.onnx.checks.verifier import Checks
 
 __all__ = ["Checks"]

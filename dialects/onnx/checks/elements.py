@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute, Operation
 
-from xonnc.dialects.onnx.checks.rules import Rule, element_of, integer_of, property_of, refuse, type_of
+from xonnc.dialects.onnx.checks.verifier import Rule, element_of, integer_of, property_of, refuse, type_of
 from xonnc.dialects.onnx.constraints import erase_shapes
 from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, SeqType, StringType, unranked
 

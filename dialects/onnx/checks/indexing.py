@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from xonnc.dialects.onnx.checks.rules import (
+from xonnc.dialects.onnx.checks.verifier import (
     DYNAMIC,
     Rule,
     differ,

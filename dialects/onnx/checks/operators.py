@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from xonnc.dialects.onnx.checks.rules import is_absent, length_of, property_of, refuse
+from xonnc.dialects.onnx.checks.verifier import is_absent, length_of, property_of, refuse
 
 
 def optional(op: Operation) -> None:

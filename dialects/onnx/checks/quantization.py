@@ -7,7 +7,7 @@ from math import prod
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Operation
 
-from xonnc.dialects.onnx.checks.rules import (
+from xonnc.dialects.onnx.checks.verifier import (
     DYNAMIC,
     Rule,
     differ,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Operation
 
-from xonnc.dialects.onnx.checks.rules import integer_of, refuse, region_of, values_of
+from xonnc.dialects.onnx.checks.verifier import integer_of, refuse, region_of, values_of
 from xonnc.dialects.onnx.types import are_compatible
 
 

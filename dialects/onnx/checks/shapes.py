@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.checks.rules import (
+from xonnc.dialects.onnx.checks.verifier import (
     DYNAMIC,
     Rule,
     constant_of,

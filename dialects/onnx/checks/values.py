@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from xonnc.dialects.onnx.checks.rules import (
+from xonnc.dialects.onnx.checks.verifier import (
     Rule,
     constant_of,
     differ,

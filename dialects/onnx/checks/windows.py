@@ -8,7 +8,7 @@ from math import prod
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.checks.rules import (
+from xonnc.dialects.onnx.checks.verifier import (
     DYNAMIC,
     Rule,
     constant_of,

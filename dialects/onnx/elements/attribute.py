@@ -19,7 +19,7 @@ from xdsl.printer import Printer
 from xonnc.dialects.onnx.elements.buffers import Array
 from xonnc.dialects.onnx.elements.loop import DType, ElementwiseFunction
 from xonnc.dialects.onnx.elements.payload import Payload
-from xonnc.dialects.onnx.elements.text import print_elements
+from xonnc.dialects.onnx.elements.printing import print_elements
 from xonnc.dialects.onnx.types import element_type_of, numpy_dtype, tensor_type
 
 _SERIAL_NUMBERS = count(1)

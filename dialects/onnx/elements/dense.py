@@ -24,11 +24,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from xonnc.dialects.onnx.builtin_attributes import StringElementsAttr
 from xonnc.dialects.onnx.elements.blocks import narrow
 from xonnc.dialects.onnx.elements.buffers import Array
 from xonnc.dialects.onnx.elements.loop import DType
 from xonnc.dialects.onnx.elements.payload import Payload
-from xonnc.dialects.onnx.literals import StringElementsAttr
 from xonnc.dialects.onnx.types import ELEMENT_DTYPES, is_ranked
 from xonnc.errors import XonncError
 

@@ -22,6 +22,11 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, T
 from xdsl.ir import Attribute, Operation, TypedAttribute
 from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.builtin_attributes import (
+    ResourceElementsAttr,
+    SparseElementsAttr,
+    StringElementsAttr,
+)
 from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr, Elements
 from xonnc.dialects.onnx.elements.buffers import Array, Buffers
 from xonnc.dialects.onnx.elements.dense import (
@@ -34,7 +39,6 @@ from xonnc.dialects.onnx.elements.dense import (
 from xonnc.dialects.onnx.elements.loop import DType, ElementwiseFunction
 from xonnc.dialects.onnx.elements.payload import Payload
 from xonnc.dialects.onnx.elements.roots import constants_of
-from xonnc.dialects.onnx.literals import ResourceElementsAttr, SparseElementsAttr, StringElementsAttr
 from xonnc.dialects.onnx.types import element_type, element_type_of, is_ranked, numpy_dtype, tensor_type
 
 ElementsAttr: TypeAlias = DisposableElementsAttr | PlainElementsAttr

@@ -18,7 +18,7 @@ from xdsl.irdl import (
 from xdsl.traits import HasParent, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import int_attr, is_array
+from xonnc.dialects.onnx.attribute_builders import int_attr, is_array
 from xonnc.dialects.onnx.constraints import INT64, INT_ARRAY_ATTR, INT_ATTR, STRING_ATTR, TENSOR, TYPE_ATTR
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import NONE, are_compatible, is_ranked

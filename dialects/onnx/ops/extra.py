@@ -22,7 +22,13 @@ from xdsl.irdl import (
 from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import float_attr, int_array_attr, int_attr, int_values, string_attr
+from xonnc.dialects.onnx.attribute_builders import (
+    float_attr,
+    int_array_attr,
+    int_attr,
+    int_values,
+    string_attr,
+)
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import concatenation, rank_is, same_size
 from xonnc.dialects.onnx.checks.values import axis_in_range, integer_in

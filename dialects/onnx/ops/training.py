@@ -15,7 +15,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import float_attr
+from xonnc.dialects.onnx.attribute_builders import float_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.values import one_of
 from xonnc.dialects.onnx.constraints import FLOAT_ATTR, STRING_ARRAY_ATTR, STRING_ATTR, types

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
 from xonnc.formats.nvdla.checks.problem import Severity, Violation
-from xonnc.formats.nvdla.constants import OpType
+from xonnc.formats.nvdla.enumerations import OpType
 from xonnc.formats.nvdla.records import ConvOp
 from xonnc.formats.nvdla.task_graph import queues
 from xonnc.formats.nvdla.tasks import DlaTask

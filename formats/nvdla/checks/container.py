@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from xonnc.formats.nvdla.checks.problem import Violation, apply, outside
-from xonnc.formats.nvdla.constants import (
+from xonnc.formats.nvdla.enumerations import (
     DataCategory,
     DataType,
     Interface,

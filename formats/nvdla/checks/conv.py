@@ -12,7 +12,7 @@ from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
 from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
-from xonnc.formats.nvdla.constants import ConvMode, MemoryType, PixelFormat, Precision, WeightFormat
+from xonnc.formats.nvdla.enumerations import ConvMode, MemoryType, PixelFormat, Precision, WeightFormat
 from xonnc.formats.nvdla.pixels import FLOAT_PIXELS, PIXEL_LAYOUTS
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface, DataCube
 from xonnc.formats.nvdla.task_graph import queues

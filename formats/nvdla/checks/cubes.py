@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xonnc.formats.nvdla.accesses import Access
-from xonnc.formats.nvdla.constants import Interface
+from xonnc.formats.nvdla.enumerations import Interface
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.tasks import Address
 from xonnc.targets import NvdlaTarget

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xonnc.formats.nvdla.accesses import Access
+from xonnc.formats.nvdla.byte_regions import ByteSet, Region, Repetition
 from xonnc.formats.nvdla.checks.container import ELEMENT_BYTES, atom_bytes
 from xonnc.formats.nvdla.checks.problem import Violation
-from xonnc.formats.nvdla.constants import MemoryFlags
+from xonnc.formats.nvdla.enumerations import MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
-from xonnc.formats.nvdla.regions import ByteSet, Region, Repetition
 from xonnc.formats.nvdla.tasks import Address
 from xonnc.targets import NvdlaTarget
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.checks.problem import Violation, apply
-from xonnc.formats.nvdla.constants import Event, OpType
-from xonnc.formats.nvdla.scheduling import Scheduler, graph_node
+from xonnc.formats.nvdla.enumerations import Event, OpType
+from xonnc.formats.nvdla.event_scheduling import Scheduler, graph_node
 from xonnc.formats.nvdla.task_graph import (
     FEEDS,
     child_of,

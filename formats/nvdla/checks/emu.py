@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from xonnc.formats.nvdla.accesses import EMU_ATOMS
 from xonnc.formats.nvdla.checks.problem import Violation, apply, outside
-from xonnc.formats.nvdla.constants import EmuFormat, EmuOpType
+from xonnc.formats.nvdla.enumerations import EmuFormat, EmuOpType
 from xonnc.formats.nvdla.tasks import EmuOperation, EmuTask
 from xonnc.targets import NvdlaTarget
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from enum import IntEnum
 from itertools import pairwise
 
-from xonnc.formats.nvdla.constants import Event
-from xonnc.formats.nvdla.scheduling import GROUPS
+from xonnc.formats.nvdla.enumerations import Event
+from xonnc.formats.nvdla.event_scheduling import GROUPS
 from xonnc.formats.nvdla.task_graph import chains_of, queues, reads_memory
 from xonnc.formats.nvdla.tasks import DlaTask
 

@@ -10,7 +10,7 @@ from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
 from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
-from xonnc.formats.nvdla.constants import MemoryType, RubikMode
+from xonnc.formats.nvdla.enumerations import MemoryType, RubikMode
 from xonnc.formats.nvdla.records import BdmaOp, BdmaSurface, CdpOp, CdpSurface, RubikOp, RubikSurface
 from xonnc.targets import limits
 

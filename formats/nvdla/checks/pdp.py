@@ -9,7 +9,7 @@ from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
 from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_precision
-from xonnc.formats.nvdla.constants import MemoryType, Precision
+from xonnc.formats.nvdla.enumerations import MemoryType, Precision
 from xonnc.formats.nvdla.records import PdpOp, PdpSurface, SdpOp, SdpSurface
 from xonnc.formats.nvdla.task_graph import parent_of
 from xonnc.formats.nvdla.unread_input import hangs_when_fused, unread_input

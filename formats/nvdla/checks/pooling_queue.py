@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
 from xonnc.formats.nvdla.checks.problem import Severity, Violation
-from xonnc.formats.nvdla.constants import OpType
+from xonnc.formats.nvdla.enumerations import OpType
 from xonnc.formats.nvdla.records import PdpOp, PdpSurface
 from xonnc.formats.nvdla.task_graph import queues
 from xonnc.formats.nvdla.tasks import DlaTask

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xonnc.formats.nvdla.accesses import Access
+from xonnc.formats.nvdla.byte_regions import ByteSet, Region
 from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
 from xonnc.formats.nvdla.checks.problem import Violation
-from xonnc.formats.nvdla.constants import OpType
-from xonnc.formats.nvdla.regions import ByteSet, Region
+from xonnc.formats.nvdla.enumerations import OpType
 from xonnc.formats.nvdla.tasks import DlaTask
 
 RULES = {

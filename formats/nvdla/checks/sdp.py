@@ -8,7 +8,7 @@ from typing import NamedTuple
 from xonnc.formats.nvdla.accesses import operand_bytes, precision_of, sdp_stages
 from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
-from xonnc.formats.nvdla.constants import (
+from xonnc.formats.nvdla.enumerations import (
     Activation,
     AluType,
     ConvMode,

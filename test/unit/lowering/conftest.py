@@ -18,7 +18,7 @@ from xdsl.dialects.func import Func
 
 from xonnc.dialects.dla import get_dla
 from xonnc.dialects.onnx import get_onnx
-from xonnc.formats.nvdla.checks.check import findings
+from xonnc.formats.nvdla.checks.loadable_check import findings
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.formats.onnx import import_proto

@@ -18,8 +18,8 @@ import onnx
 import pytest
 from trap import PARSE, Array, Trap
 
-from xonnc.fuzzing.engines import Outputs, engine_for
 from xonnc.fuzzing.levels import single_pass
+from xonnc.fuzzing.reference_engines import Outputs, engine_for
 from xonnc.fuzzing.validity import invalidity
 from xonnc.tools.driver import main
 

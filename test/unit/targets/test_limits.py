@@ -6,7 +6,7 @@ import pytest
 
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla.checks.register_fields import FIELDS
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.records import ConvOp, PdpOp
 from xonnc.lowering.dla_planning.feasibility import conv_limits, pool_limits
 from xonnc.lowering.dla_planning.window import Window2D

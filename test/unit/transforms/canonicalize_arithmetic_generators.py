@@ -13,7 +13,7 @@ from rule_instances import Example, ints
 from rule_values import Kind
 from xdsl.dialects.builtin import i1
 
-from xonnc.dialects.onnx.attributes import int_attr
+from xonnc.dialects.onnx.attribute_builders import int_attr
 from xonnc.dialects.onnx.types import element_type_of, tensor_type, unranked
 from xonnc.rewriting.patterns import Array
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX as UNKNOWN
 from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.attributes import float_attr, int_attr, string_attr
+from xonnc.dialects.onnx.attribute_builders import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.types import NONE, StringType, tensor_type, unranked
 from xonnc.rewriting.onnx import Einsum
 from xonnc.rewriting.patterns import AnyValue, Array, Literal

@@ -19,7 +19,7 @@ from rule_values import Kind
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, i64
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.attributes import float_attr, int_attr, string_attr
+from xonnc.dialects.onnx.attribute_builders import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.types import NONE, StringType, element_type_of, tensor_type, unranked
 from xonnc.rewriting.onnx import Einsum
 from xonnc.rewriting.patterns import AnyValue, Literal

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
-from xonnc.rewriting.literals import decode
+from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.onnx import (
     Add,
     Concat,

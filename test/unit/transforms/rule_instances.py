@@ -39,8 +39,8 @@ from xonnc.dialects.onnx.types import (
     unranked,
 )
 from xonnc.formats.onnx.exporter import export_proto
+from xonnc.rewriting.attribute_conversion import encode
 from xonnc.rewriting.driver import apply_rules
-from xonnc.rewriting.literals import encode
 from xonnc.rewriting.matcher import property_name
 from xonnc.rewriting.patterns import (
     Array,

@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, unranked
-from xonnc.rewriting.literals import encode
+from xonnc.rewriting.attribute_conversion import encode
 from xonnc.rewriting.onnx import op_class
 from xonnc.rewriting.patterns import Array, Literal
 from xonnc.transforms.constprop_onnx import ConstProp

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.assembly import OnnxParser
-from xonnc.dialects.onnx.attributes import SI64
+from xonnc.dialects.onnx.attribute_builders import SI64
 from xonnc.dialects.onnx.types import unranked
 from xonnc.rewriting.editing import retype
 from xonnc.transforms.fingerprint import fingerprint

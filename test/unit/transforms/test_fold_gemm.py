@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from onnx import ValueInfoProto, helper, numpy_helper
 
-from xonnc.fuzzing.engines import Engine
+from xonnc.fuzzing.reference_engines import Engine
 from xonnc.native import compile_native
 
 FACTORS = [(1.0, 1.0), (0.5, 1.0), (1.0, 0.5), (0.3, 1.7), (-1.5, -0.5), (2.0, 0.0)]

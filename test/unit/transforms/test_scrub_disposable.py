@@ -9,8 +9,8 @@ from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Dialect
 from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.builtin_attributes import StringElementsAttr
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool, constants_of
-from xonnc.dialects.onnx.literals import StringElementsAttr
 from xonnc.transforms.scrub_disposable import ScrubDisposable
 
 

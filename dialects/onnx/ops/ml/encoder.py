@@ -15,7 +15,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import float_attr, int_attr, string_attr
+from xonnc.dialects.onnx.attribute_builders import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import string_or
 from xonnc.dialects.onnx.checks.operators import category_mapper

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xonnc.dialects.onnx.attributes import float_attr, string_attr
+from xonnc.dialects.onnx.attribute_builders import float_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_for_axes, holds_one, rank_is
 from xonnc.dialects.onnx.checks.values import axes_in_range, one_for_each_axis, one_of

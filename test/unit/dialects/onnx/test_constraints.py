@@ -19,7 +19,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import AttrConstraint, VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import (
+from xonnc.dialects.onnx.attribute_builders import (
     float_array_attr,
     float_attr,
     int_array_attr,

@@ -15,7 +15,7 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from xonnc.dialects.onnx import get_onnx
-from xonnc.dialects.onnx.attributes import (
+from xonnc.dialects.onnx.attribute_builders import (
     float_array_attr,
     float_attr,
     int_array_attr,
@@ -24,7 +24,7 @@ from xonnc.dialects.onnx.attributes import (
     string_array_attr,
     string_attr,
 )
-from xonnc.dialects.onnx.checks.rules import Checks
+from xonnc.dialects.onnx.checks.verifier import Checks
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.builtin import CustomOp, EntryPointOp, NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Region
 from xdsl.irdl import OperandDef, ResultDef, VarOperandDef, VarResultDef
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import float_attr, int_array_attr, int_attr, string_attr
+from xonnc.dialects.onnx.attribute_builders import float_attr, int_array_attr, int_attr, string_attr
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import YieldOp
 from xonnc.dialects.onnx.registry import op_classes

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from xonnc.formats.nvdla.accesses import Access, accesses, emu_accesses
-from xonnc.formats.nvdla.constants import MemoryFlags
+from xonnc.formats.nvdla.byte_regions import ByteSet
+from xonnc.formats.nvdla.enumerations import MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.reader import read_loadable
-from xonnc.formats.nvdla.regions import ByteSet
 from xonnc.formats.nvdla.tasks import Address, DlaTask, decode_tasks
 from xonnc.targets import NvdlaTarget, load_target
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.cycles import (
     ConvWork,
     conv_cycles,
@@ -16,6 +15,7 @@ from xonnc.formats.nvdla.cycles import (
     row_cycles,
     stripes,
 )
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.targets import load_target
 
 INT8, INT16, FP16 = Precision.INT8, Precision.INT16, Precision.FP16

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.checks.check import check_loadable
-from xonnc.formats.nvdla.constants import Interface
+from xonnc.formats.nvdla.checks.loadable_check import check_loadable
+from xonnc.formats.nvdla.enumerations import Interface
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.records import DataCube, SdpSurface

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from xonnc.formats.nvdla import geometry
-from xonnc.formats.nvdla.constants import ConvMode, PixelFormat, Precision, WeightFormat
+from xonnc.formats.nvdla.enumerations import ConvMode, PixelFormat, Precision, WeightFormat
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.formats.nvdla.tasks import DlaTask, decode_tasks

@@ -11,7 +11,7 @@ from onnx import parser
 
 from xonnc.compiler import compile_model
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.checks.loadable_check import check_loadable
 from xonnc.formats.nvdla.interface_011 import to_interface_011
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.reader import parse_loadable

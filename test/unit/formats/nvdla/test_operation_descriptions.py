@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from xonnc.formats.nvdla.constants import PixelFormat
+from xonnc.formats.nvdla.enumerations import PixelFormat
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.operation_descriptions import (
     Description,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import Interface
+from xonnc.formats.nvdla.enumerations import Interface
 from xonnc.formats.nvdla.loadable import Blob, Loadable
 from xonnc.formats.nvdla.pixel_normalization import (
     BLOB_NAME,

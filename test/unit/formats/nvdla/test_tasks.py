@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import (
+from xonnc.formats.nvdla.enumerations import (
     EmuOpType,
     Interface,
     OpType,

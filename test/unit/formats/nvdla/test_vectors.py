@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from xonnc.formats.nvdla.constants import (
+from xonnc.formats.nvdla.enumerations import (
     Activation,
     AluType,
     EmuOpType,

@@ -12,7 +12,7 @@ from xonnc.errors import XonncError
 from xonnc.lowering.dla.dla_allocate import DlaAllocate
 from xonnc.lowering.dla.dla_resolve_views import DlaResolveViews
 from xonnc.lowering.dla.dla_schedule import DlaSchedule
-from xonnc.lowering.dla_to_loadable.loadable import loadable_of
+from xonnc.lowering.dla_to_loadable.emit_loadable import loadable_of
 from xonnc.targets import load_target
 
 SDP = '"dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}>'

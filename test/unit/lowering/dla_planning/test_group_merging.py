@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from xonnc.dialects.dla.types import CubeShape
-from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.lowering.dla_planning.feasibility import convolution_cycles
 from xonnc.lowering.dla_planning.group_merging import merged_groups
 from xonnc.lowering.dla_planning.window import Window2D

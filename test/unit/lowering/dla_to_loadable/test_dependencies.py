@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from xonnc.formats.nvdla.constants import Event
+from xonnc.formats.nvdla.enumerations import Event
 from xonnc.lowering.dla_to_loadable.dependencies import (
     ByteRange,
     ConsumerSlot,

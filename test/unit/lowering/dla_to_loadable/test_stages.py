@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.formats.nvdla.writer import to_bytes
-from xonnc.lowering.dla_to_loadable.loadable import loadable_of
+from xonnc.lowering.dla_to_loadable.emit_loadable import loadable_of
 from xonnc.lowering.dla_to_loadable.stages import STAGES, compile_to_loadable
 from xonnc.targets import load_target
 

@@ -20,7 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, f16, f32
 from xdsl.dialects.func import FuncOp
 
-from oracles.nvdla.reference import QuantizedReference
+from oracles.nvdla.quantized_reference import QuantizedReference
 from oracles.nvdla.requantization import Affine
 from oracles.nvdla.requantization import QuantizationParameters as ExactQuantization
 from oracles.nvdla.window_operators import SlidingWindow, convolve
@@ -30,7 +30,7 @@ from xonnc.dialects.onnx.types import tensor_type
 from xonnc.errors import RefusalError, XonncError
 from xonnc.explanation import explain_model
 from xonnc.formats.nvdla.calibration import Range, Ranges
-from xonnc.formats.nvdla.constants import DataCategory, DataFormat, PixelFormat
+from xonnc.formats.nvdla.enumerations import DataCategory, DataFormat, PixelFormat
 from xonnc.formats.nvdla.pixel_normalization import Normalization, normalization_blob
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.formats.nvdla.reader import parse_loadable

@@ -16,7 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.errors import RefusalError
-from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.checks.loadable_check import check_loadable
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable

@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
-from oracles.nvdla.reference import QuantizedReference
+from oracles.nvdla.quantized_reference import QuantizedReference
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import compile_model

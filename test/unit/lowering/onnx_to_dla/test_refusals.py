@@ -14,7 +14,7 @@ from xdsl.parser import Parser
 
 from xonnc.errors import RefusalError, XonncError
 from xonnc.lowering.dla.dla_split import DlaSplit
-from xonnc.lowering.dla_to_loadable.loadable import loadable_of
+from xonnc.lowering.dla_to_loadable.emit_loadable import loadable_of
 from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
 from xonnc.targets import load_target
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from oracles.nvdla.reference import QuantizedReference
+from oracles.nvdla.quantized_reference import QuantizedReference
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.compiler import compile_model
 from xonnc.formats.nvdla.reader import parse_loadable

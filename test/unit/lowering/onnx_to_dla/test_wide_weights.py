@@ -12,7 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from oracles.nvdla.reference import QuantizedReference
+from oracles.nvdla.quantized_reference import QuantizedReference
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.compiler import compile_model
 from xonnc.errors import RefusalError

@@ -10,8 +10,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.dialects.onnx.ops.math import ExpOp
+from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.fp16_overflow import overflows, upper_bound
-from xonnc.lowering.placement.graph import graph_of
 
 Simplified = Callable[[onnx.ModelProto], ModuleOp]
 Build = Callable[..., onnx.ModelProto]

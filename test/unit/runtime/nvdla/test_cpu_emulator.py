@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from xonnc.formats.nvdla.constants import EmuFormat, EmuOpType
+from xonnc.formats.nvdla.enumerations import EmuFormat, EmuOpType
 from xonnc.formats.nvdla.records import EmuBufferDesc, EmuOp
 from xonnc.runtime.nvdla import cpu_emulator
 from xonnc.runtime.nvdla.cpu_emulator import single_to_half_ties_away

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import (
+from xonnc.formats.nvdla.enumerations import (
     Activation,
     AluType,
     ConvMode,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import Event, OpType
-from xonnc.formats.nvdla.scheduling import GraphNode, Scheduler, WakeUp
+from xonnc.formats.nvdla.enumerations import Event, OpType
+from xonnc.formats.nvdla.event_scheduling import GraphNode, Scheduler, WakeUp
 
 
 def node(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import DataType, Event, Interface, MemoryFlags, OpType, PixelFormat
+from xonnc.formats.nvdla.enumerations import DataType, Event, Interface, MemoryFlags, OpType, PixelFormat
 from xonnc.formats.nvdla.loadable import (
     AddressEntry,
     Blob,

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from xonnc.formats.nvdla.constants import Activation, AluType, EmuFormat, EmuOpType, PoolMode, Precision
+from xonnc.formats.nvdla.enumerations import Activation, AluType, EmuFormat, EmuOpType, PoolMode, Precision
 from xonnc.formats.nvdla.records import (
     CdpOp,
     CdpSurface,

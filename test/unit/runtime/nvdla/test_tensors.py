@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import DataCategory, DataType, PixelFormat
+from xonnc.formats.nvdla.enumerations import DataCategory, DataType, PixelFormat
 from xonnc.formats.nvdla.loadable import TensorDesc
 from xonnc.runtime.nvdla.memory import UNWRITTEN, allocate
 from xonnc.runtime.nvdla.tensors import bound_tensor

@@ -15,8 +15,12 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import ParseError
 
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
+from xonnc.dialects.onnx.builtin_attributes import (
+    ResourceElementsAttr,
+    SparseElementsAttr,
+    StringElementsAttr,
+)
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
-from xonnc.dialects.onnx.literals import ResourceElementsAttr, SparseElementsAttr, StringElementsAttr
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.errors import XonncError
 

@@ -27,10 +27,10 @@ from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from xonnc.dialects.onnx.builtin_attributes import StringElementsAttr
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool, elements_array
 from xonnc.dialects.onnx.elements.buffers import Array
 from xonnc.dialects.onnx.elements.dense import plain_attribute
-from xonnc.dialects.onnx.literals import StringElementsAttr
 from xonnc.dialects.onnx.types import ELEMENT_DTYPES
 from xonnc.errors import XonncError
 

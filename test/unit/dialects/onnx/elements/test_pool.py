@@ -29,6 +29,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
+from xonnc.dialects.onnx.builtin_attributes import StringElementsAttr
 from xonnc.dialects.onnx.elements import (
     DisposableElementsAttr,
     DisposablePool,
@@ -39,7 +40,6 @@ from xonnc.dialects.onnx.elements import (
     dropping_listener,
     elements_array,
 )
-from xonnc.dialects.onnx.literals import StringElementsAttr
 
 MEGABYTE = 1 << 20
 

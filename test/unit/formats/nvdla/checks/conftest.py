@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from xonnc.formats.nvdla.checks.check import check_loadable, findings
+from xonnc.formats.nvdla.checks.loadable_check import check_loadable, findings
 from xonnc.formats.nvdla.checks.problem import Violation
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.records import OP_BYTES, CommonOpDesc, EmuOp, LutParam, Record, surface_bytes

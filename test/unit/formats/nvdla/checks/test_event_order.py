@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
-from xonnc.formats.nvdla.constants import Event, MemoryType, OpType
+from xonnc.formats.nvdla.enumerations import Event, MemoryType, OpType
 from xonnc.formats.nvdla.records import (
     CommonOpDesc,
     Consumer,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.checks.loadable_check import check_loadable
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.targets import load_target
 

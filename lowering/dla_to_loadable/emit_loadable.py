@@ -19,7 +19,7 @@ from xonnc.dialects.dla.attributes import MemoryRole
 from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
 from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, image_of
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla import constants as hw
+from xonnc.formats.nvdla import enumerations as hw
 from xonnc.formats.nvdla.geometry import round_up
 from xonnc.formats.nvdla.loadable import (
     AddressEntry,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import Event, MemoryType, OpType
+from xonnc.formats.nvdla.enumerations import Event, MemoryType, OpType
 from xonnc.formats.nvdla.records import BdmaSurface, CdpOp, Consumer, SdpOp
 from xonnc.formats.nvdla.tasks import Operation
 

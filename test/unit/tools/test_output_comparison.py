@@ -7,7 +7,7 @@ import pytest
 
 from xonnc.errors import XonncError
 from xonnc.runtime.reference import ModelParameter
-from xonnc.tools.verification import compare, random_feeds
+from xonnc.tools.output_comparison import compare, random_feeds
 
 
 def test_equal_outputs_agree():

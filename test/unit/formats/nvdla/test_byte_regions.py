@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from xonnc.formats.nvdla.regions import ByteSet, Region, Repetition
+from xonnc.formats.nvdla.byte_regions import ByteSet, Region, Repetition
 
 
 def members(data: ByteSet) -> set[int]:

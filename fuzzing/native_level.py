@@ -16,6 +16,7 @@ from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, LevelFail
 from xonnc.fuzzing.engines import Outputs
 from xonnc.fuzzing.known_differences import Lazy, is_explained
 from xonnc.fuzzing.random_models import Array, Feeds
+from xonnc.fuzzing.reference_engines import Outputs
 from xonnc.fuzzing.tolerance import disagreement
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session

@@ -6,8 +6,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from xonnc.fuzzing.case_reduction import reduced
 from xonnc.fuzzing.edits import ReductionCase
-from xonnc.fuzzing.reduction import reduced
 from xonnc.fuzzing.validity import invalidity
 
 FLOAT = TensorProto.FLOAT

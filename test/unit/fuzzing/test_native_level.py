@@ -13,7 +13,7 @@ from xonnc.errors import XonncError
 from xonnc.fuzzing.campaign import run_seed
 from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, Original, contradicts
 from xonnc.fuzzing.known_differences import is_explained
-from xonnc.fuzzing.native import ACCEPTS_INVALID, LACKS_KERNEL, NATIVE, native_failure
+from xonnc.fuzzing.native_level import ACCEPTS_INVALID, LACKS_KERNEL, NATIVE, native_failure
 from xonnc.fuzzing.random_models import Feeds, random_model
 from xonnc.native import compile_native
 from xonnc.rewriting.remarks import XonncWarning

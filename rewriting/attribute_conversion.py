@@ -8,7 +8,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, FloatData, IntAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.attributes import float_attr, int_attr, is_array, string_attr
+from xonnc.dialects.onnx.attribute_builders import float_attr, int_attr, is_array, string_attr
 
 Decoded: TypeAlias = "int | float | str | tuple[Decoded, ...] | Attribute | None"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from xonnc.errors import RefusalError, XonncError
-from xonnc.formats.nvdla.checks.check import read_checked
+from xonnc.formats.nvdla.checks.loadable_check import read_checked
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.targets import load_target

@@ -1,4 +1,4 @@
-"""Garbage in cycles does not pile up where Python does not look for it."""
+"""Reference cycles are freed although Python's cycle collector is off or slow."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from weakref import ref
 
 import pytest
 
-from xonnc.dialects.onnx.elements import cycles
-from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
+from xonnc.dialects.onnx.elements import garbage_collection
+from xonnc.dialects.onnx.elements.garbage_collection import without_cycle_collection
 
 
 class Node:
@@ -21,7 +21,7 @@ class Node:
 
 @pytest.fixture(autouse=True)
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(cycles, "_HEAP", cycles.Heap())
+    monkeypatch.setattr(garbage_collection, "_HEAP", garbage_collection.Heap())
     gc.collect()
     yield
     assert gc.isenabled()
@@ -37,7 +37,7 @@ def test_the_collector_pauses():
 
 
 def test_garbage_is_found_once_it_is_as_much_as_what_lives(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cycles, "SPARE_OBJECTS", 100)
+    monkeypatch.setattr(garbage_collection, "SPARE_OBJECTS", 100)
     with without_cycle_collection():
         early = ref(Node())
     assert early() is not None, "not for a few objects"
@@ -50,7 +50,7 @@ def test_garbage_is_found_once_it_is_as_much_as_what_lives(monkeypatch: pytest.M
 
 
 def test_a_program_that_collects_nothing_is_heeded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cycles, "SPARE_OBJECTS", -(10**9))
+    monkeypatch.setattr(garbage_collection, "SPARE_OBJECTS", -(10**9))
     gc.disable()
     try:
         with without_cycle_collection():
