@@ -18,8 +18,8 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from xonnc.dialects.dla.types import CubeShape
-from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.cycles import CDP_DEPTH, PDP_DEPTH, SDP_DEPTH, Demand, bottom_elements
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.timeline import Timeline
 from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan, row_tiles
 from xonnc.lowering.dla_planning.feasibility import buffer_demand

@@ -13,11 +13,7 @@ from math import ceil, prod
 from typing import NamedTuple
 
 from xonnc.formats.nvdla.accesses import Access, accesses, emu_accesses, precision_of
-<<<<<<< HEAD
-from xonnc.formats.nvdla.constants import ConvMode, Event, MemoryFlags, PixelFormat
-=======
 from xonnc.formats.nvdla.byte_regions import ByteSet
->>>>>>> e7459fda (Name modules of different meaning differently)
 from xonnc.formats.nvdla.cycles import (
     CDP_DEPTH,
     PDP_DEPTH,
@@ -30,11 +26,8 @@ from xonnc.formats.nvdla.cycles import (
     multipliers,
     row_cycles,
 )
-<<<<<<< HEAD
+from xonnc.formats.nvdla.enumerations import ConvMode, Event, MemoryFlags, PixelFormat
 from xonnc.formats.nvdla.geometry import ceil_div, kernel_group, surfaces
-=======
-from xonnc.formats.nvdla.enumerations import ConvMode, MemoryFlags, PixelFormat
->>>>>>> e7459fda (Name modules of different meaning differently)
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.records import (
     CdpOp,

@@ -12,12 +12,7 @@ from math import inf
 
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla import geometry
-<<<<<<< HEAD
-from xonnc.formats.nvdla.constants import Precision
-=======
-from xonnc.formats.nvdla.cycles import ConvWork, conv_cycles, memory_cycles
 from xonnc.formats.nvdla.enumerations import Precision
->>>>>>> e7459fda (Name modules of different meaning differently)
 from xonnc.lowering.dla_planning.convolution_tiling import (
     ConvBuffer,
     ConvBufferDemand,

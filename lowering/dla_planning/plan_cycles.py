@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla import geometry
-from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.cycles import ConvWork, Demand, conv_cycles, row_cycles
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.timeline import Timeline
 from xonnc.lowering.dla_planning.convolution_tiling import ConvBufferDemand, ConvolutionPlan
 from xonnc.lowering.dla_planning.window import Window2D

@@ -33,7 +33,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xonnc.dialects.onnx.attributes import int_attr
+from xonnc.dialects.onnx.attribute_builders import int_attr
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import UNKNOWN, derived, describe, node_names, output_names
 from xonnc.dialects.onnx.op import OnnxOp

@@ -75,7 +75,7 @@ _HOMES = {
     "load_package": "package_engine",
     "load_target": "targets",
     "quantize": "quantizer",
-    "read_checked": "formats.nvdla.checks.check",
+    "read_checked": "formats.nvdla.checks.loadable_check",
     "read_loadable": "formats.nvdla.reader",
     "simplify": "simplifier",
     "simulate": "runtime.nvdla.simulator",
