@@ -10,10 +10,9 @@ import numpy as np
 import onnx
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.engines import Engine, Outputs, UnreliableReferenceError, engine_for
 from xonnc.fuzzing.levels import LEVELS, WHOLE, OpsetError
 from xonnc.fuzzing.random_models import Feeds
-from xonnc.fuzzing.reference_engines import Engine, Outputs, engine_for
+from xonnc.fuzzing.reference_engines import Engine, Outputs, UnreliableReferenceError, engine_for
 from xonnc.fuzzing.tolerance import PERTURBATIONS, disagreement, perturbed_feeds, perturbed_model
 from xonnc.fuzzing.validity import invalidity
 

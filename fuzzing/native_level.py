@@ -13,7 +13,6 @@ import numpy as np
 
 from xonnc.errors import XonncError
 from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, LevelFailure, Original, contradicts
-from xonnc.fuzzing.engines import Outputs
 from xonnc.fuzzing.known_differences import Lazy, is_explained
 from xonnc.fuzzing.random_models import Array, Feeds
 from xonnc.fuzzing.reference_engines import Outputs

@@ -28,7 +28,7 @@ from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.op_versions import identity_of
 from xonnc.lowering.dla.network_checks import network
-from xonnc.lowering.dla_to_loadable.loadable import tasks
+from xonnc.lowering.dla_to_loadable.emit_loadable import tasks
 from xonnc.lowering.dla_to_loadable.stages import run_stages_after_converting
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_network
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
