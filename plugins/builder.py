@@ -10,7 +10,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from xonnc.dialects.onnx.attributes import int_attr
+from xonnc.dialects.onnx.attribute_builders import int_attr
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.builtin import YieldOp
 from xonnc.dialects.onnx.ops.controlflow import ScanOp
