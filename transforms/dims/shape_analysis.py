@@ -22,7 +22,16 @@ from xonnc.transforms.dims.dim_context import ELEMENTS, SIZES, DimContext, DimEx
 from xonnc.transforms.dims.expressions import DimExpr, DimSymbols, number
 from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape
 
-THEMES = (arithmetic, attention, element_values, contraction, control_flow, elementwise, movement, windows)
+THEMES = (
+    arithmetic,
+    attention,
+    element_values,
+    contraction,
+    control_flow,
+    elementwise,
+    data_movement,
+    windows,
+)
 """Modules whose rules are registered in `SIZES` and `ELEMENTS`."""
 
 INTEGERS = (i1, i32, i64)
