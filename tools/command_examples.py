@@ -36,6 +36,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc quantize model.onnx --calibrate images.npz -o quantized.onnx",
         "xonnc quantize model.onnx --calib table.json --keep-float first --keep-float last -o quantized.onnx",
     ),
+    "optimize": (
+        "xonnc optimize model.onnx optimized.onnx --fixed_point",
+        "xonnc optimize model.onnx optimized.onnx -p eliminate_identity fuse_bn_into_conv",
+        "xonnc optimize --print_all_passes",
+    ),
     "fuzz": (
         "xonnc fuzz -n 1000 --save failures",
         "xonnc fuzz --seed 42 --level native --level simplify",

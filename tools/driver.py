@@ -25,6 +25,7 @@ COMMANDS = {
     "tune": "measure tile sizes for the kernels of a model on this processor",
     "simplify": "simplify an ONNX model without changing its outputs",
     "quantize": "quantise a float model to INT8 for any runtime",
+    "optimize": "run the passes of ONNX-optimizer, with its options",
     "fuzz": "simplify or compile random models and compare their outputs",
     "reduce": "reduce a model that fails to a smaller one that still fails",
     "check": "validate a model, or compare a compiled model with onnxruntime",
@@ -102,7 +103,10 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
     command, parser = _command(name), command_parser(name)
     if command.peer_tool is not None:
         return _run_like_peer(command, parser, argv, command.peer_tool)
-    return command.run(_parsed(command, parser, argv))
+    try:
+        return command.run(_parsed(command, parser, argv))
+    except UsageError as error:
+        parser.error(str(error))
 
 
 def _run_like_peer(command: Command, parser: CommandParser, argv: Sequence[str], tool: Tool) -> int:
@@ -133,7 +137,7 @@ def _sentence(text: str) -> str:
 
 
 def _command(name: str) -> Command:
-    module = import_module(f"xonnc.tools.commands.{name}")
+    module = import_module(f"xonnc.tools.commands.{name.replace('-', '_')}")
     return Command(
         module.add_arguments,
         module.run,

@@ -23,6 +23,7 @@ from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cores import core_names, load_core
 from xonnc.targets.cpu import cpu_names, load_cpu
 from xonnc.tools.contrib_reference import contrib_page
+from xonnc.tools.optimizer_reference import optimizer_page
 from xonnc.tools.pass_reference import optimization_levels_page, passes_page
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
 from xonnc.tools.refusals import refusals
@@ -43,6 +44,7 @@ def pages() -> Mapping[str, str]:
         "nvdla-limits.md": _nvdla_limits(),
         "nvdla-operators.md": _nvdla_operators(),
         "nvdla-refusals.md": _nvdla_refusals(),
+        "onnx-optimizer.md": optimizer_page(),
         "optimization-levels.md": optimization_levels_page(),
         "passes.md": passes_page(),
         "peer-flags.md": _peer_flags(),

@@ -1,0 +1,1 @@
+"""Modules that stand in for other packages: the same functions and options, on this compiler."""

@@ -1,0 +1,99 @@
+"""Saving of loaded models without import: weights stay in their files until they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import onnx
+
+from xonnc.formats.onnx.captures import graphs_of
+from xonnc.formats.onnx.load_model import LoadedModel
+from xonnc.formats.onnx.save_model import ExportedModel, ExternalData, Initializer, save
+from xonnc.formats.onnx.tensors import TensorReader, payload
+
+_PAYLOAD_FIELDS = (
+    *("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data"),
+    *("external_data", "data_location"),
+)
+
+
+def export_loaded(loaded: LoadedModel) -> ExportedModel:
+    """Return a loaded model for `save`: initializers of the main graph apart, all other tensors whole."""
+    model = onnx.ModelProto()
+    model.CopyFrom(loaded.proto)
+    initializers = [_initializer(tensor, loaded.tensors) for tensor in model.graph.initializer]
+    del model.graph.initializer[:]
+    for tensor in tensors_of(model):
+        _make_whole(tensor, loaded.tensors)
+    return ExportedModel(model, initializers)
+
+
+def save_loaded(loaded: LoadedModel, path: str | Path, external: ExternalData | None = None) -> list[Path]:
+    """Write a loaded model to `path`; by default with external data if it came with some."""
+    if external is None and has_external_data(loaded.proto) and str(path) != "-":
+        external = ExternalData(f"{Path(path).name}.data")
+    return save(export_loaded(loaded), path, external=external)
+
+
+def whole_model(loaded: LoadedModel) -> onnx.ModelProto:
+    """Return a loaded model as one message, weights included."""
+    return export_loaded(loaded).whole()
+
+
+def has_external_data(model: onnx.ModelProto) -> bool:
+    """Whether initializers of the main graph are in other files."""
+    return any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in model.graph.initializer)
+
+
+def tensors_of(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """Yield the dense tensors of a model: those of all graphs, of attributes and of local functions."""
+    yield from _tensors_of_graph(model.graph)
+    for function in model.functions:
+        yield from _tensors_of_nodes(function.node)
+    for training in model.training_info:
+        yield from _tensors_of_graph(training.initialization)
+        yield from _tensors_of_graph(training.algorithm)
+
+
+def _tensors_of_graph(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    yield from _tensors_of_nodes(graph.node)
+
+
+def _tensors_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
+    for node in nodes:
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                yield attribute.t
+            yield from attribute.tensors
+            if attribute.HasField("sparse_tensor"):
+                yield from (attribute.sparse_tensor.values, attribute.sparse_tensor.indices)
+            for sparse in attribute.sparse_tensors:
+                yield from (sparse.values, sparse.indices)
+        for graph in graphs_of(node):
+            yield from _tensors_of_graph(graph)
+
+
+def _initializer(tensor: onnx.TensorProto, reader: TensorReader) -> Initializer:
+    rest = onnx.TensorProto()
+    rest.CopyFrom(tensor)
+    if tensor.data_type == onnx.TensorProto.STRING:
+        return Initializer(rest, None)
+    for field in _PAYLOAD_FIELDS:
+        rest.ClearField(field)
+    return Initializer(rest, reader.array(tensor))
+
+
+def _make_whole(tensor: onnx.TensorProto, reader: TensorReader) -> None:
+    """Put the payload of a tensor into it that is a reference into a file."""
+    if tensor.data_type == onnx.TensorProto.STRING:
+        return
+    is_external = tensor.data_location == onnx.TensorProto.EXTERNAL
+    if is_external or (tensor.HasField("raw_data") and reader.marks.read(tensor.raw_data) is not None):
+        array = reader.array(tensor)
+        for field in _PAYLOAD_FIELDS:
+            tensor.ClearField(field)
+        tensor.raw_data = payload(array).tobytes()

@@ -1,0 +1,87 @@
+"""`xonnc optimize`: run the passes of ONNX-optimizer, with its options."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from xonnc.tools.console import plural, row, size
+from xonnc.tools.files import require_output
+from xonnc.tools.usage import UsageError
+
+if TYPE_CHECKING:
+    from xonnc.compat.onnxoptimizer.manager import Report
+
+VALUE_AFTER_EQUALS = ("--external-data",)
+"""Options with an optional value, which is only accepted after `=`."""
+
+MAX_ITERATIONS = 50
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    from xonnc.compat.onnxoptimizer.command_line import add_arguments
+
+    parser.epilog = "The passes are those of ONNX-optimizer; 'xonnc simplify' runs this compiler's own."
+    add_arguments(parser)
+    parser.add_argument("--fixed-point", action="store_true", dest="fixed_point", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--max-iterations",
+        type=int,
+        default=MAX_ITERATIONS,
+        metavar="N",
+        help="sweeps of --fixed_point at most (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--external-data",
+        nargs="?",
+        metavar="FILE",
+        help="write weights to FILE beside the model (default: OUTPUT.data); default if the model has it",
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Optimize a model, or print names of passes."""
+    from xonnc.compat.onnxoptimizer.command_line import names_asked_for, optimize_file
+    from xonnc.formats.onnx.save_model import ExternalData
+
+    if (names := names_asked_for(args)) is not None:
+        print(json.dumps(names) if args.json else " ".join(names))
+        return 0
+    if args.input is None or args.output is None:
+        raise UsageError("two files are needed: the model and the optimized model")
+    if args.max_iterations < 1:
+        raise UsageError(f"--max-iterations {args.max_iterations}: at least one sweep is needed")
+    require_output(args.output, (".onnx", ".onnxtxt", ".onnxtext", ".json"), args.input)
+    external = None
+    if args.external_data is not None:
+        external = ExternalData(args.external_data or f"{args.output.name}.data")
+    loaded, report, written = optimize_file(args.input, args.output, args, args.max_iterations, external)
+    if args.json:
+        found = {
+            "model": str(args.input),
+            "files": [str(path) for path in written],
+            "nodes": len(loaded.proto.graph.node),
+            "rewrites": report.rewrites,
+            "iterations": report.iterations,
+            "converged": report.converged,
+        }
+        print(json.dumps(found, indent=2))
+    elif not args.quiet:
+        _print(args, report, len(loaded.proto.graph.node))
+        for path in written:
+            print(f"wrote           {path} ({size(path.stat().st_size)})")
+    return 0
+
+
+def _print(args: argparse.Namespace, report: Report, nodes: int) -> None:
+    print(f"{args.input.name}   {plural(nodes, 'node')} left")
+    for name, count in report.rewrites.items():
+        if count:
+            row(name, plural(count, "rewrite"))
+    if args.fixed_point:
+        state = "converged" if report.converged else "stopped, not converged,"
+        row("fixed point", f"{state} after {plural(report.iterations, 'sweep')}")
