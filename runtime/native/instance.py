@@ -28,6 +28,7 @@ from xonnc.formats.native.program import (
     TensorSpec,
 )
 from xonnc.runtime.native.jit import ONE_THREAD, Code, Entry, Threads
+from xonnc.runtime.native.linked_code import LinkedCode
 from xonnc.runtime.native.operator_call import BodyFunction, Implementation, OperatorCall
 from xonnc.runtime.native.session_operators import prepare_step
 
@@ -64,7 +65,12 @@ class Executable:
 
 def reloaded(executable: Executable) -> Executable:
     """Reload the code of an executable after a fork: a child process has no threads of the pool."""
-    if executable.threads.compiled == 1 or not executable.code:
+    if executable.threads.compiled == 1:
+        return executable
+    if isinstance(executable.owner, LinkedCode):
+        executable.owner.start()
+        return executable
+    if not executable.code:
         return executable
     code = Code(executable.code, executable.entries, executable.threads)
     return replace(executable, entries=code.entries, owner=code)

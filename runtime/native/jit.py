@@ -209,6 +209,10 @@ class Code:
                     f"threads: the system gives {started}, {threads.started} were asked for; use fewer"
                 )
 
+    def has(self, name: str) -> bool:
+        """Whether the code has a function of this name."""
+        return self._engine.get_function_address(name) != 0
+
 
 def _stop_threads(stop: Callable[[], None], engine: _Engine, process: int) -> None:
     # A forked child has none of the threads: joining them would block forever.

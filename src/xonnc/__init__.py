@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from xonnc.compiler import Compilation, compile_model
     from xonnc.dla_model import DlaModel
     from xonnc.errors import InvalidModelError, RefusalError, XonncError
+    from xonnc.formats.native.param_dict import load_params, save_params
     from xonnc.formats.nvdla.checks.loadable_check import read_checked
     from xonnc.formats.nvdla.reader import read_loadable
+    from xonnc.graph_build import build, build_config
     from xonnc.native import load_native as load
     from xonnc.package_engine import load_package
     from xonnc.packages import CompiledPackage, compile_package
@@ -39,16 +41,20 @@ __all__ = [
     "SimplifiedModel",
     "Simulator",
     "XonncError",
+    "build",
+    "build_config",
     "compile",
     "compile_artifact",
     "compile_model",
     "compile_package",
     "load",
     "load_package",
+    "load_params",
     "load_target",
     "quantize",
     "read_checked",
     "read_loadable",
+    "save_params",
     "simplify",
     "simulate",
 ]
@@ -67,16 +73,20 @@ _HOMES = {
     "SimplifiedModel": "simplifier",
     "Simulator": "runtime.nvdla.simulator",
     "XonncError": "errors",
+    "build": "graph_build",
+    "build_config": "graph_build",
     "compile": "api",
     "compile_artifact": "artifacts",
     "compile_model": "compiler",
     "compile_package": "packages",
     "load": "native",
     "load_package": "package_engine",
+    "load_params": "formats.native.param_dict",
     "load_target": "targets",
     "quantize": "quantizer",
     "read_checked": "formats.nvdla.checks.loadable_check",
     "read_loadable": "formats.nvdla.reader",
+    "save_params": "formats.native.param_dict",
     "simplify": "simplifier",
     "simulate": "runtime.nvdla.simulator",
 }

@@ -1,4 +1,4 @@
-"""Checks of arguments against annotations: a wrong type is a `XonncError` that names the parameter."""
+"""Checks of arguments against annotations: a wrong type is an error that names the parameter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_or
 
 import numpy as np
 
-from xonnc.errors import XonncError
+from xonnc.errors import ArgumentTypeError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,7 +57,7 @@ def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
         # Missing and unknown arguments are left to the call, whose error names the function.
         for name, value in _bound(signature, args, kwargs).items():
             if name in expected and not accepts(expected[name], value):
-                raise XonncError(
+                raise ArgumentTypeError(
                     f"{name}: {_shown(value)} is of type {type(value).__name__}; "
                     f"it takes {describe(expected[name])}"
                 )
@@ -68,14 +68,14 @@ def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 def require_path(path: object) -> Path:
     """
-    Return a path given as a string or path; raise `XonncError` for anything else.
+    Return a path given as a string or path; raise `ArgumentTypeError` for anything else.
 
     Parameters:
         path: the argument.
     """
     if isinstance(path, str | Path):
         return Path(path)
-    raise XonncError(f"{_shown(path)} is of type {type(path).__name__}; a path is a string or a Path")
+    raise ArgumentTypeError(f"{_shown(path)} is of type {type(path).__name__}; a path is a string or a Path")
 
 
 def accepts(annotation: Any, value: object) -> bool:

@@ -162,7 +162,7 @@ def compile_artifact(
     )
     require_writable(path)
     processor = options.processor
-    module, context = _simplified(model, options, input_shapes, signature, strict)
+    module, context = prepared_module(model, options, input_shapes, signature, strict)
     require_known_operators(module)
     simplified = summarize(module)
     program, rows, kernels = lower_to_program(module, options, context, on_stage)
@@ -231,19 +231,28 @@ def planned_module(
         >>> module = planned_module("model.onnx", "avx2")
     """
     options = CompileOptions(resolve_processor(target, needs_host=False))
-    module, context = _simplified(model, options, input_shapes)
+    module, context = prepared_module(model, options, input_shapes)
     lower_to_program(module, options, context)
     return module
 
 
-def _simplified(
+def prepared_module(
     model: str | Path | onnx.ModelProto,
     options: CompileOptions,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     signature: Signature | None = None,
     strict: bool = False,
 ) -> tuple[ModuleOp, Context]:
-    """Return the simplified module, prepared for lowering, and the context of its constants."""
+    """
+    Return the simplified module, prepared for lowering, and the context of its constants.
+
+    Parameters:
+        model: the path of the model, or the model in memory.
+        options: the options of code generation.
+        input_shapes: static shapes for dynamic inputs, by name.
+        signature: the same by position, with names of dimensions.
+        strict: whether declared shapes that contradict the operators are an error instead of a warning.
+    """
     module = simplify(
         model,
         inline_functions=True,

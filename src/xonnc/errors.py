@@ -24,6 +24,10 @@ class UnknownNameError(XonncError):
     """An unknown target, stage or optimization level on a command line; the tools exit with code 2."""
 
 
+class ArgumentTypeError(XonncError, TypeError):
+    """An argument of a wrong type in a call of the Python API."""
+
+
 class DeclaredShapeError(XonncError):
     """A computed shape contradicts the shape that the model declares."""
 

@@ -210,6 +210,8 @@ def test_public_modules():
         "dla_model",
         "errors",
         "explanation",
+        "graph_build",
+        "graph_executor",
         "model_check",
         "native",
         "package_engine",

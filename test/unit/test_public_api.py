@@ -24,6 +24,8 @@ ENTRY_POINTS = (
     "calibration.read_samples",
     "explanation.explain_model",
     "explanation.explain_package",
+    "graph_executor.create",
+    "graph_executor.load_module",
     "model_check.check_model",
     "native.resolve_processor",
     "simplifier.specialize_shapes",
