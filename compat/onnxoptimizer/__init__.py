@@ -36,13 +36,17 @@ def optimize(
         TypeError: if `model` is no `ModelProto`.
         RuntimeError: for an unknown pass.
     """
-    # Callers without type checking.
-    if not isinstance(model, onnx.ModelProto):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"Optimizer only accepts ModelProto, incorrect type: {type(model)}")
+    _require_model(model)
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     run(LoadedModel.of(copy), passes, fixed_point)
     return copy
+
+
+def _require_model(model: object) -> None:
+    """Raise `TypeError` for anything but a model."""
+    if not isinstance(model, onnx.ModelProto):
+        raise TypeError(f"Optimizer only accepts ModelProto, incorrect type: {type(model)}")
 
 
 def optimize_fixedpoint(model: onnx.ModelProto, passes: Sequence[str] | None = None) -> onnx.ModelProto:

@@ -34,7 +34,7 @@ LEAVES = ("argument_types", "errors")
 """Modules that every folder may import."""
 
 MAY_IMPORT = {
-    "compat": {"compat", "formats/onnx", "model_check", "simplifier"},
+    "compat": {"compat", "formats/onnx", "model_check", "runtime", "simplifier"},
     "contrib": {"plugin"},
     "dialects": {"dialects"},
     "rewriting": {"dialects", "rewriting"},

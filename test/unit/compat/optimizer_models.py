@@ -393,4 +393,4 @@ HAZARDS = [
         "Add",
     ),
 ]
-"""What onnxoptimizer turns wrong, or raises for; each with what is right."""
+"""What onnxoptimizer rewrites wrongly, or raises for; each with what is right."""

@@ -1,0 +1,119 @@
+"""The command line of onnxsim: `python -m xonnc.compat.onnxsim IN OUT [check_n]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from xonnc.compat.onnxsim.simplify import simplify
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.load_model import LoadedModel, load
+from xonnc.formats.onnx.loaded_export import save_loaded, whole_model
+from xonnc.formats.onnx.save_model import ExternalData
+from xonnc.formats.onnx.tensors import DTYPES, AnyArray
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="onnxsim", description="Simplify an ONNX model.")
+    parser.add_argument("input_model", type=Path, help="the model")
+    parser.add_argument("output_model", type=Path, help="the simplified model")
+    parser.add_argument("check_n", nargs="?", type=int, default=0, help="compare on so many inputs")
+    parser.add_argument("--skip-fuse-bn", action="store_true", help="keep batch normalizations apart")
+    parser.add_argument(
+        "--skip-optimization", nargs="*", metavar="NAME", help="skip all rewrites, or these passes"
+    )
+    parser.add_argument("--skip-constant-folding", action="store_true", help="keep operators on constants")
+    parser.add_argument("--skip-shape-inference", action="store_true", help="accepted")
+    parser.add_argument(
+        "--include-subgraph", action="store_true", help="accepted; subgraphs are always simplified"
+    )
+    parser.add_argument("--no-large-tensor", nargs="?", help="accepted")
+    parser.add_argument("--dynamic-input-shape", action="store_true", help="accepted")
+    for option, help_text in (
+        ("--overwrite-input-shape", "new shapes of inputs: NAME:1,3,224,224, or the shape of the only input"),
+        ("--test-input-shape", "shapes of dynamic inputs for the comparison"),
+    ):
+        parser.add_argument(option, nargs="+", default=[], metavar="SHAPE", help=help_text)
+    parser.add_argument(
+        "--input-data-path", nargs="+", default=[], metavar="NAME:FILE", help="raw input data"
+    )
+    parser.add_argument("--input-fill", default="random", choices=["random", "ones", "zeros", "arange"])
+    parser.add_argument("--unused-output", nargs="+", default=[], metavar="NAME", help="outputs to remove")
+    parser.add_argument("--mutable-initializer", action="store_true", help="keep inputs with an initializer")
+    parser.add_argument("--inline-functions", action="store_true", help="inline local functions")
+    parser.add_argument("--check-rtol", type=float, default=1e-4, help="relative tolerance")
+    parser.add_argument("--check-atol", type=float, default=1e-5, help="absolute tolerance")
+    parser.add_argument("--save-as-external-data", action="store_true", help="write weights to OUT.data")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line; exit with 1 if it fails or the comparison finds a difference."""
+    args = _parser().parse_args(argv)
+    try:
+        passed = _run(args)
+    except XonncError as error:
+        print(f"onnxsim: {error}", file=sys.stderr)
+        sys.exit(1)
+    if not passed:
+        print("onnxsim: check failed: outputs of the simplified model differ", file=sys.stderr)
+        sys.exit(1)
+
+
+def _run(args: argparse.Namespace) -> bool:
+    original = whole_model(load(args.input_model))
+    simplified, passed = simplify(
+        original,
+        check_n=args.check_n,
+        perform_optimization=args.skip_optimization != [],
+        skip_fuse_bn=args.skip_fuse_bn,
+        overwrite_input_shapes=dict(map(_named_shape, args.overwrite_input_shape)),
+        test_input_shapes=dict(map(_named_shape, args.test_input_shape)),
+        skipped_optimizers=args.skip_optimization,
+        skip_constant_folding=args.skip_constant_folding,
+        input_data=dict(_raw_data(original, text) for text in args.input_data_path),
+        unused_output=args.unused_output,
+        mutable_initializer=args.mutable_initializer,
+        inline_functions=args.inline_functions,
+        check_rtol=args.check_rtol,
+        check_atol=args.check_atol,
+        input_fill=args.input_fill,
+    )
+    external = ExternalData(f"{args.output_model.name}.data") if args.save_as_external_data else None
+    save_loaded(LoadedModel.of(simplified), args.output_model, external)
+    _print_difference(original, simplified)
+    return passed
+
+
+def _named_shape(text: str) -> tuple[str, list[int]]:
+    """Parse `name:1,3,-1` or `1,3,-1`."""
+    name, _, sizes = text.rpartition(":")
+    try:
+        return name, [int(size) for size in sizes.split(",")]
+    except ValueError:
+        raise XonncError(f"'{text}' is no shape such as x:1,3,224,224") from None
+
+
+def _raw_data(model: onnx.ModelProto, text: str) -> tuple[str, AnyArray]:
+    """Read the input that `name:file` names."""
+    name, _, path = text.partition(":")
+    info = next((each for each in model.graph.input if each.name == name), None)
+    if info is None or not Path(path).is_file():
+        raise XonncError(f"'{text}' names no input and file, as x:x.bin does")
+    tensor = info.type.tensor_type
+    data = np.fromfile(path, DTYPES[tensor.elem_type])
+    return name, data.reshape([dim.dim_value if dim.dim_value else -1 for dim in tensor.shape.dim])
+
+
+def _print_difference(before: onnx.ModelProto, after: onnx.ModelProto) -> None:
+    first, second = (Counter(node.op_type for node in model.graph.node) for model in (before, after))
+    width = max((len(name) for name in (*first, *second)), default=0)
+    print(f"{'':<{width}}  original  simplified")
+    for name in sorted(first | second):
+        print(f"{name:<{width}}  {first[name]:>8}  {second[name]:>10}")

@@ -1,0 +1,145 @@
+"""The function `simplify` of onnxsim on this compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import onnx
+
+from xonnc import simplifier
+from xonnc.compat.onnxoptimizer.manager import default_passes, run
+from xonnc.compat.onnxsim.comparison import InputFill, is_same
+from xonnc.errors import XonncError, suggest
+from xonnc.formats.onnx.load_model import LoadedModel, load
+from xonnc.formats.onnx.loaded_export import whole_model
+from xonnc.formats.onnx.tensors import AnyArray
+
+Sizes: TypeAlias = Mapping[str, Sequence[int]] | Sequence[int]
+"""Shapes by input; one shape alone is that of the only input."""
+
+
+def simplify(
+    model: str | Path | onnx.ModelProto,
+    check_n: int = 0,
+    perform_optimization: bool = True,
+    skip_fuse_bn: bool = False,
+    overwrite_input_shapes: Sizes | None = None,
+    test_input_shapes: Sizes | None = None,
+    skipped_optimizers: Sequence[str] | None = None,
+    skip_constant_folding: bool = False,
+    skip_shape_inference: bool = False,
+    input_data: Mapping[str, AnyArray] | None = None,
+    dynamic_input_shape: bool = False,
+    custom_lib: str | None = None,
+    include_subgraph: bool = False,
+    unused_output: Sequence[str] | None = None,
+    tensor_size_threshold: str = "1.5GB",
+    mutable_initializer: bool = False,
+    *,
+    inline_functions: bool = False,
+    input_shapes: Sizes | None = None,
+    check_rtol: float = 1e-4,
+    check_atol: float = 1e-5,
+    input_fill: InputFill = "random",
+) -> tuple[onnx.ModelProto, bool]:
+    """
+    Simplify a model.
+
+    Parameters:
+        model: the model or its path; it is not changed.
+        check_n: the number of inputs on which original and result are compared in onnxruntime.
+        perform_optimization: whether nodes are rewritten; else only constants are folded.
+        skip_fuse_bn: whether batch normalizations stay apart from convolutions.
+        overwrite_input_shapes: new shapes of inputs; sizes below 1 leave a dimension as it is.
+        test_input_shapes: shapes of dynamic inputs for the comparison.
+        skipped_optimizers: passes of ONNX-optimizer to leave out; the others run, and this compiler's own
+            rules do not.
+        skip_constant_folding: whether operators on constants stay.
+        skip_shape_inference: accepted; this compiler's inference is part of its simplification.
+        input_data: inputs of the comparison.
+        dynamic_input_shape: accepted; dynamic shapes need no option.
+        custom_lib: must be `None`.
+        include_subgraph: accepted; subgraphs are always simplified.
+        unused_output: outputs to remove.
+        tensor_size_threshold: accepted; docs/folding.md tells what this compiler folds.
+        mutable_initializer: whether inputs with an initializer stay inputs.
+        inline_functions: whether calls of local functions are replaced by their bodies.
+        input_shapes: both `overwrite_input_shapes` and `test_input_shapes`.
+        check_rtol: relative tolerance of the comparison.
+        check_atol: absolute tolerance of the comparison.
+        input_fill: elements of its inputs: `random`, `ones`, `zeros` or `arange`.
+
+    Returns: the simplified model, and whether the comparison found no difference.
+
+    Raises: `XonncError` for an invalid model, an unknown input or output, or a `custom_lib`.
+    """
+    del skip_shape_inference, dynamic_input_shape, include_subgraph, tensor_size_threshold
+    if custom_lib is not None:
+        raise XonncError(f"custom_lib {custom_lib}: libraries of onnxruntime are not loaded; use a plug-in")
+    original = model if isinstance(model, onnx.ModelProto) else whole_model(load(model))
+    prepared = _without_outputs(original, unused_output or ())
+    shapes = _shapes(prepared, overwrite_input_shapes or input_shapes or {})
+    skipped = [*(skipped_optimizers or ()), *(["fuse_bn_into_conv"] if skip_fuse_bn else [])]
+    own_rules = perform_optimization and not skipped
+    if perform_optimization and skipped:
+        prepared = _optimized(prepared, skipped)
+    simplified = simplifier.simplify(
+        prepared,
+        input_shapes=shapes,
+        inline_functions=inline_functions,
+        fold_overridable=not mutable_initializer,
+        level=simplifier.DEFAULT_LEVEL if own_rules else 0,
+        enable_pass=() if own_rules or skip_constant_folding else ("constprop-onnx",),
+        disable_pass=("constprop-onnx",) if skip_constant_folding else (),
+    ).proto()
+    if perform_optimization and skipped:
+        simplified = _optimized(simplified, skipped)
+    if not check_n:
+        return simplified, True
+    sizes = shapes | _shapes(prepared, test_input_shapes or input_shapes or {})
+    tolerances = (check_rtol, check_atol)
+    return simplified, is_same(original, simplified, check_n, sizes, input_data or {}, input_fill, tolerances)
+
+
+def _optimized(model: onnx.ModelProto, skipped: Sequence[str]) -> onnx.ModelProto:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    run(LoadedModel.of(copy), [name for name in default_passes() if name not in skipped], fixed_point=True)
+    return copy
+
+
+def _without_outputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
+    """Return a copy of a model without some outputs."""
+    known = [info.name for info in model.graph.output]
+    for name in names:
+        if name not in known:
+            raise XonncError(f"unused_output: there is no output '{name}'{suggest(name, known)}")
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for index in reversed(range(len(known))):
+        if known[index] in names:
+            del copy.graph.output[index]
+    return copy
+
+
+def _shapes(model: onnx.ModelProto, sizes: Sizes) -> dict[str, tuple[int, ...]]:
+    """Return new shapes of inputs; a size below 1 stands for the dimension as it is."""
+    initializers = {tensor.name for tensor in model.graph.initializer}
+    inputs = {info.name: info for info in model.graph.input if info.name not in initializers}
+    if not isinstance(sizes, Mapping):
+        sizes = {"": sizes}
+    found: dict[str, tuple[int, ...]] = {}
+    for name, shape in sizes.items():
+        if not name and len(inputs) != 1:
+            raise XonncError(f"shape {list(shape)}: the model has {len(inputs)} inputs; name one")
+        key = name or next(iter(inputs))
+        if key not in inputs:
+            raise XonncError(f"there is no input '{key}'{suggest(key, inputs)}")
+        dims = inputs[key].type.tensor_type.shape.dim
+        if dims and len(dims) != len(shape):
+            raise XonncError(f"input '{key}' has rank {len(dims)}; shape {list(shape)} has {len(shape)}")
+        old = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in dims] or [-1] * len(shape)
+        found[key] = tuple(new if new > 0 else size for new, size in zip(shape, old, strict=True))
+    return found

@@ -1,0 +1,140 @@
+"""`xonnc.compat.onnxsim`: the parameters of `simplify` and the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+from xonnc.compat.onnxsim import main, simplify
+from xonnc.compat.onnxsim.comparison import InputFill
+from xonnc.errors import XonncError
+
+BN = """g (float[N, 1, 3] x) => (float[N, 2, 2] y, float[1] z)
+<float[2, 1, 2] w = {1, 2, -3, 4}, float[2] s = {2, -1}, float[2] b = {0.5, 1}, float[2] m = {1, -1},
+ float[2] v = {4, 0.25}, float[1] k = {2}>
+{c = Conv(x, w) i = Identity(c) y = BatchNormalization(i, s, b, m, v) z = Neg(k)}"""
+
+
+def parsed(graph: str = BN, opset: int = 21) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}]>\n{graph}')
+
+
+def operators(model: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in model.graph.node]
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        ({}, ["Conv"]),
+        ({"skip_fuse_bn": True}, ["Conv", "BatchNormalization"]),
+        ({"skipped_optimizers": ["eliminate_identity"]}, ["Conv", "Identity", "BatchNormalization"]),
+        ({"perform_optimization": False}, ["Conv", "Identity", "BatchNormalization"]),
+        ({"skip_constant_folding": True, "unused_output": ["y"]}, ["Neg"]),
+        ({"unused_output": ["z"]}, ["Conv"]),
+    ],
+)
+def test_options(options: dict[str, Any], left: list[str]):
+    model = parsed()
+    before = model.SerializeToString()
+    simplified, passed = simplify(model, check_n=2, test_input_shapes={"x": [2, 1, 3]}, **options)
+    assert passed
+    assert operators(simplified) == left
+    assert model.SerializeToString() == before
+
+
+def test_shapes():
+    simplified, _ = simplify(parsed(), overwrite_input_shapes={"x": [4, 0, -1]})
+    dims = simplified.graph.input[0].type.tensor_type.shape.dim
+    assert [dim.dim_value for dim in dims] == [4, 1, 3]
+    simplified, _ = simplify(parsed(), overwrite_input_shapes=[5, 1, 3])
+    assert simplified.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 5
+    simplified, _ = simplify(parsed())
+    assert simplified.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "N"
+
+
+def test_initializers_that_are_inputs():
+    model = parsed("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 1}> {y = Mul(x, w)}")
+    assert operators(simplify(model)[0]) == ["Identity"]
+    kept, _ = simplify(model, mutable_initializer=True)
+    assert [info.name for info in kept.graph.input] == ["x", "w"]
+
+
+@pytest.mark.parametrize("fill", ["random", "ones", "zeros", "arange"])
+def test_check_finds_a_difference(fill: InputFill, monkeypatch: pytest.MonkeyPatch):
+    wrong = parsed("g (float[2] x) => (float[2] y) {y = Exp(x)}")
+    model = parsed("g (float[2] x) => (float[2] y) {y = Neg(x)}")
+
+    def proto(model: object) -> onnx.ModelProto:
+        return wrong
+
+    monkeypatch.setattr("xonnc.simplifier.SimplifiedModel.proto", proto)
+    assert not simplify(model, check_n=1, input_fill=fill)[1]
+    assert not simplify(model, check_n=1, input_data={"x": np.ones(2, np.float32)})[1]
+    assert simplify(model, check_n=1, check_atol=1e9)[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"custom_lib": "ops.so"}, "custom_lib ops.so: libraries of onnxruntime are not loaded"),
+        ({"unused_output": ["w"]}, "there is no output 'w'"),
+        ({"overwrite_input_shapes": {"xx": [1]}}, "there is no input 'xx'"),
+        ({"overwrite_input_shapes": {"x": [1, 2]}}, r"input 'x' has rank 3; shape \[1, 2\] has 2"),
+        ({"check_n": 1}, "input 'x' has a dynamic shape; give test_input_shapes"),
+    ],
+)
+def test_errors(options: dict[str, Any], message: str):
+    with pytest.raises(XonncError, match=message):
+        simplify(parsed(), **options)
+
+
+def test_one_shape_needs_one_input():
+    model = parsed("g (float[2] x, float[2] w) => (float[2] y) {y = Mul(x, w)}")
+    with pytest.raises(XonncError, match=r"shape \[2\]: the model has 2 inputs; name one"):
+        simplify(model, overwrite_input_shapes=[2])
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    source, target, data = tmp_path / "in.onnx", tmp_path / "out.onnx", tmp_path / "x.bin"
+    source.write_bytes(parsed().SerializeToString())
+    np.ones(3, np.float32).tofile(data)
+    main(
+        [
+            str(source),
+            str(target),
+            "3",
+            "--overwrite-input-shape",
+            "x:1,1,3",
+            "--input-data-path",
+            f"x:{data}",
+        ]
+    )
+    assert operators(onnx.ModelProto.FromString(target.read_bytes())) == ["Conv"]
+    assert "BatchNormalization         1           0" in capsys.readouterr().out
+    main([str(source), str(target), "--skip-optimization", "eliminate_identity", "--save-as-external-data"])
+    assert "Identity" in operators(onnx.ModelProto.FromString(target.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--overwrite-input-shape", "x:a"], "'x:a' is no shape such as x:1,3,224,224"),
+        (["--input-data-path", "x:missing.bin"], "'x:missing.bin' names no input and file"),
+        (["1"], "input 'x' has a dynamic shape"),
+    ],
+)
+def test_command_line_errors(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    source = tmp_path / "in.onnx"
+    source.write_bytes(parsed().SerializeToString())
+    with pytest.raises(SystemExit, match="1"):
+        main([str(source), str(tmp_path / "out.onnx"), *arguments])
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out.onnx").exists()
