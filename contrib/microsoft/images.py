@@ -72,20 +72,33 @@ class CropAndResize:
         return np.ascontiguousarray(np.moveaxis(y, -1, 1)).astype(x.dtype)
 
     @staticmethod
+    def steps_of(op: Any, b: Builder, axis: int) -> tuple[Any, Any]:
+        """
+        Return the numbers of the positions along an axis, and the number of the last one.
+
+        A single position is in the middle of the region: half of a step over the whole region.
+        """
+        size = op.constant(3)
+        if size is not None:
+            count = int(size[axis])
+            steps = np.full(1, 0.5) if count == 1 else np.arange(count)
+            return steps.astype(np.float32), np.full(1, max(count - 1, 1), np.float32)
+        found = b.Slice(op.crop_size, [axis], [axis + 1], [0])
+        is_one = b.Equal(found, np.ones(1, np.int32))
+        steps = b.Cast(b.Range(np.int32(0), b.Squeeze(found, [0]), np.int32(1)), to=np.float32)
+        last = b.Sub(b.Cast(found, to=np.float32), 1.0)
+        return b.Where(is_one, np.full(1, 0.5, np.float32), steps), b.Max(last, 1.0)
+
+    @staticmethod
     def decompose(op: Any, b: Builder) -> Value:
         x = b.Cast(op.x, to=np.float32)
         sizes = b.Cast(b.Shape(x, start=2), to=np.float32)
         limits = b.Split(b.Sub(sizes, 1.0), [1, 1], axis=0, outputs=2)
-        counts = b.Split(op.crop_size, [1, 1], axis=0, outputs=2)
         corners = b.Split(b.Cast(op.rois, to=np.float32), [1] * 4, axis=1, outputs=4)
         axes: list[tuple[Value, Value]] = []
         for axis in (0, 1):
-            first, last, count = corners[axis], corners[axis + 2], counts[axis]
-            steps = b.Cast(b.Range(np.int32(0), b.Squeeze(count, [0]), np.int32(1)), to=np.float32)
-            # One position is in the middle of the region: half a step of the whole region from its begin.
-            is_one = b.Equal(count, np.ones(1, np.int32))
-            steps = b.Where(is_one, np.full(1, 0.5, np.float32), steps)
-            divisor = b.Where(is_one, np.ones(1, np.float32), b.Sub(b.Cast(count, to=np.float32), 1.0))
+            first, last = corners[axis], corners[axis + 2]
+            steps, divisor = CropAndResize.steps_of(op, b, axis)
             step = b.Div(b.Mul(b.Sub(last, first), limits[axis]), divisor)
             found = b.Add(b.Mul(first, limits[axis]), b.Mul(steps, step))
             inside = b.And(b.GreaterOrEqual(found, 0.0), b.LessOrEqual(found, limits[axis]))

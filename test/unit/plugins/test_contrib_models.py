@@ -1,8 +1,9 @@
-"""Models that onnxruntime's quantizer writes, with operators of com.microsoft, in native code."""
+"""Models that onnxruntime's tools write, with operators of com.microsoft, in native code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,17 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.numpy_helper
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import xonnc
 from xonnc.runtime.reference import open_session
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from bench.contrib_models import contrib_names, largest_error, session_of
+from bench.latency.feeds import feeds_for
+from bench.zoo import convolutional, optimized, recurrent, transformers
 
 SHAPE = (1, 3, 8, 8)
 
@@ -76,3 +84,55 @@ def test_static_quantization_with_integer_operators(tmp_path: Path):
     step = float(scales[last.input[1]].reshape(-1)[0])
     np.testing.assert_allclose(np.asarray(found, np.float32), np.asarray(expected), atol=1.01 * step)
     assert not compiled.host_calls()
+
+
+def bert() -> onnx.ModelProto:
+    return transformers.bert("bert", 1, 64, 2, sequence=16, vocabulary=1000)
+
+
+SMALL: dict[str, tuple[Callable[[], onnx.ModelProto], set[str]]] = {
+    "static": (
+        lambda: optimized.statically_quantized(convolutional.mnist_cnn()),
+        {"QGemm"},
+    ),
+    "dynamic": (lambda: optimized.dynamically_quantized(recurrent.lstm(24, 40, 7)), {"DynamicQuantizeLSTM"}),
+    "dynamic, then graph optimizer": (
+        lambda: optimized.graph_optimized(optimized.dynamically_quantized(bert())),
+        {"DynamicQuantizeMatMul", "MatMulIntegerToFloat", "SkipLayerNormalization", "FusedMatMul", "Gelu"},
+    ),
+    "graph optimizer": (
+        lambda: optimized.graph_optimized(bert()),
+        {"FusedGemm", "FusedMatMul", "Gelu", "SkipLayerNormalization"},
+    ),
+}
+"""Generators of models by onnxruntime's tools, and operators of com.microsoft that they must have."""
+
+
+def agrees_with_onnxruntime(made: onnx.ModelProto, names: set[str], folder: Path) -> None:
+    """Require the operators to be there, and native code to give the answers without the host."""
+    assert set(contrib_names(made)) >= names
+    path = folder / "model.onnx"
+    path.write_bytes(made.SerializeToString())
+    feeds = feeds_for(path)
+    # Graph optimization changes how dynamically quantized models round.
+    expected = session_of(path, "ORT_DISABLE_ALL").run(None, feeds)
+    session = xonnc.compile(str(path))
+    assert largest_error(session.run(None, feeds), expected) < 2e-3
+    assert not session.host_calls()
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_models_that_tools_write(kind: str, tmp_path: Path):
+    make, names = SMALL[kind]
+    agrees_with_onnxruntime(make(), names, tmp_path)
+
+
+def test_models_of_the_transformer_optimizer(tmp_path: Path):
+    pytest.importorskip("sympy")
+    fused = optimized.transformer_optimized(bert(), "bert", 2, 64)
+    agrees_with_onnxruntime(fused, {"Gelu", "SkipLayerNormalization"}, tmp_path)
+
+
+def test_models_of_the_four_bit_quantizer(tmp_path: Path):
+    pytest.importorskip("onnx_ir")
+    agrees_with_onnxruntime(optimized.four_bit(bert()), {"MatMulNBits"}, tmp_path)
