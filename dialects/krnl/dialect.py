@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from xonnc.dialects.krnl.dynamic_shapes import PartOp, RequireOp, ShapedOp
+from xonnc.dialects.krnl.dynamic_shapes import RequireOp, ShapedOp, SubviewOp
 from xonnc.dialects.krnl.fusion import FusedOp
-from xonnc.dialects.krnl.int8_tiles import ByteConvOp, StoredOp
+from xonnc.dialects.krnl.int8_tiles import Int8ConvOp, StoredOp
 from xonnc.dialects.krnl.layout import LayoutAttr, RelayoutOp
 from xonnc.dialects.krnl.loops import (
     BlockOp,
@@ -21,10 +21,10 @@ from xonnc.dialects.krnl.loops import (
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, RemainderOp, ToOddOp
 from xonnc.dialects.krnl.memory import (
     CallOp,
+    DeferredCallOp,
     EntryPointOp,
     GlobalOp,
     KeepOp,
-    LaterOp,
     LoadOp,
     MemcpyOp,
     MemsetOp,
@@ -39,7 +39,7 @@ from xonnc.dialects.krnl.types import LoopType
 
 OPS = (
     BlockOp,
-    ByteConvOp,
+    Int8ConvOp,
     CallOp,
     ConvOp,
     DecodeOp,
@@ -54,12 +54,12 @@ OPS = (
     GlobalOp,
     IterateOp,
     KeepOp,
-    LaterOp,
+    DeferredCallOp,
     LoadOp,
     MemcpyOp,
     MemsetOp,
     ParallelOp,
-    PartOp,
+    SubviewOp,
     PermuteOp,
     RelayoutOp,
     RemainderOp,

@@ -50,19 +50,19 @@ class ShapedOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PartOp(IRDLOperation):
+class SubviewOp(IRDLOperation):
     """
     The slice of a buffer at an index of its first axis; one size per `?` of the result.
 
     ```mlir
-    %p = "krnl.part"(%m, %i, %n) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf32>
+    %p = "krnl.subview"(%m, %i, %n) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf32>
     ```
     """
 
-    name = "krnl.part"
+    name = "krnl.subview"
 
     source = operand_def(MemRefType)
-    place = operand_def(IndexType)
+    index = operand_def(IndexType)
     sizes = var_operand_def(IndexType)
     result = result_def(MemRefType)
 
@@ -71,14 +71,14 @@ class PartOp(IRDLOperation):
     def verify_(self) -> None:
         """The source's shape without its first axis, its element type, one size per dynamic dimension."""
         if shape_of(self.result) != shape_of(self.source)[1:]:
-            raise VerifyException(f"krnl.part: {self.result.type} is no part of {self.source.type}")
+            raise VerifyException(f"krnl.subview: {self.result.type} is not a slice of {self.source.type}")
         if len(self.sizes) != shape_of(self.result).count(DYNAMIC_INDEX):
             raise VerifyException(
-                f"krnl.part: {self.result.type} has {shape_of(self.result).count(DYNAMIC_INDEX)} dynamic "
+                f"krnl.subview: {self.result.type} has {shape_of(self.result).count(DYNAMIC_INDEX)} dynamic "
                 f"dimensions, found {len(self.sizes)} sizes"
             )
         if element_of(self.source) != element_of(self.result):
-            raise VerifyException("krnl.part: element type of the result matches that of the source")
+            raise VerifyException("krnl.subview: element type of the result matches that of the source")
 
 
 @irdl_op_definition

@@ -35,7 +35,7 @@ from xonnc.dialects.krnl.verification import require_pairs, require_range
 
 
 @irdl_op_definition
-class ByteConvOp(IRDLOperation):
+class Int8ConvOp(IRDLOperation):
     """
     An int8 convolution in register tiles: `y = epilogue(x * w + starts, …)`.
 

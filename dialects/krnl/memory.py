@@ -442,16 +442,16 @@ class KeepOp(IRDLOperation):
 
 
 @irdl_op_definition
-class LaterOp(IRDLOperation):
+class DeferredCallOp(IRDLOperation):
     """
     A call of a function that the runtime makes once the shapes of the operands are known.
 
     ```mlir
-    %y = "krnl.later"(%x) {callee = @found} : (tensor<?x3xi64>) -> tensor<?xf32>
+    %y = "krnl.deferred_call"(%x) {callee = @found} : (tensor<?x3xi64>) -> tensor<?xf32>
     ```
     """
 
-    name = "krnl.later"
+    name = "krnl.deferred_call"
 
     inputs = var_operand_def()
     callee = prop_def(SymbolRefAttr)

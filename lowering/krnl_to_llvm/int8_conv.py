@@ -15,7 +15,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import I64, DenseArrayBase, i8, i16, i32
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.krnl.int8_tiles import ByteConvOp
+from xonnc.dialects.krnl.int8_tiles import Int8ConvOp
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.lowering.krnl_to_llvm.conv_tiles import TileGrid, TileOrigin, emit_tiles
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of, vector_of
@@ -29,7 +29,7 @@ class _Conv:
     """The state that all tiles of a convolution share."""
 
     builder: LLVMBuilder
-    op: ByteConvOp
+    op: Int8ConvOp
     pointers: Sequence[SSAValue]
     """The result, the input, the weights, and the initial sums."""
     channels: Sequence[SSAValue]
@@ -44,7 +44,7 @@ class _Conv:
 
 def emit_int8_conv(
     builder: LLVMBuilder,
-    op: ByteConvOp,
+    op: Int8ConvOp,
     pointers: Sequence[SSAValue],
     iterations: tuple[SSAValue, SSAValue],
     dynamic_sizes: Sequence[SSAValue],

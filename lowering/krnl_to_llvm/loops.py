@@ -15,8 +15,8 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from xonnc.dialects.krnl.dynamic_shapes import PartOp, ShapedOp
-from xonnc.dialects.krnl.int8_tiles import ByteConvOp, StoredOp
+from xonnc.dialects.krnl.dynamic_shapes import ShapedOp, SubviewOp
+from xonnc.dialects.krnl.int8_tiles import Int8ConvOp, StoredOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, LoadOp, StoreOp, TransposeOp, element_of, shape_of
 from xonnc.dialects.krnl.quantized_tiles import DequantizeGemmOp
@@ -41,7 +41,7 @@ from xonnc.lowering.krnl_to_llvm.vectorization import (
 
 INDEX = IndexType()
 
-TileOp: TypeAlias = GemmOp | DequantizeGemmOp | ConvOp | ByteConvOp
+TileOp: TypeAlias = GemmOp | DequantizeGemmOp | ConvOp | Int8ConvOp
 """Operations in register tiles."""
 
 
@@ -75,11 +75,11 @@ class BodyLowering:
                 case StoreOp():
                     value = self.builder.splat(self.values[op.value], lanes)
                     self.builder.store(value, self.address(op.memref, op.indices))
-                case GemmOp() | DequantizeGemmOp() | ConvOp() | ByteConvOp():
+                case GemmOp() | DequantizeGemmOp() | ConvOp() | Int8ConvOp():
                     self.tile(op)
                 case TransposeOp():
                     self.transpose(op)
-                case ShapedOp() | PartOp():
+                case ShapedOp() | SubviewOp():
                     self.view(op)
                 case CallOp():
                     self.call(op)
@@ -109,7 +109,7 @@ class BodyLowering:
                 images = [self.values[count] for count in op.images]
                 epilogue = None if op.epilogue is None else self._scalar_function(op.epilogue)
                 emit_conv(self.builder, op, self._buffers(op), self._iteration_range(op), images, epilogue)
-            case ByteConvOp():
+            case Int8ConvOp():
                 sizes = [self.values[size] for size in op.dynamic_sizes]
                 iterations, epilogue = self._iteration_range(op), self._epilogue_of(op)
                 emit_int8_conv(self.builder, op, self._buffers(op), iterations, sizes, epilogue)
@@ -126,14 +126,14 @@ class BodyLowering:
 
         return results
 
-    def view(self, op: ShapedOp | PartOp) -> None:
+    def view(self, op: ShapedOp | SubviewOp) -> None:
         """Lower a view: the address of the (sub)buffer, and its strides from dynamic dimensions."""
         pointer = self.values[op.source]
-        if isinstance(op, PartOp):
-            apart = (self._strides.get(op.source) or buffer_strides(op.source))[0]
-            assert apart is not None
-            place = self.builder.imul(self.values[op.place], apart)
-            pointer = self.builder.address(pointer, place, element_of(op.source))
+        if isinstance(op, SubviewOp):
+            stride = (self._strides.get(op.source) or buffer_strides(op.source))[0]
+            assert stride is not None
+            offset = self.builder.imul(self.values[op.index], stride)
+            pointer = self.builder.address(pointer, offset, element_of(op.source))
         self.values[op.result] = pointer
         sizes = iter([self.values[size] for size in reversed(op.sizes)])
         strides: list[int | SSAValue] = []
@@ -176,7 +176,7 @@ class BodyLowering:
                 column, self.builder.address(target, self.builder.mul_sizes(after, number), element)
             )
 
-    def _epilogue_of(self, op: ByteConvOp) -> Epilogue:
+    def _epilogue_of(self, op: Int8ConvOp) -> Epilogue:
         """Return a function that lowers the epilogue of an int8 convolution for vectors of sums."""
         body = op.rest.block
         end = body.last_op

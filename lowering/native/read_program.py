@@ -26,7 +26,7 @@ from xdsl.utils.hints import isa
 
 from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, location_of, no_kernel
 from xonnc.dialects.krnl.dynamic_shapes import RequireOp, ShapedOp
-from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp, LaterOp, SeedOp
+from xonnc.dialects.krnl.memory import CallOp, DeferredCallOp, GlobalOp, KeepOp, SeedOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import node_name
@@ -290,7 +290,7 @@ def _read(op: Operation, builder: _ProgramBuilder) -> None:
         case KeepOp():
             builder.end_sequence()
             _read_keep(op, builder)
-        case LaterOp():
+        case DeferredCallOp():
             builder.end_sequence()
             _read_later(op, builder)
         case SeedOp():
@@ -511,8 +511,8 @@ def _read_keep(op: KeepOp, builder: _ProgramBuilder) -> None:
     builder.program.steps.append(SessionStep("Keep", node_name(op) or "", settings, reads, [result]))
 
 
-def _read_later(op: LaterOp, builder: _ProgramBuilder) -> None:
-    """Read `krnl.later`: call a function once its data-dependent inputs are computed."""
+def _read_later(op: DeferredCallOp, builder: _ProgramBuilder) -> None:
+    """Read `krnl.deferred_call`: call a function once its data-dependent inputs are computed."""
     function = SymbolTable.lookup_symbol(op, op.callee)
     assert isinstance(function, FuncOp)
     body = _read_body(function.body.block, function, builder)

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 
-QPARAMS_ATTRIBUTE = "dla.grid"
+QPARAMS_ATTRIBUTE = "dla.qparams"
 """The attribute of an argument or result: `{scale = 0.5 : f64, zero = -3 : i64}`."""
 
 Attributes = ArrayAttr[DictionaryAttr]

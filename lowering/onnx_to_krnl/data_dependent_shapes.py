@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from xonnc.dialects.krnl.memory import LaterOp
+from xonnc.dialects.krnl.memory import DeferredCallOp
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shap
 from xonnc.lowering.onnx_to_krnl.lowering_builder import DATA_DEPENDENT
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
 
-OUTLINED = "krnl.later"
+OUTLINED = "krnl.deferred"
 """Attribute of functions that take tensors of data-dependent shapes."""
 
 
@@ -47,7 +47,7 @@ class OutlinedFunctions:
 
 def outline_data_dependent(module: ModuleOp, left: AbstractSet[int]) -> OutlinedFunctions | None:
     """
-    Move ops that depend on data-dependent shapes to functions, and call these with `krnl.later`.
+    Move ops that depend on data-dependent shapes to functions, and call these with `krnl.deferred_call`.
 
     There is one function for the model, and one for each body of a loop or branch. Ops whose number is in
     `left` stay, with all that depends on them. Return None if nothing is moved; the module is unchanged then.
@@ -96,7 +96,7 @@ def _move(block: Block, followers: _Followers, name: str) -> FuncOp:
             copy = value.owner.clone()
             body.add_op(copy)
             inside[value] = copy.results[0]
-    call = LaterOp(name, inputs, [value.type for value in given])
+    call = DeferredCallOp(name, inputs, [value.type for value in given])
     block.insert_op_before(call, end)
     for op in followers.left:
         op.detach()

@@ -11,7 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, StringAttr, f32, i8, i16, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from xonnc.dialects.krnl.int8_tiles import ByteConvOp, StoredOp
+from xonnc.dialects.krnl.int8_tiles import Int8ConvOp, StoredOp
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.lowering.onnx_to_krnl.convolution import pair
@@ -102,7 +102,7 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
         # The call passes the number of iterations as an argument; make the kernel take it.
         kernel.size(iterations)
     operands = [y, x, w, starts, channels, images, kernel.add_range_arguments(), dynamic_sizes]
-    kernel.block.add_op(ByteConvOp(operands=operands, properties=properties, regions=[body]))
+    kernel.block.add_op(Int8ConvOp(operands=operands, properties=properties, regions=[body]))
     name = "byteconv" if sum(window.kernel) > 2 else "bytegemm"
     builder.call(name, kernel, buffers[:1], buffers[1:], iterations)
     if product.scales is None:

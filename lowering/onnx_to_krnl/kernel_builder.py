@@ -26,7 +26,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from xonnc.dialects.krnl.dynamic_shapes import PartOp, ShapedOp
+from xonnc.dialects.krnl.dynamic_shapes import ShapedOp, SubviewOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ToOddOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
@@ -167,12 +167,12 @@ class KernelBuilder:
         """Convert a scalar to the stored type and store it."""
         self.store(self.to_storage_type(number, element), buffer, indices)
 
-    def subview(self, buffer: SSAValue, place: SSAValue, shape: Sequence[Size]) -> SSAValue:
+    def subview(self, buffer: SSAValue, index: SSAValue, shape: Sequence[Size]) -> SSAValue:
         """Return the slice of a buffer at an index of its first axis; `shape` is that of the other axes."""
         type_ = buffer_type(shape, element_of(buffer))
-        made = type_.type if isinstance(type_, DynamicBuffer) else type_
+        result_type = type_.type if isinstance(type_, DynamicBuffer) else type_
         sizes = [self.size(size) for size in shape if not is_static(size)]
-        return self.add(PartOp(operands=[buffer, place, sizes], result_types=[made]))
+        return self.add(SubviewOp(operands=[buffer, index, sizes], result_types=[result_type]))
 
     def index(self, value: int) -> SSAValue:
         """Return a constant index."""

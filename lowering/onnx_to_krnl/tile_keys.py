@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f64
 from xdsl.ir import Attribute
 
-from xonnc.dialects.krnl.int8_tiles import ByteConvOp
+from xonnc.dialects.krnl.int8_tiles import Int8ConvOp
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
@@ -42,7 +42,7 @@ def conv_key(
     return f"{name} {kernel} {channels[0]}->{channels[1]} {pixels}{stepped}{spread} {element}"
 
 
-def key_of(op: GemmOp | ConvOp | ByteConvOp) -> str:
+def key_of(op: GemmOp | ConvOp | Int8ConvOp) -> str:
     """Return the key of a tiled op."""
     if isinstance(op, GemmOp):
         m, n, k = op.sizes
@@ -50,7 +50,7 @@ def key_of(op: GemmOp | ConvOp | ByteConvOp) -> str:
         return gemm_key((sizes[0], sizes[1], sizes[2]), element_of(op.c)).replace("-1", "?")
     windows = [[int(size) for size in each.get_values()] for each in (op.kernel, op.strides, op.dilations)]
     out = [int(size) for size in op.out.get_values()]
-    if isinstance(op, ByteConvOp):
+    if isinstance(op, Int8ConvOp):
         return conv_key("int8_conv i8", (shape_of(op.x)[3], shape_of(op.y)[3]), windows, out)
     _, blocks, _, _, lanes = shape_of(op.y)
     return conv_key(conv_kind(op.depthwise is not None), (op.depth.value.data, blocks * lanes), windows, out)

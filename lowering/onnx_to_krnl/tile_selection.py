@@ -17,7 +17,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, DictionaryAttr, ModuleOp, i64
 from xdsl.ir import Attribute
 
-from xonnc.dialects.krnl.int8_tiles import ByteConvOp
+from xonnc.dialects.krnl.int8_tiles import Int8ConvOp
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import size_of
@@ -262,14 +262,14 @@ def _full_tile(m: Size, panels: int, target: CpuTarget) -> Tile:
     return best if costs[best] < (1 - CLEAR_GAIN) * costs[first] else first
 
 
-def tiles_for(op: GemmOp | ConvOp | ByteConvOp, target: CpuTarget) -> list[Tile]:
+def tiles_for(op: GemmOp | ConvOp | Int8ConvOp, target: CpuTarget) -> list[Tile]:
     """Return the possible tiles of an op, as in its attribute `tile`, fastest by estimate first."""
     if isinstance(op, GemmOp):
         m, n, k = op.sizes
         assert DYNAMIC_INDEX not in (m, n, k), "tiles of dynamic sizes are not compared"
         return gemm_tiles(size_of(element_of(op.c)), (m, n, k), target)
     columns = int(op.out.get_values()[1])
-    if isinstance(op, ByteConvOp):
+    if isinstance(op, Int8ConvOp):
         return conv_tiles(columns, op.vectors, target)
     if op.depthwise is None:
         return conv_tiles(columns, op.blocks, target)

@@ -25,7 +25,7 @@ from xdsl.dialects.func import FuncOp
 
 from xonnc.argument_types import checks_arguments
 from xonnc.contexts import new_context
-from xonnc.dialects.krnl.int8_tiles import ByteConvOp
+from xonnc.dialects.krnl.int8_tiles import Int8ConvOp
 from xonnc.dialects.krnl.memory import shape_of
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, size_of
@@ -41,7 +41,7 @@ from xonnc.runtime.native.jit import Code, machine_code
 from xonnc.runtime.native.tuned_tiles import save_tiles
 from xonnc.simplifier import simplify, specialize_shapes
 
-TileOp: TypeAlias = GemmOp | ConvOp | ByteConvOp
+TileOp: TypeAlias = GemmOp | ConvOp | Int8ConvOp
 
 OnKernel: TypeAlias = Callable[[int, int, str], None]
 """A function called with the number of kernels measured, their total, and the name of the next."""

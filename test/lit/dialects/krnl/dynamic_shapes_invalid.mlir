@@ -66,23 +66,23 @@ func.func @f(%c: memref<4x4xf32>, %n: index) {
 // -----
 
 func.func @f(%m: memref<?x?x64xf32>, %i: index) {
-  // expected-error @+1 {{krnl.part: memref<?x32xf32> is no part of memref<?x?x64xf32>}}
-  %p = "krnl.part"(%m, %i, %i) : (memref<?x?x64xf32>, index, index) -> memref<?x32xf32>
+  // expected-error @+1 {{krnl.subview: memref<?x32xf32> is not a slice of memref<?x?x64xf32>}}
+  %p = "krnl.subview"(%m, %i, %i) : (memref<?x?x64xf32>, index, index) -> memref<?x32xf32>
   return
 }
 
 // -----
 
 func.func @f(%m: memref<?x?x64xf32>, %i: index) {
-  // expected-error @+1 {{krnl.part: memref<?x64xf32> has 1 dynamic dimensions, found 0 sizes}}
-  %p = "krnl.part"(%m, %i) : (memref<?x?x64xf32>, index) -> memref<?x64xf32>
+  // expected-error @+1 {{krnl.subview: memref<?x64xf32> has 1 dynamic dimensions, found 0 sizes}}
+  %p = "krnl.subview"(%m, %i) : (memref<?x?x64xf32>, index) -> memref<?x64xf32>
   return
 }
 
 // -----
 
 func.func @f(%m: memref<?x?x64xf32>, %i: index) {
-  // expected-error @+1 {{krnl.part: element type of the result matches that of the source}}
-  %p = "krnl.part"(%m, %i, %i) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf64>
+  // expected-error @+1 {{krnl.subview: element type of the result matches that of the source}}
+  %p = "krnl.subview"(%m, %i, %i) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf64>
   return
 }

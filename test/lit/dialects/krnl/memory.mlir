@@ -53,7 +53,7 @@ func.func @drawn() -> memref<1xi64> {
 
 // CHECK-LABEL: @called
 func.func @called(%x: tensor<?x3xi64>) -> tensor<?xf32> {
-  // CHECK-NEXT: "krnl.later"(%{{.*}}) <{callee = @found}> : (tensor<?x3xi64>) -> tensor<?xf32>
-  %y = "krnl.later"(%x) <{callee = @found}> : (tensor<?x3xi64>) -> tensor<?xf32>
+  // CHECK-NEXT: "krnl.deferred_call"(%{{.*}}) <{callee = @found}> : (tensor<?x3xi64>) -> tensor<?xf32>
+  %y = "krnl.deferred_call"(%x) <{callee = @found}> : (tensor<?x3xi64>) -> tensor<?xf32>
   return %y : tensor<?xf32>
 }

@@ -4,9 +4,9 @@
 // The number of nonzero elements is data-dependent; users of the result are outlined to a function of dynamic shapes.
 // CHECK-LABEL: func.func @places
 // CHECK:         %[[FOUND:.*]] = "onnx.NonZero"
-// CHECK-NEXT:    %[[Y:.*]] = "krnl.later"(%[[FOUND]]) <{callee = @found_0}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
+// CHECK-NEXT:    %[[Y:.*]] = "krnl.deferred_call"(%[[FOUND]]) <{callee = @found_0}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
 // CHECK-NEXT:    onnx.Return %[[Y]]
-// CHECK:       func.func private @found_0(%{{.*}}: tensor<2x?xi64>) -> tensor<2x?xf32> attributes {krnl.later}
+// CHECK:       func.func private @found_0(%{{.*}}: tensor<2x?xi64>) -> tensor<2x?xf32> attributes {krnl.deferred}
 // CHECK:         "onnx.Cast"
 // CHECK:         "onnx.Relu"
 // KRNL-LABEL:  func.func @places
@@ -23,7 +23,7 @@ func.func @places(%x: tensor<2x3xf32>) -> tensor<2x?xf32> {
 // An operator without a kernel for dynamic shapes is not outlined, nor are its users.
 // CHECK-LABEL: func.func @hardmax
 // CHECK:         "onnx.NonZero"
-// CHECK:         "krnl.later"
+// CHECK:         "krnl.deferred_call"
 // CHECK:         "onnx.Hardmax"
 // CHECK:         "onnx.Relu"
 // CHECK:       func.func private @found_0
@@ -43,7 +43,7 @@ func.func @hardmax(%x: tensor<2x3xf32>) -> tensor<2x?xf32> {
 
 // Operators with static shapes are not outlined.
 // CHECK-LABEL: func.func @known
-// CHECK-NOT:     krnl.later
+// CHECK-NOT:     krnl.deferred
 func.func @known(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = "onnx.Relu"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   onnx.Return %0 : tensor<2x3xf32>
