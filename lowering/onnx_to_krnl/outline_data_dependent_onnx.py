@@ -6,9 +6,9 @@
 %1 = "onnx.Cast"(%0) <{to = f32}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
 ```
 
-The Cast moves to a function `@found_0` with the attribute `krnl.deferred`, called by a `krnl.deferred_call` op once the
-shape is known; its kernels are dynamic. Operators without dynamic kernels stay, and so do all that depend on
-them.
+The Cast moves to a function `@found_0` with the attribute `krnl.deferred`, which a `krnl.deferred_call` op
+calls once the shape is known; its kernels are dynamic. Operators without dynamic kernels stay, and so do all
+that depend on them.
 """
 
 from __future__ import annotations
