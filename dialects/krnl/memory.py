@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    I64,
     AnySignlessIntegerType,
     ArrayAttr,
     BoolAttr,
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     TensorType,
+    i1,
     i32,
     i64,
 )
@@ -294,6 +296,25 @@ class MemsetOp(IRDLOperation):
 
 
 @irdl_op_definition
+class SameBufferOp(IRDLOperation):
+    """
+    Whether two buffers start at the same address.
+
+    ```mlir
+    %s = "krnl.same_buffer"(%a, %b) : (memref<4xf32>, memref<4xf32>) -> i1
+    ```
+    """
+
+    name = "krnl.same_buffer"
+
+    lhs = operand_def(MemRefType)
+    rhs = operand_def(MemRefType)
+    result = result_def(i1)
+
+    traits = traits_def(NoMemoryEffect())
+
+
+@irdl_op_definition
 class GlobalOp(IRDLOperation):
     """
     A constant in memory.
@@ -334,7 +355,8 @@ class CallOp(IRDLOperation):
     may run in any order and in parallel.
 
     `inPlace` holds pairs of parameters, a written and a read buffer, that share memory: the kernel reads each
-    element of the second before it writes that of the first.
+    element of the second before it writes that of the first. `mayShare` holds such pairs that memory planning
+    leaves apart, but which the caller of the model's function may give the same memory.
 
     ```mlir
     "krnl.call"(%o, %x) {funcName = "fn", numOfOutput = 1 : si64} : (memref<4xf32>, memref<4xf32>) -> ()
@@ -349,6 +371,7 @@ class CallOp(IRDLOperation):
     iterations = opt_prop_def(IntegerAttr, prop_name="iterations")
     iterations_parameter = opt_prop_def(IntegerAttr, prop_name="iterationsOf")
     in_place = opt_prop_def(DenseArrayBase.constr(i64), prop_name="inPlace")
+    may_share = opt_prop_def(DenseArrayBase.constr(i64), prop_name="mayShare")
     returned = var_result_def(AnySignlessIntegerType)
 
     @classmethod
@@ -382,8 +405,12 @@ class CallOp(IRDLOperation):
     @property
     def in_place_pairs(self) -> list[tuple[int, int]]:
         """Pairs of indices of parameters that share memory: written, read."""
-        held = [] if self.in_place is None else [int(each) for each in self.in_place.get_values()]
-        return list(zip(held[::2], held[1::2], strict=True))
+        return _pairs(self.in_place)
+
+    @property
+    def shareable_pairs(self) -> list[tuple[int, int]]:
+        """Pairs of indices of parameters that the caller may give the same memory: written, read."""
+        return _pairs(self.may_share)
 
     def verify_(self) -> None:
         """The number of iterations is a constant or an index parameter; in-place pairs are valid."""
@@ -398,15 +425,21 @@ class CallOp(IRDLOperation):
                 )
 
     def _verify_in_place(self) -> None:
-        if self.in_place is not None and len(self.in_place.get_values()) % 2:
-            raise VerifyException("krnl.call: inPlace holds pairs of parameters")
         written = len(self.outputs)
-        for target, source in self.in_place_pairs:
-            if not 0 <= target < written <= source < len(self.parameters):
-                raise VerifyException(
-                    f"krnl.call: inPlace pairs one of the {written} parameters that are written with one of "
-                    f"the others, found {target} and {source}"
-                )
+        for name, held in (("inPlace", self.in_place), ("mayShare", self.may_share)):
+            if held is not None and len(held.get_values()) % 2:
+                raise VerifyException(f"krnl.call: {name} holds pairs of parameters")
+            for target, source in _pairs(held):
+                if not 0 <= target < written <= source < len(self.parameters):
+                    raise VerifyException(
+                        f"krnl.call: {name} pairs one of the {written} parameters that are written with one "
+                        f"of the others, found {target} and {source}"
+                    )
+
+
+def _pairs(held: DenseArrayBase[I64] | None) -> list[tuple[int, int]]:
+    numbers = [] if held is None else [int(each) for each in held.get_values()]
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 @irdl_op_definition

@@ -206,6 +206,8 @@ class Program:
     constraints: list[SizeConstraint] = field(default_factory=list[SizeConstraint])
     blocks: list[list[int]] = field(default_factory=list[list[int]])
     """Blocks of the arena of a program with dynamic shapes: the values that use each, one after the other."""
+    shareable: dict[int, int] = field(default_factory=dict[int, int])
+    """Outputs that may be written to the memory of an input, as indices of values."""
 
     @property
     def is_dynamic(self) -> bool:

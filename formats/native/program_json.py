@@ -98,6 +98,7 @@ def program_to_json(program: Program, offsets: Iterator[int | str]) -> dict[str,
         "inputs": [_tensor_spec_to_json(spec) for spec in program.inputs],
         "outputs": [_tensor_spec_to_json(spec) for spec in program.outputs],
         "blocks": program.blocks,
+        "shareable": list(program.shareable.items()),
         "requirements": [[each.actual, each.expected, each.description] for each in program.constraints],
     }
 
@@ -185,7 +186,7 @@ def program_from_json(
 
     `read_constant` returns the bytes of constants, `load_operator` a function for an embedded ONNX model.
     """
-    program = Program(arena=data["arena"], blocks=data["blocks"])
+    program = Program(arena=data["arena"], blocks=data["blocks"], shareable=dict(data["shareable"]))
     program.constraints = [SizeConstraint(*each) for each in data["requirements"]]
     for storage, shape, dtype, offset, alias_of, alias_offset, constant, size_expr, dynamic_shape in data[
         "values"

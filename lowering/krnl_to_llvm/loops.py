@@ -18,7 +18,16 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp, SubviewOp
 from xonnc.dialects.krnl.int8_tiles import Int8ConvOp, StoredOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
-from xonnc.dialects.krnl.memory import CallOp, GlobalOp, LoadOp, StoreOp, TransposeOp, element_of, shape_of
+from xonnc.dialects.krnl.memory import (
+    CallOp,
+    GlobalOp,
+    LoadOp,
+    SameBufferOp,
+    StoreOp,
+    TransposeOp,
+    element_of,
+    shape_of,
+)
 from xonnc.dialects.krnl.quantized_tiles import DequantizeGemmOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
@@ -205,6 +214,11 @@ class BodyLowering:
                 return self.builder.constant(value.data)
             case arith.IndexCastOp():
                 return self.index_cast(op)
+            case SameBufferOp():
+                addresses = [
+                    self.builder.add(llvm.PtrToIntOp(self.values[each], i64)) for each in op.operands
+                ]
+                return self.builder.icmp("eq", *addresses)
             case _:
                 return scalar_ops.emit(self.builder, op, [self.values[value] for value in op.operands])
 

@@ -265,6 +265,8 @@ def _cast(op: Operation, source: Attribute, result: Attribute, value: str) -> st
             return f"{value} & 1u" if result == i1 else f"({target}){value}"
         case llvm.BitcastOp():
             return _bits(source, result, value)
+        case llvm.PtrToIntOp():
+            return f"({target})(uintptr_t){value}"
         case _ if (convert := CONVERSIONS.get(op.name)) is not None:
             return convert(target, value)
         case _:

@@ -49,6 +49,7 @@ from xonnc.lowering.native.lifetimes import (
     root_of,
 )
 from xonnc.lowering.native.memory_verification import verify_no_overlap
+from xonnc.lowering.native.shareable_memory import restrict_sharing
 
 MAX_PLACEMENTS = 20_000
 """Limit of buffer placements over all attempts to reach the peak; each takes about 20 microseconds."""
@@ -73,6 +74,7 @@ class PlanMemory(ModulePass):
 def _plan(function: FuncOp, block: Block, kernels: Kernels) -> None:
     """Plan a scope; record the totals on the function if the scope is its body."""
     schedule = order_calls(block, kernels)
+    restrict_sharing(block)
     alive, arena = lifetimes(block), arena_buffers(block)
     if is_dynamic(block):
         blocks = assign_blocks(block, alive.of)

@@ -235,7 +235,20 @@ def read_program(module: ModuleOp) -> tuple[Program, StepFunctions]:
     assert end is not None
     builder.program.outputs = _tensor_specs(function.res_attrs, end.operands, builder)
     _allocate_outputs(builder)
+    builder.program.shareable = _shareable(function.body.block, builder)
     return builder.program, builder.functions
+
+
+def _shareable(block: Block, builder: _ProgramBuilder) -> dict[int, int]:
+    """Return the outputs that may be written to the memory of an input (`mayShare` after memory planning)."""
+    pairs = [
+        (op.parameters[target], op.parameters[source])
+        for op in block.ops
+        if isinstance(op, CallOp)
+        for target, source in op.shareable_pairs
+    ]
+    root = builder.program.root_of
+    return {root(builder.indices[target]): root(builder.indices[source]) for target, source in pairs}
 
 
 def _size(operator: str, *operands: int) -> ProgramValue:

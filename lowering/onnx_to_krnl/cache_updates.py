@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import DenseArrayBase, i1, i64
 from xdsl.ir import Operation, SSAValue
 
-from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.krnl.memory import SameBufferOp, element_of
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.ops.constant import ConstantOfShapeOp
@@ -27,6 +27,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     lowers_data_movement,
     supports_dynamic_shapes,
 )
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 
 supports_dynamic_shapes(tensor.TensorScatterOp)
@@ -97,19 +98,26 @@ def tensor_scatter(op: tensor.TensorScatterOp, builder: LoweringBuilder) -> str 
 def _copy_cache(
     source: SSAValue, target: SSAValue, held: tuple[Size, Size, Size], size: Size, builder: LoweringBuilder
 ) -> None:
-    """Copy a cache, `[rows, held, after]`, to one that is longer along the middle axis; the rest is 0."""
+    """
+    Copy a cache, `[rows, held, after]`, to one that is longer along the middle axis; the rest is 0.
+
+    Nothing is copied if the caller gives the same memory for both.
+    """
     before, own, after = held
     element = element_of(target)
     kernel = KernelBuilder([buffer_type([before, each, after], element) for each in (size, own)])
     out, read = kernel.buffers
-    zero = kernel.constant(0, element)
+    zero, rows = kernel.constant(0, element), kernel.size(own)
     with kernel.loops([before]) as (row,):
-        with kernel.loops([own, after]) as rest:
+        is_same = Scalar(kernel, kernel.add(SameBufferOp(operands=[out, read], result_types=[i1])))
+        count = is_same.select(Scalar(kernel, kernel.index(0)), Scalar(kernel, rows))
+        with kernel.loops([count.value, after]) as rest:
             kernel.store(kernel.load(read, [row, *rest]), out, [row, *rest])
         if size != own:
             with kernel.loops([size - own, after]) as (place, inner):
                 kernel.store(zero, out, [row, kernel.affine(place, 1, own), inner])
-    builder.call("cache", kernel, [target], [source])
+    call = builder.call("cache", kernel, [target], [source])
+    call.may_share = DenseArrayBase.from_list(i64, [0, 1])
 
 
 def _write_rows(

@@ -298,7 +298,7 @@ class LoweringBuilder:
         outputs: Sequence[SSAValue],
         inputs: Sequence[SSAValue],
         iterations: Size | None = None,
-    ) -> None:
+    ) -> CallOp:
         """
         Insert a call of a kernel; kernels of equal text become one.
 
@@ -317,7 +317,9 @@ class LoweringBuilder:
         count = self.extent(iterations) if isinstance(iterations, SymbolicSize) else iterations
         if isinstance(count, SSAValue) and count not in sizes:
             raise AssertionError("the number of iterations is a size that the kernel does not take")
-        self.insert(CallOp.of(self._names[text], outputs, inputs, count, sizes))
+        call = CallOp.of(self._names[text], outputs, inputs, count, sizes)
+        self.insert(call)
+        return call
 
     def existing_buffer(self, value: SSAValue) -> SSAValue | None:
         """Return the buffer of a value if there is one, or None."""

@@ -7,6 +7,7 @@ from ctypes import addressof, c_char
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from math import prod
 from time import perf_counter
 from typing import Protocol, TypeAlias, TypeGuard
 
@@ -113,6 +114,8 @@ class Instance:
         self._allocated = self._outputs_to_allocate(accessed)
         self._new_per_run: Sequence[NewArray] = [] if program.is_dynamic else self._new_array_specs()
         self._output_values = self._output_ownership()
+        self.output_arrays: Mapping[str, Array] = {}
+        """Arrays of the caller for outputs of the next run, by name; those that do not fit are not used."""
         self.seconds = [0.0] * len(program.steps)
         """Duration of each step in the last run."""
         self.has_host_steps = any(isinstance(step, HostStep) for step in program.walk_steps())
@@ -195,8 +198,13 @@ class Instance:
             # Captured values of a loop body are the same objects in each iteration.
             if value is not values[index]:
                 self._bind_value(index, value)
+        given = self._usable_output_arrays(fed) if self.output_arrays else {}
+        self.output_arrays = {}
         for root, index, shape, dtype in self._new_per_run:
-            values[index] = array = np.empty(shape, dtype)
+            array = given.get(root)
+            if array is None or array.size != prod(shape):
+                array = np.empty(shape, dtype)
+            values[index] = array = array.reshape(shape)
             cells[root] = address_of(array)
         for index, root in self._pointers:
             cells[index] = cells[root]
@@ -209,6 +217,31 @@ class Instance:
             self.seconds[number] = ended - started
             started = ended
         return self._outputs()
+
+    def _usable_output_arrays(self, fed: Sequence[RuntimeValue]) -> dict[int, Array]:
+        """
+        Return the arrays of the caller that outputs can be written to directly, by value.
+
+        They are in rows and of the right type, and share no memory with each other, nor with inputs, unless
+        the program updates an input in place.
+        """
+        inputs = {index: value for index, value in zip(self._inputs, fed, strict=True)}
+        usable: dict[int, Array] = {}
+        for spec in self.program.outputs:
+            array, root = self.output_arrays.get(spec.name), self._roots[spec.value]
+            if type(array) is not np.ndarray or array.dtype != spec.dtype or not array.flags.writeable:
+                continue
+            if array.flags.num & CONTIGUOUS != CONTIGUOUS or array.dtype.hasobject:
+                continue
+            shared = self.program.shareable.get(root)
+            others = [value for index, value in inputs.items() if index != shared]
+            same = inputs.get(-1 if shared is None else shared)
+            is_same = isinstance(same, np.ndarray) and _is_same_memory(same, array)
+            if not is_same:
+                others.append(same)
+            if not any(_may_overlap(array, other) for other in (*others, *usable.values())):
+                usable[root] = array
+        return usable
 
     def _prepare(self, number: int, step: ProgramStep) -> Callable[[], None]:
         """Return a function that runs a step, with everything bound that is the same in each run."""
@@ -326,6 +359,18 @@ class Instance:
             value = self._values[index]
             found.append(value if is_own or not isinstance(value, np.ndarray) else value.copy())
         return found
+
+
+def _is_same_memory(one: Array, other: Array) -> bool:
+    """Whether two contiguous arrays are the same bytes."""
+    return one.nbytes == other.nbytes and address_of(one) == address_of(other)
+
+
+def _may_overlap(array: Array, other: RuntimeValue) -> bool:
+    """Whether a value may have memory in common with an array."""
+    if isinstance(other, tuple):
+        return any(_may_overlap(array, each) for each in other)
+    return isinstance(other, np.ndarray) and np.may_share_memory(array, other)
 
 
 def is_tensor_value(value: RuntimeValue) -> TypeGuard[TensorOrSequence]:

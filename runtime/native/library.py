@@ -21,7 +21,7 @@ from xonnc.argument_types import require_path
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import TensorSpec
 from xonnc.formats.native.shared_library import exported_prefix
-from xonnc.runtime.native.onnxruntime_api import OnnxruntimeApi, require_arrays, require_outputs
+from xonnc.runtime.native.onnxruntime_api import OnnxruntimeApi, require_arrays, require_outputs, write_output
 from xonnc.runtime.native.session import check_feeds
 
 Array = npt.NDArray[np.generic]
@@ -53,8 +53,17 @@ class Library(OnnxruntimeApi):
         self._do("create", byref(self._model), None if file is None else str(file).encode())
         finalize(self, self._library[f"{self._prefix}_destroy"], self._model).atexit = False
 
-    def run(self, names: Sequence[str] | None, feeds: Mapping[str, object]) -> list[Array]:
-        """Return the outputs called `names` (`None`: all) for inputs by name; errors as in `Session.run`."""
+    def run(
+        self,
+        names: Sequence[str] | None,
+        feeds: Mapping[str, object],
+        out: Mapping[str, Array] | None = None,
+    ) -> list[Array]:
+        """
+        Return the outputs called `names` (`None`: all) for inputs by name; errors as in `Session.run`.
+
+        Outputs in `out` are copied to these arrays.
+        """
         known = [port.name for port in self.outputs]
         wanted = known if names is None else require_outputs(names, known)
         require_arrays(feeds)
@@ -66,7 +75,10 @@ class Library(OnnxruntimeApi):
             data = c_void_p(array.ctypes.data or None)
             self._do("set_input", self._model, c_int32(number), data, c_uint64(array.nbytes))
         self._do("run", self._model)
-        return [self._output(known.index(name)) for name in wanted]
+        given = out or {}
+        for name in require_outputs(list(given), known):
+            write_output(name, self._output(known.index(name)), given[name])
+        return [given[name] if name in given else self._output(known.index(name)) for name in wanted]
 
     def _output(self, number: int) -> Array:
         """Copy an output, since the next run overwrites it."""

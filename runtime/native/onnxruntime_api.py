@@ -53,7 +53,12 @@ class Runnable(Protocol):
     def inputs(self) -> Sequence[TensorSpec]: ...
     @property
     def outputs(self) -> Sequence[TensorSpec]: ...
-    def run(self, names: Sequence[str] | None, feeds: Mapping[str, object]) -> Sequence[Any]: ...
+    def run(
+        self,
+        names: Sequence[str] | None,
+        feeds: Mapping[str, object],
+        out: Mapping[str, Array] | None = None,
+    ) -> Sequence[Any]: ...
 
 
 class OnnxruntimeApi:
@@ -150,11 +155,8 @@ class IOBinding:
     def run(self) -> None:
         """Run the model on the bound inputs."""
         names = list(self._outputs) or None
-        self._results = list(self._session.run(names, self._inputs))
-        for index, (name, array) in enumerate(self._outputs.items()):
-            if array is not None:
-                write_output(name, self._results[index], array)
-                self._results[index] = array
+        arrays = {name: array for name, array in self._outputs.items() if array is not None}
+        self._results = list(self._session.run(names, self._inputs, arrays))
 
 
 def require_outputs(names: object, known: Sequence[str]) -> Sequence[str]:
@@ -189,7 +191,8 @@ def write_output(name: str, result: Any, array: object) -> None:
         )
     if not given.flags.writeable:
         raise XonncError(f"output '{name}': the array is read-only")
-    np.copyto(given, made)
+    if not np.may_share_memory(given, made) or given.ctypes.data != made.ctypes.data:
+        np.copyto(given, made)
 
 
 def _node_arg(spec: TensorSpec) -> NodeArg:

@@ -245,9 +245,11 @@ class Session(OnnxruntimeApi):
         """
         Run the model on inputs by name; return the outputs called `names` (`None`: all).
 
-        Arrays are read where they lie if they are in rows and aligned; `out` has arrays that outputs
-        are written to. Inputs that have a default, which `inputs` does not list, may be given too. Raises
-        `XonncError` for inputs that are missing, unknown, or of the wrong type or shape.
+        Arrays are read where they lie if they are in rows and aligned; `out` has arrays that outputs are
+        written to, without a copy if they are in rows too. An array may be both an input and an output: a
+        key-value cache is then updated in place. Inputs that have a default, which `inputs` does not list,
+        may be given too. Raises `XonncError` for inputs that are missing, unknown, or of the wrong type or
+        shape.
 
         With `debug`, return a dictionary of every named value of the graph that an output depends on instead,
         computed without optimisations; values inside bodies of control flow and local functions are not
@@ -263,7 +265,7 @@ class Session(OnnxruntimeApi):
             require_outputs(list(out), known)
         with self._lock:
             try:
-                results = self._checked_results(feeds)
+                results = self._checked_results(feeds, out or {})
             except MemoryError as error:
                 raise _out_of_memory(error) from error
         if names is None and out is None:
@@ -289,11 +291,11 @@ class Session(OnnxruntimeApi):
             raise XonncError("a session that was loaded cannot be pickled; pickle the folder that it is from")
         return self._source.pickled()
 
-    def _checked_results(self, feeds: Mapping[str, object]) -> list[RuntimeValue]:
+    def _checked_results(self, feeds: Mapping[str, object], out: Mapping[str, Array]) -> list[RuntimeValue]:
         """Run; if a declared result shape is wrong, warn and run without declared shapes."""
         if self._corrected is None:
             try:
-                return self._results(feeds)
+                return self._results(feeds, out)
             except DeclaredShapeError as error:
                 if self._undeclared is None:
                     raise
@@ -303,10 +305,11 @@ class Session(OnnxruntimeApi):
         self._last = self._corrected._last
         return results
 
-    def _results(self, feeds: Mapping[str, object]) -> list[RuntimeValue]:
+    def _results(self, feeds: Mapping[str, object], out: Mapping[str, Array]) -> list[RuntimeValue]:
         if self._is_forked:
             self._reload()
         if (arrays := self._matching_arrays(feeds)) is not None:
+            self._last.output_arrays = out
             return self._last.run_again(arrays)
         self._bound = None
         require_arrays(feeds)
@@ -319,6 +322,7 @@ class Session(OnnxruntimeApi):
             return results
         fed = check_feeds(self.inputs, feeds)
         instance = self._instance(fed)
+        instance.output_arrays = out
         results = instance.run(fed)
         if not self._is_value_specialized:
             self._bind(fed)

@@ -38,3 +38,25 @@ def test_prompts_and_tokens():
             length += 1
     assert session.host_calls() == []
     assert session.compiled == 1
+
+
+def test_a_cache_with_room_is_updated_in_place():
+    session = xonnc.compile(decoder(SIZE), target="cpu")
+    tokens = np.random.default_rng(1).integers(0, SIZE.vocabulary, (1, 7))
+    feeds = prompt_feeds(SIZE, tokens, 24)
+    cache = {name: each.copy() for name, each in feeds.items() if name.startswith("past")}
+    out = {name.replace("past_key_values", "present"): each for name, each in cache.items()}
+    length = 7
+    for _ in range(3):
+        expected = arrays(session.run(None, feeds))
+        # Attention reads no rows after the last token, and nothing writes them.
+        for each in cache.values():
+            each[:, :, length:] = np.nan
+        logits, *presents = arrays(session.run(None, {**feeds, **cache}, out=out))
+        np.testing.assert_array_equal(logits, expected[0])
+        for found, wanted, array in zip(presents, expected[1:], out.values(), strict=True):
+            assert found is array
+            np.testing.assert_array_equal(found[:, :, :length], wanted[:, :, :length])
+            assert np.isnan(found[:, :, length:]).all()
+        feeds = next_feeds(SIZE, logits[:, -1:].argmax(-1), length, expected[1:])
+        length += 1

@@ -57,3 +57,10 @@ func.func @called(%x: tensor<?x3xi64>) -> tensor<?xf32> {
   %y = "krnl.deferred_call"(%x) <{callee = @found}> : (tensor<?x3xi64>) -> tensor<?xf32>
   return %y : tensor<?xf32>
 }
+
+// CHECK-LABEL: @same_buffer
+func.func @same_buffer(%a: memref<4xf32>, %b: memref<4xf32>) {
+  // CHECK-NEXT: "krnl.same_buffer"(%{{.*}}, %{{.*}}) : (memref<4xf32>, memref<4xf32>) -> i1
+  %0 = "krnl.same_buffer"(%a, %b) : (memref<4xf32>, memref<4xf32>) -> i1
+  return
+}

@@ -133,3 +133,11 @@ func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
   "krnl.call"(%a, %b) {funcName = "fn", inPlace = array<i64: 0>, numOfOutput = 1 : si64} : (memref<4xf32>, memref<4xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
+  // expected-error @+1 {{krnl.call: mayShare pairs one of the 1 parameters that are written with one of the others, found 1 and 0}}
+  "krnl.call"(%a, %b) {funcName = "fn", mayShare = array<i64: 1, 0>, numOfOutput = 1 : si64} : (memref<4xf32>, memref<4xf32>) -> ()
+  return
+}

@@ -358,3 +358,40 @@ func.func @dynamic(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %1 = builtin.unrealized_conversion_cast %e : memref<?x4xf32> to tensor<?x4xf32>
   onnx.Return %1 : tensor<?x4xf32>
 }
+
+// -----
+
+// The caller may give the same memory for an argument and a result if one call alone accesses the argument.
+// CHECK-LABEL: func.func @cache
+// CHECK:         funcName = "k", mayShare = array<i64: 0, 1>
+func.func @cache(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to memref<4xf32>
+  %a = memref.alloc() : memref<4xf32>
+  "krnl.call"(%a, %0) {funcName = "k", numOfOutput = 1 : si64, mayShare = array<i64: 0, 1>} : (memref<4xf32>, memref<4xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %a : memref<4xf32> to tensor<4xf32>
+  onnx.Return %1 : tensor<4xf32>
+}
+
+// -----
+
+// Another call reads the argument; the result is no result of the function; the result is accessed before.
+// CHECK-LABEL: func.func @read_again
+// CHECK-NOT:     mayShare
+func.func @read_again(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to memref<4xf32>
+  %1 = builtin.unrealized_conversion_cast %y : tensor<4xf32> to memref<4xf32>
+  %2 = builtin.unrealized_conversion_cast %z : tensor<4xf32> to memref<4xf32>
+  %a = memref.alloc() : memref<4xf32>
+  "krnl.call"(%a, %0) {funcName = "k", numOfOutput = 1 : si64, mayShare = array<i64: 0, 1>} : (memref<4xf32>, memref<4xf32>) -> ()
+  %b = memref.alloc() : memref<4xf32>
+  "krnl.call"(%b, %0) {funcName = "k", numOfOutput = 1 : si64} : (memref<4xf32>, memref<4xf32>) -> ()
+  %c = memref.alloc() : memref<4xf32>
+  "krnl.call"(%c, %1) {funcName = "k", numOfOutput = 1 : si64, mayShare = array<i64: 0, 1>} : (memref<4xf32>, memref<4xf32>) -> ()
+  %d = memref.alloc() : memref<4xf32>
+  "krnl.call"(%d, %c) {funcName = "k", numOfOutput = 1 : si64} : (memref<4xf32>, memref<4xf32>) -> ()
+  "krnl.call"(%d, %2) {funcName = "k", numOfOutput = 1 : si64, mayShare = array<i64: 0, 1>} : (memref<4xf32>, memref<4xf32>) -> ()
+  %3 = builtin.unrealized_conversion_cast %a : memref<4xf32> to tensor<4xf32>
+  %4 = builtin.unrealized_conversion_cast %b : memref<4xf32> to tensor<4xf32>
+  %5 = builtin.unrealized_conversion_cast %d : memref<4xf32> to tensor<4xf32>
+  onnx.Return %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

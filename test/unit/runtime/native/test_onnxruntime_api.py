@@ -50,6 +50,31 @@ def test_outputs_are_written_to_arrays(session: Session):
     np.testing.assert_array_equal(np.asarray(only, np.int64), 2 * K)
 
 
+BACKWARDS = """
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[6] x) => (float[6] y, float[6] z) {
+      m = Constant <value = int64[1] {-1}> ()
+      e = Constant <value = int64[1] {-9223372036854775807}> ()
+      a = Constant <value = int64[1] {0}> ()
+      y = Slice (x, m, e, a, m)
+      z = Neg (x)
+    }
+"""
+
+
+def test_arrays_that_share_memory_with_inputs_or_each_other():
+    session, memory = xonnc.compile(onnx.parser.parse_model(BACKWARDS)), np.arange(16, dtype=np.float32)
+    x, wanted = memory[2:8], memory[2:8][::-1].copy()
+    for first in (2, 0, 5):
+        y = memory[first : first + 6]
+        memory[2:8] = wanted[::-1]
+        np.testing.assert_array_equal(np.asarray(session.run(["y"], {"x": x}, out={"y": y})[0]), wanted)
+    x, y, z = np.arange(6, dtype=np.float32), memory[:6], memory[3:9]
+    session.run(None, {"x": x}, out={"y": y, "z": z})
+    np.testing.assert_array_equal(z, -x)
+    np.testing.assert_array_equal(y[:3], x[::-1][:3])
+
+
 @pytest.mark.parametrize(
     ("out", "problem"),
     [
