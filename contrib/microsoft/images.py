@@ -145,7 +145,12 @@ class CropAndResize:
 
 @contrib("GridSample")
 class GridSample:
-    """Samples of images at a grid of positions, interpolated."""
+    """
+    Samples of images at a grid of positions, interpolated.
+
+    Positions outside of the image are moved to its border with `padding_mode` "border", as ONNX defines.
+    onnxruntime does not move them in mode "bicubic".
+    """
 
     inputs = (one("T1", name="x"), one("T1", name="grid"))
     outputs = one("T1")
@@ -165,7 +170,8 @@ class GridSample:
         """Return positions moved into an axis as the padding mode says."""
         least, most = (0.0, size - 1.0) if op.align_corners else (-0.5, size - 0.5)
         if op.padding_mode == "border":
-            return np.clip(position, 0, size - 1)
+            is_outside = (position < least) | (position > most)
+            return np.where(is_outside, np.clip(position, 0, size - 1), position)
         if op.padding_mode == "zeros" or most <= least:
             return position if op.padding_mode == "zeros" else np.zeros_like(position)
         span = most - least
@@ -204,7 +210,8 @@ class GridSample:
         for axis, size in ((1, x.shape[2]), (0, x.shape[3])):
             value = grid[..., axis].astype(np.float64)
             at = (value + 1) / 2 * (size - 1) if op.align_corners else ((value + 1) * size - 1) / 2
-            positions.append(GridSample.resolved(op, at, size) if op.mode != "bicubic" else at)
+            is_moved = op.mode != "bicubic" or op.padding_mode == "border"
+            positions.append(GridSample.resolved(op, at, size) if is_moved else at)
         bases = [np.rint(each) if op.mode == "nearest" else np.floor(each) for each in positions]
         parts = [GridSample.weights(op, at - base) for at, base in zip(positions, bases, strict=True)]
         y = np.zeros((x.shape[0], *grid.shape[1:3], x.shape[1]))
@@ -225,6 +232,7 @@ class GridSample:
             for padding in ("zeros", "border", "reflection"):
                 shape = (int(rng.integers(1, 3)), int(rng.integers(1, 4)))
                 x = normal(rng, *shape, *(int(each) for each in rng.integers(2, 7, 2)))
-                grid = rng.uniform(-1.3, 1.3, (shape[0], *rng.integers(1, 5, 2), 2)).astype(np.float32)
+                reach = 0.99 if (mode, padding) == ("bicubic", "border") else 1.3
+                grid = rng.uniform(-reach, reach, (shape[0], *rng.integers(1, 5, 2), 2)).astype(np.float32)
                 given = {"mode": mode, "padding_mode": padding, "align_corners": int(rng.integers(0, 2))}
                 yield [x, grid], given
