@@ -199,7 +199,7 @@ def _graph(model: _Decoder) -> onnx.GraphProto:
 
 
 def prompt_feeds(size: DecoderSize, tokens: Array, past: int = 0) -> dict[str, Array]:
-    """Return the inputs for first tokens, (batch, sequence); the empty cache has room for `past` tokens."""
+    """Return the inputs for first tokens, (batch, sequence); the empty cache holds up to `past` tokens."""
     batch = tokens.shape[0]
     empty = np.zeros((batch, size.key_heads, past, size.head), np.float32)
     feeds: dict[str, Array] = {"input_ids": tokens, "attention_mask": np.ones(tokens.shape, np.int64)}

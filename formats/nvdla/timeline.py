@@ -38,7 +38,7 @@ class Span(NamedTuple):
     """
     Cycles at which a layer is enabled, computes first, computes last, and ends.
 
-    `prefetched` bytes were in the buffer before the layer's turn. `background` are the bytes that move while
+    `prefetched` bytes were in the buffer before the layer starts. `background` are the bytes that move while
     it computes.
     """
 
@@ -146,7 +146,7 @@ class Timeline:
         """
         Return the cycles to load what the first multiplication needs.
 
-        Data and weights are requested in turns while both are wanted. Data alone is written to the buffer
+        Requests for data and weights alternate while both are incomplete. Data alone is written to the buffer
         slower than a beat a cycle.
         """
         data = demand.data - data_there
@@ -171,7 +171,7 @@ class Timeline:
         ahead = min(demand.operands, OPERANDS_AHEAD * self._beat)
         return late + demand.operands - ahead + demand.streamed + demand.results
 
-    def _room(self, demand: Demand, before: int) -> tuple[int, int]:
+    def _free_banks(self, demand: Demand, before: int) -> tuple[int, int]:
         """Return the bytes of data and weights that fit beside the layer `before`, none in other banks."""
         other = self._demands[before]
         banks = demand.data_bank_bytes, demand.weight_bank_bytes
@@ -187,10 +187,10 @@ class Timeline:
         window = span.computed - max(ready, span.start)
         share = window / (span.computed - span.start)
         spare = max(window * self._rate - span.background * share, 0.0)
-        data, weights = self._room(demand, before)
+        data, weights = self._free_banks(demand, before)
         if data + weights <= spare:
             return data, weights
-        # Taken in turns: the smaller is complete first.
+        # Requests alternate: the smaller is complete first.
         if data <= weights:
             data = min(data, spare / 2)
             return data, spare - data
@@ -200,10 +200,10 @@ class Timeline:
     def _queued_start(
         self, demand: Demand, before: int, data: float, weights: float, loading: float
     ) -> float:
-        """Return the first multiplication of a layer of which some bytes were loaded before its turn."""
+        """Return the first multiplication of a layer of which some bytes were loaded before its start."""
         end = self.spans[before].computed
         if data >= demand.data and weights >= demand.first_weights:
             return end + NEXT_STEP
-        # What had no room is requested when the layer before releases its own.
-        is_full = (data, weights) == self._room(demand, before)
+        # The rest is requested when the previous layer releases its banks.
+        is_full = (data, weights) == self._free_banks(demand, before)
         return end + loading + FIRST_STEP + (self._latency if is_full else 0)

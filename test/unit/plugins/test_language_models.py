@@ -25,10 +25,10 @@ def test_prompts_and_tokens():
     model = decoder(SIZE)
     peer = import_module("onnxruntime").InferenceSession(model.SerializeToString())
     session = xonnc.compile(model, target="cpu")
-    # With and without room for all tokens in the cache that is fed first.
-    for batch, room in ((1, 0), (2, 0), (1, 24), (2, 24)):
+    # With and without capacity for all tokens in the cache that is fed first.
+    for batch, capacity in ((1, 0), (2, 0), (1, 24), (2, 24)):
         tokens = np.random.default_rng(1).integers(0, SIZE.vocabulary, (batch, 7))
-        feeds, length = prompt_feeds(SIZE, tokens, room), 7
+        feeds, length = prompt_feeds(SIZE, tokens, capacity), 7
         for _ in range(10):
             found = arrays(session.run(None, feeds))
             for one, other in zip(found, arrays(peer.run(None, feeds)), strict=True):

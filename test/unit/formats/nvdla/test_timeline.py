@@ -29,7 +29,7 @@ CONV = Demand(
 
 def test_a_convolution_loads_then_computes():
     span = Timeline(SMALL).add(CONV, ENGINES)
-    # Data and weights are requested in turns.
+    # Requests for data and weights alternate.
     assert span.start == 1000 + 64 + LATENCY + FIRST_STEP
     assert span.end == span.start + 5000 + 175
 
@@ -86,7 +86,7 @@ def test_weights_that_stream_are_computed_group_by_group():
         weights=10_000, first_weights=1000, weight_bank_bytes=4096, conv=ConvCycles(2000, 2000, 200, 20)
     )
     span = Timeline(SMALL).add(streamed, ENGINES)
-    # Beside the data as many weights are loaded; the last group waits for its own.
+    # Beside the data as many weights are loaded; the last group is bound by its own loads.
     assert span.start == 2000 + LATENCY + FIRST_STEP
     assert span.computed == span.start + 9000 + 200
 
