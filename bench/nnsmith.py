@@ -27,7 +27,7 @@ from xonnc.fuzzing.differential import DIFFERS, LevelFailure, Original
 from xonnc.fuzzing.edge_values import folded
 from xonnc.fuzzing.failures import failure_of
 from xonnc.fuzzing.random_models import Array, Feeds
-from xonnc.fuzzing.tolerance import disagreement
+from xonnc.runtime.verification.tolerance import disagreement
 
 PACKAGES = ("torch==2.13.0", "onnx>=1.23,<1.24", "onnxruntime>=1.22,<2", "nnsmith==0.1.0")
 

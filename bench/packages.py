@@ -24,7 +24,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.packages import compile_package
 from xonnc.runtime.reference import ReferenceModel
-from xonnc.tools.trial_inputs import trial_feeds
+from xonnc.runtime.verification.trial_inputs import trial_feeds
 
 CHOICES = (("nv_small", True), ("nv_full", False))
 """Targets, and whether float models are quantized to INT8."""

@@ -41,10 +41,10 @@ from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.native.program import RuntimeValue
 from xonnc.fuzzing.invalid import InvalidModel, mutants
 from xonnc.fuzzing.random_models import RandomModel, random_model
-from xonnc.fuzzing.tolerance import differing
 from xonnc.model_check import check_model
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import InputShapes, Session, check_feeds
+from xonnc.runtime.verification.tolerance import differing
 
 Array = npt.NDArray[np.generic]
 

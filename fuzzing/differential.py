@@ -12,9 +12,9 @@ import onnx
 from xonnc.errors import XonncError
 from xonnc.fuzzing.levels import LEVELS, WHOLE, OpsetError
 from xonnc.fuzzing.random_models import Feeds
-from xonnc.fuzzing.reference_engines import Engine, Outputs, UnreliableReferenceError, engine_for
-from xonnc.fuzzing.tolerance import PERTURBATIONS, disagreement, perturbed_feeds, perturbed_model
 from xonnc.fuzzing.validity import invalidity
+from xonnc.runtime.verification.reference_engines import Engine, Outputs, UnreliableReferenceError, engine_for
+from xonnc.runtime.verification.tolerance import PERTURBATIONS, disagreement, perturbed_feeds, perturbed_model
 
 CRASHES, REFUSES, INVALID, INTERFACE, DOES_NOT_RUN, DIFFERS = (
     "crashes",

@@ -20,10 +20,10 @@ from xonnc.fuzzing.edge_templates import DataOperand, NodeTemplate
 from xonnc.fuzzing.edge_values import EdgeNode, is_same
 from xonnc.fuzzing.model_builder import SPELLINGS
 from xonnc.fuzzing.random_models import Array
-from xonnc.fuzzing.reference_engines import Engine
-from xonnc.fuzzing.tolerance import differing
 from xonnc.model_check import check_model
 from xonnc.native import compile_native
+from xonnc.runtime.verification.reference_engines import Engine
+from xonnc.runtime.verification.tolerance import differing
 
 NAN, INF = float("nan"), float("inf")
 

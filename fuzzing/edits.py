@@ -16,7 +16,7 @@ from onnx import helper, numpy_helper
 
 from xonnc.errors import XonncError
 from xonnc.fuzzing.random_models import Array, Feeds
-from xonnc.fuzzing.reference_engines import engine_for
+from xonnc.runtime.verification.reference_engines import engine_for
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.backward_slice import backward_slice, walk_nodes
 from xonnc.fuzzing.differential import Original
 from xonnc.fuzzing.random_models import Array, Feeds
-from xonnc.fuzzing.reference_engines import NAN_FAULTS, Engine, Outputs
-from xonnc.fuzzing.tolerance import differing, disagreement
+from xonnc.runtime.verification.backward_slice import backward_slice, walk_nodes
+from xonnc.runtime.verification.reference_engines import NAN_FAULTS, Engine, Outputs
+from xonnc.runtime.verification.tolerance import differing, disagreement
 
 OVERFLOWING = ("Pow", "ReduceProd", "ReduceSumSquare")
 """Operators that onnxruntime computes in floats for integers: overflow saturates there and wraps here."""

@@ -15,10 +15,10 @@ from xonnc.errors import XonncError
 from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, LevelFailure, Original, contradicts
 from xonnc.fuzzing.known_differences import Lazy, is_explained
 from xonnc.fuzzing.random_models import Array, Feeds
-from xonnc.fuzzing.reference_engines import Outputs
-from xonnc.fuzzing.tolerance import disagreement
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session
+from xonnc.runtime.verification.reference_engines import Outputs
+from xonnc.runtime.verification.tolerance import disagreement
 
 NATIVE = "native"
 """Name of the level of native code."""

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import onnx
 from onnx import helper
 
-from xonnc.fuzzing.backward_slice import names_read
 from xonnc.fuzzing.model_builder import BOOL, Input, ModelBuilder, ModelValue, Shape, new_builder
 from xonnc.fuzzing.motifs import (
     casts,
@@ -26,6 +25,7 @@ from xonnc.fuzzing.motifs import (
     reductions,
     shape_arithmetic,
 )
+from xonnc.runtime.verification.backward_slice import names_read
 
 Array = npt.NDArray[Any]
 Feeds = Mapping[str, Array]

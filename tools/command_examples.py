@@ -46,6 +46,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc fuzz --seed 42 --level native --level simplify",
     ),
     "reduce": ("xonnc reduce model.onnx --check 'xonnc compile {} --dry-run' --says refused -o small.onnx",),
+    "verify": (
+        "xonnc verify model.onnx",
+        "xonnc verify model.onnx model.so --profile all -n 3",
+        "xonnc verify model.onnx --simplify --layers",
+        "xonnc verify model.onnx --matrix --inputs test_data_set_0",
+    ),
     "check": (
         "xonnc check model.onnx",
         "xonnc check model.onnx model.nvdla --target nv_full -n 10",

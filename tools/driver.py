@@ -29,6 +29,7 @@ COMMANDS = {
     "fuzz": "simplify or compile random models and compare their outputs",
     "reduce": "reduce a model that fails to a smaller one that still fails",
     "check": "validate a model, or compare a compiled model with onnxruntime",
+    "verify": "compare two forms of a model: outputs, layers, all optimization levels",
     "inspect": "check a loadable, or those of a package, statically",
     "explain": "explain where each node of a model runs, or why it is refused",
     "report": "estimate the cycles, memory traffic and memory of a compiled model",

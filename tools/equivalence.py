@@ -6,25 +6,25 @@ An output of the original that differs between two runs is nondeterministic and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
+from xonnc.contexts import new_context
 from xonnc.errors import XonncError
 from xonnc.runtime.reference import ModelParameter
 from xonnc.runtime.reference_process import IsolatedReference, ReferenceProcess
-from xonnc.tools.trial_inputs import Array, Feeds, InputConstraints, input_constraints, trial_feeds
-
-MAX_ULPS = 1024
-MAX_TOLERANCE = 0.02
-"""
-Tolerance of floats: `MAX_ULPS` machine epsilons of the type, relative to the largest value, at most 2 %.
-
-Folding a factor into weights rounds in another place; fifty layers of that cost some tens of epsilons.
-"""
+from xonnc.runtime.verification.comparison import MAX_TOLERANCE, compare_values, tensors_in
+from xonnc.runtime.verification.trial_inputs import (
+    Array,
+    Feeds,
+    InputConstraints,
+    input_constraints,
+    trial_feeds,
+)
 
 NOISE_FACTOR = 8
 """
@@ -77,7 +77,7 @@ def _compared(
     ports = second.inputs()
     if {port.name for port in ports} != {port.name for port in first.inputs()}:
         raise XonncError(f"{other}: its inputs are not those of the original")
-    rules = input_constraints(original)
+    rules = input_constraints(original, new_context())
     found = [Difference(name, 0.0, 0.0, "") for name in names]
     for index in range(count):
         feeds, expected = _first_accepted(first, ports, index, seed, rules)
@@ -176,52 +176,10 @@ def _is_same(before: object, after: object) -> bool:
     )
 
 
-def tensors_in(held: object) -> list[Array]:
-    """The tensors in an output: a sequence's elements, a map's keys and values, nothing of an absent one."""
-    if isinstance(held, np.ndarray):
-        return [held]
-    if _is_map(held):
-        keys = sorted(held, key=str)
-        return [np.array(keys), np.array([held[key] for key in keys])]
-    if _is_list(held):
-        return [part for each in held for part in tensors_in(each)]
-    return [] if held is None else [np.asarray(held)]
-
-
-def _is_map(held: object) -> TypeGuard[Mapping[object, object]]:
-    return isinstance(held, dict)
-
-
-def _is_list(held: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(held, list | tuple)
-
-
 def _difference(output: str, expected: object, found: object) -> Difference:
     """How two values of an output differ; of sequences and maps the worst of their parts."""
-    wanted, given = tensors_in(expected), tensors_in(found)
-    if len(wanted) != len(given):
-        return Difference(output, 0.0, 0.0, f"{len(given)} tensors, the original gives {len(wanted)}")
-    worst = Difference(output, 0.0, 0.0, "")
-    for a, b in zip(wanted, given, strict=True):
-        worst = _worse(worst, _tensor_difference(output, a, b))
-    return worst
-
-
-def _tensor_difference(output: str, expected: Array, found: Array) -> Difference:
-    if expected.dtype != found.dtype or expected.shape != found.shape:
-        said = (f"{array.dtype}{list(array.shape)}" for array in (found, expected))
-        return Difference(output, 0.0, 0.0, "{}, the original gives {}".format(*said))
-    if expected.dtype.kind != "f":
-        wrong = int(np.count_nonzero(expected != found))
-        return Difference(output, 0.0, 0.0, f"{wrong} of {expected.size} elements differ" if wrong else "")
-    allowed = min(MAX_ULPS * float(np.finfo(expected.dtype).eps), MAX_TOLERANCE)
-    a, b = expected.astype(np.float64), found.astype(np.float64)
-    finite = np.isfinite(a)
-    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(b[finite]).all():
-        return Difference(output, 0.0, allowed, "other elements are infinite or NaN")
-    scale = float(np.abs(a[finite]).max(initial=0.0)) or 1.0
-    error = float(np.abs(a[finite] - b[finite]).max(initial=0.0)) / scale
-    return Difference(output, error, allowed, "")
+    made = compare_values(expected, found)
+    return Difference(output, made.relative_error, made.allowed, made.mismatch)
 
 
 def _worse(a: Difference, b: Difference) -> Difference:

@@ -12,6 +12,7 @@ import onnx
 import onnx.parser
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
+from onnx.external_data_helper import load_external_data_for_model
 
 from xonnc.errors import XonncError
 from xonnc.formats.file_types import ONNX_MODEL, identify_bytes
@@ -67,6 +68,20 @@ def load(path: str | Path, model_format: ModelFormat | None = None) -> LoadedMod
     folder = DataFolder(None if from_stdin else Path(path).parent)
     place = "<stdin>" if from_stdin else name
     return parse(whole, model_format or format_of(name), place, folder)
+
+
+def load_proto(path: str | Path) -> onnx.ModelProto:
+    """Load the model at `path` with all its weights, external ones included."""
+    loaded = load(path)
+    if format_of(str(path)) != "onnx":
+        return loaded.proto
+    model = onnx.ModelProto.FromString(Path(path).read_bytes())
+    try:
+        load_external_data_for_model(model, str(Path(path).parent))
+    except (OSError, ValueError, onnx.checker.ValidationError) as error:
+        reason = " ".join(str(error).split())
+        raise XonncError(f"{path}: its external data cannot be read: {reason}") from error
+    return model
 
 
 def parse(whole: memoryview, model_format: ModelFormat, place: str, folder: DataFolder) -> LoadedModel:

@@ -68,6 +68,11 @@ class CpuPipeline(ModulePass):
             ("planned", PlanMemory()),
         )
 
+    def remaining(self, module: ModuleOp) -> Sequence[tuple[str, ModulePass | None]]:
+        """Return the stages of `to_kernels` that a module of any stage has still to pass."""
+        # Legalisation rules would merge constants across fusion groups.
+        return self.to_kernels()[3:] if is_fused(module) else self.to_kernels()
+
     @property
     def passes(self) -> Passes:
         """The optional passes that are enabled at this optimization level."""
@@ -82,15 +87,16 @@ class CpuPipeline(ModulePass):
         require_threads(self.name, self.threads)
         if any(isinstance(each, llvm.FuncOp) for each in op.ops):
             return
-        steps = self.to_kernels()
-        has_kernels = any(isinstance(each, FuncOp) and is_kernel(each) for each in op.ops)
-        if any(isinstance(each, FusedOp) for each in op.walk()):
-            # The IR is fused already. Legalisation rules would merge constants across fusion groups.
-            steps = steps[3:]
-        elif not has_kernels and OnnxCseWithNodeName.name in self.passes:
+        is_lowered = any(isinstance(each, FuncOp) and is_kernel(each) for each in op.ops)
+        if not is_lowered and not is_fused(op) and OnnxCseWithNodeName.name in self.passes:
             # `xonnc compile` runs CSE during simplification, `simplify-onnx` as a single pass does not.
             merge(op)
-        for _, step in steps:
+        for _, step in self.remaining(op):
             if step is not None:
                 step.apply(ctx, op)
         self.to_code().apply(ctx, op)
+
+
+def is_fused(module: ModuleOp) -> bool:
+    """Whether operators are in fusion groups."""
+    return any(isinstance(each, FusedOp) for each in module.walk())

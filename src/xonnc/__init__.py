@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from xonnc.runtime.package import LoadedPackage
     from xonnc.simplifier import SimplifiedModel, simplify
     from xonnc.targets import load_target
+    from xonnc.verifier import verify
 
 __version__: str
 
@@ -57,6 +58,7 @@ __all__ = [
     "save_params",
     "simplify",
     "simulate",
+    "verify",
 ]
 
 _HOMES = {
@@ -89,6 +91,7 @@ _HOMES = {
     "save_params": "formats.native.param_dict",
     "simplify": "simplifier",
     "simulate": "runtime.nvdla.simulator",
+    "verify": "verifier",
 }
 
 _NAMES_THERE = {"load": "load_native"}

@@ -37,7 +37,7 @@ from xonnc.formats.onnx.importer import overridable_inputs
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.load_model import load
 from xonnc.formats.onnx.payload_extraction import PayloadMarkers, without_payloads
-from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline
+from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline, is_fused
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
 from xonnc.lowering.native.profiling import split_kernels
 from xonnc.lowering.native.read_program import StepFunctions, read_program
@@ -540,11 +540,28 @@ def load_native(folder: str | Path, threads: int | None = None) -> Session:
         )
     stored = StoredProgram(saved.program, saved.code, ())
     loaded = _load_executable(stored, Threads(saved.threads, started))
+    return Session(lambda shapes, values: loaded)
 
-    def compile_for(shapes: InputShapes, values: InputValues) -> Executable:
-        return loaded
 
-    return Session(compile_for)
+def compile_module(module: ModuleOp, context: Context, target: str = "cpu") -> Session:
+    """
+    Compile the IR of a stage from `simplified` to `planned` to native code for this processor.
+
+    The session accepts the input shapes of the module.
+
+    Parameters:
+        module: the module, changed in place.
+        context: the context that holds its constants.
+        target: `cpu` or a processor kind, as in `compile_native`.
+
+    Returns: the session.
+
+    Raises: `XonncError` for a module that cannot be compiled.
+    """
+    options = CompileOptions(resolve_processor(target))
+    threads = Threads(options.threads, options.threads)
+    loaded = _load_executable(_compiled(module, options, context), threads)
+    return Session(lambda shapes, values: loaded)
 
 
 def _load_executable(stored: StoredProgram, threads: Threads) -> Executable:
@@ -570,8 +587,9 @@ def lower_to_program(
     Returns: the program, the functions of its native steps, and the kernels.
     """
     with without_cycle_collection():
-        finish_stage("simplified", context, module, on_stage)
-        for stage, step in options.pipeline.to_kernels():
+        if not is_fused(module):
+            finish_stage("simplified", context, module, on_stage)
+        for stage, step in options.pipeline.remaining(module):
             if step is not None:
                 step.apply(context, module)
             finish_stage(stage, context, module, on_stage)

@@ -110,6 +110,7 @@ MAY_IMPORT = {
     "formats/package": {"formats"},
     "targets": {"targets"},
     "runtime": {"formats", "targets", "runtime"},
+    "runtime/verification": {"dialects", "formats", "transforms", "runtime"},
     "fuzzing": {
         "compiler",
         "contexts",
@@ -221,6 +222,8 @@ def test_public_modules():
         "quantizer",
         "simplifier",
         "tuning",
+        "verification_models",
+        "verifier",
     }
 
 
@@ -241,6 +244,7 @@ WITH_ONNX = (
     "formats/onnx",
     "fuzzing",
     "lowering/quantization_statistics",
+    "runtime/verification",
     "transforms/models",
     API,
 )

@@ -70,14 +70,14 @@ class FailureCheck:
 def run(args: argparse.Namespace) -> int:
     """Reduce and write the model."""
     from xonnc.formats.atomic_write import atomic_write
-    from xonnc.formats.onnx.load_model import load
+    from xonnc.formats.onnx.load_model import load_proto
     from xonnc.fuzzing.case_reduction import reduced
     from xonnc.fuzzing.edits import ReductionCase
 
     output = args.output or args.model.with_name(f"{args.model.stem}-reduced.onnx")
     require_output(output, (".onnx",), args.model)
     check = FailureCheck(tuple(_words(args.check)), args.says, args.timeout)
-    case = ReductionCase(load(args.model).proto)
+    case = ReductionCase(load_proto(args.model))
     with (
         TemporaryDirectory(prefix="xonnc-") as folder,
         progress(f"reducing {args.model.name}", args.quiet) as step,

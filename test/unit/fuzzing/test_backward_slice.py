@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx.parser
 import pytest
 
-from xonnc.fuzzing.backward_slice import backward_slice, walk_nodes
+from xonnc.runtime.verification.backward_slice import backward_slice, walk_nodes
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 17]>

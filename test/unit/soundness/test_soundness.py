@@ -19,8 +19,8 @@ import pytest
 from trap import PARSE, Array, Trap
 
 from xonnc.fuzzing.levels import single_pass
-from xonnc.fuzzing.reference_engines import Outputs, engine_for
 from xonnc.fuzzing.validity import invalidity
+from xonnc.runtime.verification.reference_engines import Outputs, engine_for
 from xonnc.tools.driver import main
 
 MARKED = {6: 1, 9: 1, 10: 1, 11: 1, 17: 1, 22: 1, 24: 1, 26: 1, 27: 1, 28: 1, 29: 3, 30: 1, 38: 2}

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pytest
 from onnx import ValueInfoProto, helper, numpy_helper
 
-from xonnc.fuzzing.reference_engines import Engine
 from xonnc.native import compile_native
+from xonnc.runtime.verification.reference_engines import Engine
 
 FACTORS = [(1.0, 1.0), (0.5, 1.0), (1.0, 0.5), (0.3, 1.7), (-1.5, -0.5), (2.0, 0.0)]
 

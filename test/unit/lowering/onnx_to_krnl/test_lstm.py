@@ -8,9 +8,9 @@ import pytest
 from onnx import numpy_helper
 from onnx import parser as onnx_parser
 
-from xonnc.fuzzing.reference_engines import engine_for
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session
+from xonnc.runtime.verification.reference_engines import engine_for
 
 BOTH = ', direction="bidirectional"'
 

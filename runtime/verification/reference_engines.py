@@ -10,9 +10,9 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.backward_slice import walk_nodes
-from xonnc.fuzzing.random_models import Array, Feeds
 from xonnc.runtime.reference import open_session
+from xonnc.runtime.verification.backward_slice import walk_nodes
+from xonnc.runtime.verification.trial_inputs import Array, Feeds
 
 Outputs = Mapping[str, Array]
 

@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr, i1
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xonnc.contexts import new_context
 from xonnc.dialects.onnx.attribute_builders import is_array
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type
@@ -39,6 +39,28 @@ from xonnc.transforms.shapes.inference_context import InferenceContext, constant
 
 Array: TypeAlias = npt.NDArray[Any]
 Feeds: TypeAlias = Mapping[str, Array]
+
+Profile: TypeAlias = Literal[
+    "normal", "wide", "zeros", "negative", "extremes", "nan-inf", "denormal", "edge-shapes"
+]
+"""
+Distribution of the elements of inputs.
+
+`wide`: all magnitudes and signs, with zeros; `negative`: no positive element; `extremes`: the limits of the
+type; `nan-inf`: NaN and infinities among normal ones; `denormal`: subnormal floats; `edge-shapes`: normal
+elements in dynamic dimensions of 1, 0 and odd sizes.
+"""
+
+PROFILES: tuple[Profile, ...] = get_args(Profile)
+
+CYCLE: tuple[Profile, ...] = ("normal", "wide", "zeros")
+"""The profiles that inputs have in turn if none is asked for."""
+
+EDGE_SIZES = (1, 0, 17, 3)
+"""Dynamic dimensions of the profile `edge-shapes`."""
+
+SPECIAL_SHARE = 0.25
+"""Share of NaN and infinities in the profile `nan-inf`."""
 
 DYNAMIC_SIZES = (1, 32, 224, 4096)
 """What dynamic sizes are tried with after 2, 3 or 1."""
@@ -110,10 +132,17 @@ class InputConstraints:
 UNCONSTRAINED = InputConstraints()
 
 
-def input_constraints(model: Path) -> InputConstraints:
+def input_constraints(model: Path, context: Context) -> InputConstraints:
     """What follows from the graph of a model; nothing for one that cannot be imported."""
     try:
-        module = import_model(model, new_context(), inline_functions=True)
+        return constraints_of(import_model(model, context, inline_functions=True))
+    except XonncError:
+        return UNCONSTRAINED
+
+
+def constraints_of(module: ModuleOp) -> InputConstraints:
+    """What follows from the graph of a module, whose types are inferred; nothing if they contradict."""
+    try:
         infer_shapes(module)
         function = next(op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks)
         sizes = DimAnalysis(module)
@@ -235,18 +264,26 @@ def _target_sizes(function: FuncOp, known: DimAnalysis) -> Iterator[int]:
 
 
 def trial_feeds(
-    ports: Sequence[ModelParameter], index: int, seed: int = 0, rules: InputConstraints = UNCONSTRAINED
+    ports: Sequence[ModelParameter],
+    index: int,
+    seed: int = 0,
+    rules: InputConstraints = UNCONSTRAINED,
+    profile: Profile | None = None,
 ) -> Iterator[Feeds]:
-    """Inputs of the kind that is tried as number `index`, each tamer than the one before."""
+    """
+    Inputs of a profile (default: that of number `index` in `CYCLE`), each tamer than the one before.
+    """
+    kind = profile or CYCLE[index % len(CYCLE)]
 
     def drawn(shapes: Shapes, largest: int) -> Feeds:
         generator = np.random.default_rng((seed, index))
         return {
-            port.name: _random_input(port, shape, limits, index % 3, largest, rules, generator)
+            port.name: _random_input(port, shape, limits, kind, largest, rules, generator)
             for port, (shape, limits) in zip(ports, shapes, strict=True)
         }
 
-    for size, shapes in _trial_shapes(ports, index, rules):
+    first = EDGE_SIZES[index % len(EDGE_SIZES)] if kind == "edge-shapes" else 2 + index % 2
+    for size, shapes in _trial_shapes(ports, first, rules):
         if size > MAX_UNIFORM_SIZE and any(prod(shape) > MAX_ELEMENTS for shape, _ in shapes):
             continue
         for largest in (MAX_INTEGER, 1, 0):
@@ -261,11 +298,11 @@ Shapes: TypeAlias = list[tuple[tuple[int, ...], list[int]]]
 
 
 def _trial_shapes(
-    ports: Sequence[ModelParameter], index: int, rules: InputConstraints
+    ports: Sequence[ModelParameter], first: int, rules: InputConstraints
 ) -> Iterator[tuple[int, Shapes]]:
     """Shapes to try, and the size that they come from; no shapes twice in a row."""
     last: Shapes | None = None
-    for size in (2 + index % 2, *DYNAMIC_SIZES):
+    for size in (first, *DYNAMIC_SIZES):
         batches = (2, size) if size > MAX_UNIFORM_SIZE and rules.inputs else (size,)
         ways = ((True, 1), (True, 0), (False, 0)) if rules.inputs else ((False, 0),)
         for batch, (is_likely, step) in product(batches, ways):
@@ -335,7 +372,7 @@ def _shapes_of(
             found.append((tuple(size if extent is None else extent for extent in port.shape), []))
             continue
         shape = tuple(
-            max(evaluated(form), 1) if extent is None else extent
+            max(evaluated(form), min(size, 1)) if extent is None else extent
             for form, extent in zip(sizes, port.shape, strict=True)
         )
         found.append((shape, [evaluated(form) for form in rule.below]))
@@ -346,7 +383,7 @@ def _random_input(
     port: ModelParameter,
     shape: tuple[int, ...],
     limits: Sequence[int],
-    kind: int,
+    kind: Profile,
     largest: int,
     rules: InputConstraints,
     generator: np.random.Generator,
@@ -355,7 +392,7 @@ def _random_input(
     rule = rules.inputs.get(port.name)
     if port.dtype.kind == "O":
         words = np.array([*rules.words, *OUT_OF_VOCABULARY], object)
-        return generator.choice(words[-len(OUT_OF_VOCABULARY) :] if kind == 2 else words, shape)
+        return generator.choice(words[-len(OUT_OF_VOCABULARY) :] if kind == "zeros" else words, shape)
     is_bounded = bool(limits) and port.dtype.kind in "iuf"
     if rule is None or port.dtype.kind == "b" or not (is_bounded or rule.is_mask):
         return _array(port.dtype, shape, kind, largest, generator)
@@ -363,31 +400,58 @@ def _random_input(
     if largest <= 1:
         top = min(top, max(largest, rule.least))
     low, high = min(rule.least, max(top, 0)), max(top, 0)
-    if kind == 2:
+    if kind == "zeros":
         return np.full(shape, low, port.dtype)
-    if kind == 0:
+    if kind in ("normal", "edge-shapes"):
         return generator.integers(low, high, shape, endpoint=True).astype(port.dtype)
     return generator.choice(np.array([low, high], port.dtype), shape)
 
 
 def _array(
-    dtype: np.dtype[Any], shape: Sequence[int], kind: int, largest: int, generator: np.random.Generator
+    dtype: np.dtype[Any], shape: Sequence[int], kind: Profile, largest: int, generator: np.random.Generator
 ) -> Array:
-    """An input: normal numbers, numbers of all magnitudes, or zeros; wide integers up to `largest`."""
-    if kind == 2 or (largest == 0 and dtype.kind != "f"):
+    """An input of a profile; integers of more than 16 bits have magnitudes up to `largest`."""
+    if kind == "zeros" or (largest == 0 and dtype.kind != "f"):
         return np.zeros(shape, dtype)
     if dtype.kind == "b":
         return generator.integers(0, 2, shape).astype(np.bool_)
     if dtype.kind == "f":
-        numbers = generator.standard_normal(shape)
-        return (numbers if kind == 0 else _log_uniform(dtype, shape, generator)).astype(dtype)
+        return _floats(dtype, shape, kind, generator).astype(dtype)
     limits = np.iinfo(dtype)
     low, high = limits.min, limits.max
     if dtype.itemsize > 2 or largest == 1:
         low, high = max(low, -largest if largest > 1 else 0), min(high, largest)
-    if kind == 0:
+    if kind == "negative":
+        high = min(high, max(low, 0))
+    if kind in ("normal", "negative", "edge-shapes"):
         return generator.integers(low, high, shape, dtype, endpoint=True)
     return generator.choice(np.array([low, high, 0, 1], dtype), shape)
+
+
+def _floats(
+    dtype: np.dtype[Any], shape: Sequence[int], kind: Profile, generator: np.random.Generator
+) -> Array:
+    """Floats of a profile."""
+    limits = np.finfo(dtype)
+    numbers = generator.standard_normal(shape)
+    if kind == "wide":
+        return _log_uniform(dtype, shape, generator)
+    if kind == "negative":
+        return -np.abs(numbers)
+    if kind == "extremes":
+        top, least = float(limits.max), float(limits.tiny)
+        return generator.choice(np.array([-top, top, -least, least, -1.0, 1.0, -0.0, 0.0]), shape)
+    if kind == "nan-inf":
+        # At least one NaN, however few elements there are.
+        order = generator.permutation(numbers.size)[: max(int(SPECIAL_SHARE * numbers.size), 1)]
+        special = generator.choice(np.array([np.nan, np.inf, -np.inf]), order.shape)
+        special[:1] = np.nan
+        flat = numbers.reshape(-1)
+        flat[order] = special
+        return flat.reshape(shape)
+    if kind == "denormal":
+        return generator.uniform(-1, 1, shape) * float(limits.tiny)
+    return numbers
 
 
 def _log_uniform(dtype: np.dtype[Any], shape: Sequence[int], generator: np.random.Generator) -> Array:

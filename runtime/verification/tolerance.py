@@ -14,8 +14,8 @@ import numpy.typing as npt
 import onnx
 from onnx import numpy_helper
 
-from xonnc.fuzzing.random_models import Array, Feeds
-from xonnc.fuzzing.reference_engines import Outputs
+from xonnc.runtime.verification.reference_engines import Outputs
+from xonnc.runtime.verification.trial_inputs import Array, Feeds
 
 TOLERANCE_EPS = {"float16": 64, "float32": 256, "float64": 4096}
 """Allowed difference by element type, in epsilons of the largest magnitude."""

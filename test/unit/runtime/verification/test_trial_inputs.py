@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from onnx import parser
 
+from xonnc.contexts import new_context
 from xonnc.runtime.reference import ModelParameter, ReferenceModel
-from xonnc.tools.trial_inputs import Feeds, InputConstraints, input_constraints, trial_feeds
+from xonnc.runtime.verification.trial_inputs import Feeds, InputConstraints, input_constraints, trial_feeds
 
 
 def rules_of(text: str, folder: Path) -> tuple[list[ModelParameter], InputConstraints]:
     path = folder / "model.onnx"
     head = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 2]>\ng '
     path.write_bytes(parser.parse_model(head + text).SerializeToString())
-    return ReferenceModel(path).inputs(), input_constraints(path)
+    return ReferenceModel(path).inputs(), input_constraints(path, new_context())
 
 
 def test_inputs_are_made_by_kind():
@@ -43,7 +44,7 @@ def test_bytes_take_their_whole_range():
 
 
 def test_inputs_that_are_too_large_are_not_made(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("xonnc.tools.trial_inputs.MAX_ELEMENTS", 100)
+    monkeypatch.setattr("xonnc.runtime.verification.trial_inputs.MAX_ELEMENTS", 100)
     port = ModelParameter("x", (None, 50), np.dtype(np.float32))
     assert [feeds["x"].shape[0] for feeds in trial_feeds([port], 0)] == [2, 2, 2, 1, 1, 1]
 
@@ -148,7 +149,7 @@ def test_large_sizes_come_with_a_small_batch(tmp_path: Path):
 def test_a_model_that_cannot_be_imported_asks_for_nothing(tmp_path: Path):
     path = tmp_path / "none.onnx"
     path.write_bytes(b"no model")
-    assert input_constraints(path) == InputConstraints()
+    assert input_constraints(path, new_context()) == InputConstraints()
 
 
 def test_sizes_that_no_operator_equates_are_searched(tmp_path: Path):

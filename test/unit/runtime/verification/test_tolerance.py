@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from xonnc.fuzzing.tolerance import differing, disagreement
+from xonnc.runtime.verification.tolerance import differing, disagreement
 
 INF, NAN = np.inf, np.nan
 

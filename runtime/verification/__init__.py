@@ -1,0 +1,1 @@
+"""Comparison of two forms of a model: engines, inputs, tolerances."""

@@ -1,0 +1,80 @@
+"""`xonnc verify` through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from onnx import parser
+
+from xonnc.tools.driver import main
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> tuple[str, str]:
+    """A model, and another that differs for negative inputs."""
+    found: list[str] = []
+    for name, body in (
+        ("a", "n = Neg (x) b = Abs (n) y = Exp (b)"),
+        ("b", "n = Neg (x) b = Relu (n) y = Exp (b)"),
+    ):
+        model = parser.parse_model(f"{HEAD} main (float[2, 3] x) => (float[2, 3] y) {{ {body} }}")
+        found.append(str(tmp_path / f"{name}.onnx"))
+        Path(found[-1]).write_bytes(model.SerializeToString())
+    return found[0], found[1]
+
+
+def test_agreement(models: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+    assert main(["verify", models[0]]) == 0
+    out = capsys.readouterr().out
+    assert "a.onnx native -O2" in out
+    assert "agree on 4 inputs" in out
+    assert main(["verify", models[0], "--simplify", "-q", "--profile", "all"]) == 0
+    assert not capsys.readouterr().out
+
+
+def test_a_difference_exits_with_1(models: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+    assert main(["verify", *models, "--profile", "normal,zeros", "-n", "2"]) == 1
+    out = capsys.readouterr().out
+    assert "DIFFERS" in out
+    assert "2 comparisons of 4 DIFFER" in out
+
+
+def test_layers_name_the_first_wrong_value(models: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+    assert main(["verify", *models, "--layers"]) == 1
+    out = capsys.readouterr().out
+    assert "first wrong  b on normal 0" in out
+    assert "SNR" in out
+
+
+def test_json(models: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+    assert main(["verify", *models, "--json", "--profile", "normal"]) == 1
+    (output,) = json.loads(capsys.readouterr().out)["outputs"]
+    assert output["passed"] is False
+    assert output["relative_error"] > output["allowed"]
+
+
+def test_matrix(models: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+    assert main(["verify", models[0], "--matrix", "--profile", "normal"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in ("O0", "O3", "simplified", "reference"))
+    assert main(["verify", models[0], "--matrix", "--json", "--profile", "normal"]) == 0
+    assert json.loads(capsys.readouterr().out)["O1"]["passed"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--matrix", "--layers"], "--matrix: compares MODEL with itself"),
+        (["--rtol", "-1"], "--rtol -1.0: a number of at least 0"),
+        (["--profile", "nan"], "no profile 'nan'"),
+    ],
+)
+def test_wrong_options(
+    models: tuple[str, str], options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["verify", models[0], *options]) == 1
+    assert said in capsys.readouterr().err
