@@ -50,23 +50,24 @@ def dense_strides(type_: Attribute, target: NvdlaTarget) -> tuple[int, int]:
 
 def dense_bytes(type_: Attribute, target: NvdlaTarget) -> int:
     """Return the size of a cube or image without gaps."""
-    return _surfaces(type_, target) * dense_strides(type_, target)[1]
+    return surface_count(type_, target) * dense_strides(type_, target)[1]
 
 
 def span_bytes(type_: SurfaceType, target: NvdlaTarget) -> int:
     """Return the bytes from the first to the last byte of a surface."""
     cube, image = cube_of(type_), image_of(type_)
     step = target.memory_atom_bytes if image is None else pixel_bytes(image)
-    last = (_surfaces(type_, target) - 1) * type_.surface_stride.data
+    last = (surface_count(type_, target) - 1) * type_.surface_stride.data
     return last + (cube.height - 1) * type_.line_stride.data + cube.width * step
 
 
 def descriptor_bytes(type_: SurfaceType, target: NvdlaTarget) -> int:
     """Return the size of a surface as descriptors state it, in whole lines and surfaces."""
-    return _surfaces(type_, target) * type_.surface_stride.data
+    return surface_count(type_, target) * type_.surface_stride.data
 
 
-def _surfaces(type_: Attribute, target: NvdlaTarget) -> int:
+def surface_count(type_: Attribute, target: NvdlaTarget) -> int:
+    """Return the surfaces of a cube; an image has one."""
     if image_of(type_) is not None:
         return 1
     return geometry.surfaces(target, precision_of(type_), cube_of(type_).channels)

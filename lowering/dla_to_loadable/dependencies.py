@@ -23,11 +23,30 @@ from xonnc.formats.nvdla.enumerations import Event
 
 
 class ByteRange(NamedTuple):
-    """Bytes `begin` to `end` (excluded) of one memory object."""
+    """Bytes `begin` to `end` (excluded) of one memory object, `count` times every `stride` bytes."""
 
     memory: int
     begin: int
     end: int
+    stride: int = 0
+    count: int = 1
+
+    @property
+    def last(self) -> int:
+        """One past the last byte of all."""
+        return self.end + (self.count - 1) * self.stride
+
+    def overlaps(self, other: ByteRange) -> bool:
+        """Whether the two share a byte; ranges of different strides are taken without their gaps."""
+        if self.memory != other.memory or self.begin >= other.last or other.begin >= self.last:
+            return False
+        if self.stride != other.stride or not self.stride:
+            return True
+        # Repetition i of self and j of other meet if (i - j) * stride lies between the bounds.
+        ahead = other.begin - self.begin
+        least = (ahead - (self.end - self.begin)) // self.stride + 1
+        most = -(-(ahead + (other.end - other.begin)) // self.stride) - 1
+        return max(least, 1 - other.count) <= min(most, self.count - 1)
 
 
 @dataclass(frozen=True)
@@ -150,4 +169,4 @@ def _first_dependents(layers: Sequence[DependencyLayer], index: int) -> dict[int
 
 
 def _overlap(left: Sequence[ByteRange], right: Sequence[ByteRange]) -> bool:
-    return any(a.memory == b.memory and a.begin < b.end and b.begin < a.end for a in left for b in right)
+    return any(one.overlaps(other) for one in left for other in right)

@@ -18,7 +18,7 @@ from xonnc.formats.nvdla import records
 from xonnc.lowering.dla.dla_allocate import CONSTANTS
 from xonnc.lowering.dla.fused_layers import FusedLayer
 from xonnc.lowering.dla_planning.precision import precision_of
-from xonnc.lowering.dla_planning.surface_sizes import descriptor_bytes, span_bytes
+from xonnc.lowering.dla_planning.surface_sizes import descriptor_bytes, span_bytes, surface_count
 from xonnc.lowering.dla_to_loadable.dependencies import (
     ByteRange,
     DependencyEntry,
@@ -107,13 +107,16 @@ class DlaTaskWriter:
         return op.banks.data.data_banks, op.banks.data.weight_banks
 
     def _extents(self, value: SSAValue) -> tuple[ByteRange, ...]:
-        """Return the byte range of a cube; none for constants, which are never overwritten."""
+        """Return the bytes of a cube by surface; none for constants, which are never overwritten."""
         type_ = value.type
         if not isinstance(type_, SurfaceType) or type_.memory.data == CONSTANTS:
             return ()
         begin = type_.offset.data
         memory = self._positions[type_.memory.data]
-        return (ByteRange(memory, begin, begin + span_bytes(type_, self._target)),)
+        surfaces = surface_count(type_, self._target)
+        stride = type_.surface_stride.data if surfaces > 1 else 0
+        end = begin + span_bytes(type_, self._target) - (surfaces - 1) * stride
+        return (ByteRange(memory, begin, end, stride, surfaces),)
 
     def _describe(self, op: Operation, luts: list[Lut]) -> Descriptors:
         match op:

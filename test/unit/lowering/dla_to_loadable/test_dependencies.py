@@ -200,3 +200,55 @@ def test_random_programs_run_to_their_end_and_respect_every_hazard():
         assert sorted(completed) == list(range(len(layers)))
         place = {index: position for position, index in enumerate(completed)}
         assert [pair for pair in hazards(layers) if place[pair[0]] > place[pair[1]]] == []
+
+
+def test_strided_ranges_overlap_where_a_byte_is_shared():
+    generator = random.Random(1)
+    shared = 0
+    for _ in range(2000):
+        stride = generator.randint(4, 12)
+        one, other = (
+            ByteRange(
+                0,
+                begin := generator.randint(0, 60),
+                begin + generator.randint(1, stride),
+                stride,
+                generator.randint(1, 5),
+            )
+            for _ in range(2)
+        )
+        expected = bool(_bytes(one) & _bytes(other))
+        assert one.overlaps(other) == other.overlaps(one) == expected, (one, other)
+        shared += expected
+    assert 200 < shared < 1800
+
+
+def _bytes(each: ByteRange) -> set[int]:
+    return {
+        place + repetition * each.stride
+        for repetition in range(each.count)
+        for place in range(each.begin, each.end)
+    }
+
+
+def test_ranges_of_different_strides_are_taken_without_gaps():
+    one, other = ByteRange(0, 0, 2, 10, 3), ByteRange(0, 4, 6, 11, 2)
+    assert one.overlaps(other)
+    assert not one.overlaps(other._replace(memory=1))
+    assert not one.overlaps(ByteRange(0, 22, 30))
+    assert ByteRange(0, 0, 8).overlaps(ByteRange(0, 7, 9))
+
+
+def test_row_tiles_of_a_cube_are_independent():
+    """Two convolutions write rows of one cube; a third reads the rows of the first."""
+    first, second = ByteRange(0, 0, 8, 32, 4), ByteRange(0, 8, 16, 32, 4)
+    layers = [
+        DependencyLayer(CONV, at(900), at(901)),
+        DependencyLayer(SDP, (), (first,)),
+        DependencyLayer(CONV, at(900), at(902)),
+        DependencyLayer(SDP, (), (second,)),
+        DependencyLayer(CONV, (first,), at(903)),
+    ]
+    entries = dependency_graph(layers)
+    assert entries[1].consumers[CONV].index == 4
+    assert CONV not in entries[3].consumers
