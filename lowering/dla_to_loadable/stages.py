@@ -21,6 +21,7 @@ from xonnc.lowering.dla.dla_bubble_up_slices import DlaBubbleUpSlices
 from xonnc.lowering.dla.dla_fuse import DlaFuse
 from xonnc.lowering.dla.dla_resolve_views import DlaResolveViews
 from xonnc.lowering.dla.dla_schedule import DlaSchedule
+from xonnc.lowering.dla.dla_skip_rows import DlaSkipRows
 from xonnc.lowering.dla.dla_split import DlaSplit
 from xonnc.lowering.dla.dla_split_kernels import DlaSplitKernels
 from xonnc.lowering.dla_to_loadable.emit_loadable import loadable_of
@@ -37,7 +38,7 @@ def _bubble_up_slices(target: str = "") -> ModulePass:
 
 STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
     ("dla", (ConvertOnnxToDla, _bubble_up_slices, DlaSplitKernels, DlaResolveViews, DlaFuse)),
-    ("scheduled", (DlaSchedule, DlaSplit)),
+    ("scheduled", (DlaSkipRows, DlaSchedule, DlaSplit)),
     ("allocated", (DlaAllocate,)),
 )
 """The stages between `simplified` and `emitted`, and the passes of each."""
