@@ -9,6 +9,7 @@ one leaves free of the same banks.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from math import ceil
 from typing import Final, NamedTuple
 
@@ -30,6 +31,9 @@ LAST_BYTES: Final = 7
 START_ACCESSES: Final = 105
 """Register accesses of the firmware from the end of a layer to the start of the one that waited for it."""
 
+LAYER_ACCESSES: Final = 119
+"""Register accesses of the firmware that program and start a convolution with its SDP pass."""
+
 GROUPS: Final = 2
 """Register groups of an engine: one layer runs while the next is programmed."""
 
@@ -50,6 +54,15 @@ class Span(NamedTuple):
     background: float = 0.0
 
 
+class Mark(NamedTuple):
+    """A place in a timeline: the number of layers, and what is known of them."""
+
+    layers: int
+    end: float
+    quiet: float
+    moved: int
+
+
 class Timeline:
     """
     Layers in the order in which the engines run them.
@@ -63,6 +76,7 @@ class Timeline:
         self._latency = target.memory_latency_cycles
         self._beat = beat_bytes(target)
         self._firmware = START_ACCESSES * register_cycles
+        self._programming = LAYER_ACCESSES * register_cycles
         self._demands: list[Demand] = []
         self._queues: dict[str, list[int]] = {}
         self._end = 0.0
@@ -79,6 +93,9 @@ class Timeline:
     def add(self, demand: Demand, engines: Sequence[str], after: Sequence[int] = ()) -> Span:
         """Add a layer that is enabled when the layers `after` have ended."""
         ready = max((self.spans[index].end + self._firmware for index in after), default=self._ended)
+        if self._programming and self.spans:
+            # One processor programs all engines.
+            ready = max(ready, self.spans[-1].enabled + self._programming)
         for engine in engines:
             queue = self._queues.setdefault(engine, [])
             if queue:
@@ -101,6 +118,27 @@ class Timeline:
         self._demands.append(demand)
         self._end = max(self._end, span.end)
         return span
+
+    def copy(self) -> Timeline:
+        """Return a timeline with the same layers, to which others can be added."""
+        result = copy(self)
+        result.spans = self.spans.copy()
+        result._demands = self._demands.copy()
+        result._queues = {engine: queue.copy() for engine, queue in self._queues.items()}
+        return result
+
+    def mark(self) -> Mark:
+        """Return the place to which `rewind` goes back."""
+        return Mark(len(self.spans), self._end, self._quiet, self._moved)
+
+    def rewind(self, mark: Mark) -> None:
+        """Remove the layers added after `mark`; there must be no barrier in between."""
+        for queue in self._queues.values():
+            while queue and queue[-1] >= mark.layers:
+                queue.pop()
+        del self.spans[mark.layers :]
+        del self._demands[mark.layers :]
+        self._end, self._quiet, self._moved = mark.end, mark.quiet, mark.moved
 
     def barrier(self) -> None:
         """Let everything end, as at the end of a task."""

@@ -6,8 +6,8 @@ from xonnc.dialects.dla.engines import ConvOp
 from xonnc.dialects.dla.types import cube_of, image_of, shape_of
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
-from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan
-from xonnc.lowering.dla_planning.feasibility import conv_plan
+from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan, candidate_plans
+from xonnc.lowering.dla_planning.feasibility import buffer_demand, buffer_of, conv_plan
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
 from xonnc.lowering.dla_planning.window import Window2D
@@ -39,3 +39,10 @@ def plan_of(target: NvdlaTarget, op: ConvOp) -> ConvolutionPlan:
             "convert-onnx-to-dla, which cuts the channels"
         )
     return plan
+
+
+def fits_in_one_tile(target: NvdlaTarget, op: ConvOp) -> bool:
+    """Whether the convolution buffer holds all rows of `op` at once."""
+    source, kernels = cube_of(op.source.type), shape_of(op.weights.type)[0]
+    rows = buffer_demand(target, precision_of(op.source.type), source, kernels, window_of(op))
+    return any(len(plan.tiles) == 1 for plan in candidate_plans(rows, buffer_of(target)))

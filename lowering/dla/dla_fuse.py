@@ -23,7 +23,7 @@ from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, 
 from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.types import FlowType, tensor_of
 from xonnc.dialects.onnx.locations import joined as joined_locations
-from xonnc.lowering.dla.convolution_plans import plan_of
+from xonnc.lowering.dla.convolution_plans import fits_in_one_tile
 from xonnc.lowering.onnx_to_dla.dla_builder import Operand
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -208,7 +208,7 @@ def _can_flow(op: PdpOp, target: NvdlaTarget) -> bool:
     if producer is None or op.split_num.value.data != 1:
         return False
     conv = producer.source.owner
-    return not isinstance(conv, ConvOp) or len(plan_of(target, conv).tiles) == 1
+    return not isinstance(conv, ConvOp) or fits_in_one_tile(target, conv)
 
 
 def _flow(op: PdpOp) -> None:

@@ -21,7 +21,8 @@ from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import FlowType, ImageType, cube_of, image_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
-from xonnc.lowering.dla.convolution_plans import plan_of
+from xonnc.lowering.dla.network_checks import blocks
+from xonnc.lowering.dla.pipelined_plans import pipelined_plans
 from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan, RowTile
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -40,13 +41,13 @@ class DlaSplit(ModulePass):
 
 def split(module: ModuleOp, target: NvdlaTarget) -> None:
     """Fit every convolution of `module` into the convolution buffer."""
-    for op in [op for op in module.walk() if isinstance(op, ConvOp)]:
-        plan = plan_of(target, op)
-        if len(plan.tiles) == 1:
-            _trim(op, plan.tiles[0])
-            op.banks = BankPlanAttr(BankPlan(plan.data_banks, plan.weight_banks))
-        else:
-            _split(op, plan)
+    for block in blocks(module):
+        for op, plan in pipelined_plans(block, target).items():
+            if len(plan.tiles) == 1:
+                _trim(op, plan.tiles[0])
+                op.banks = BankPlanAttr(BankPlan(plan.data_banks, plan.weight_banks))
+            else:
+                _split(op, plan)
 
 
 def _trim(op: ConvOp, tile: RowTile) -> None:

@@ -7,10 +7,14 @@ Each plan gives some banks of the buffer to weights and the rest to data; rules 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
+from typing import Final
+
+MAX_TILES: Final = 64
+"""More tiles than this are planned only if the buffer needs them."""
 
 
 @dataclass(frozen=True)
@@ -81,46 +85,113 @@ def plan_convolution(
     """
     Return the plan of least cost, among equals the one with the least traffic; `None` if nothing fits.
 
-    Weights get banks for all kernels, for two kernel groups (one is loaded while the other computes) or for
-    one group. Data gets the remaining banks: all rows, else tiles along the height whose inputs overlap by
-    the kernel's halo. On a tie the earlier choice wins.
+    On a tie the earlier of `candidate_plans` wins.
     """
-    plans = list(_plans(rows, buffer))
+    plans = list(candidate_plans(rows, buffer))
     return min(plans, key=lambda plan: (cost(plan), plan.traffic), default=None)
 
 
-def _plans(rows: ConvBufferDemand, buffer: ConvBuffer) -> Iterator[ConvolutionPlan]:
+def candidate_plans(
+    rows: ConvBufferDemand, buffer: ConvBuffer, splits: Sequence[tuple[int, int]] = ()
+) -> Iterator[ConvolutionPlan]:
+    """
+    Yield plans for a convolution, first of all with the bank splits `splits` of data and weights if they do.
+
+    Weights get banks for all kernels, for two kernel groups (one is loaded while the other computes) or for
+    one group, data the others; or data gets banks for all rows, weights the others. Rows are computed in one
+    tile, or in tiles of which one, two or more fit the banks: one is loaded while another computes.
+    """
+    for split in dict.fromkeys((*splits, *_bank_splits(rows, buffer))):
+        yield from _plans(rows, buffer, *split)
+
+
+def _bank_splits(rows: ConvBufferDemand, buffer: ConvBuffer) -> Iterator[tuple[int, int]]:
     all_weights = ceil(rows.weight_bytes / buffer.bank_bytes)
     one_group = ceil(rows.group_bytes / buffer.bank_bytes)
-    for weight_banks in sorted({all_weights, min(2 * one_group, all_weights), one_group}, reverse=True):
-        whole = ceil(rows.entries_per_slice * rows.height / buffer.entries)
-        data_banks = min(buffer.banks - weight_banks, whole)
-        if data_banks < 1:
-            continue
-        resident_rows = min(data_banks * buffer.entries // rows.entries_per_slice, rows.height)
-        if resident_rows < min(rows.kernel_height, rows.height):
-            continue
-        resident = weight_banks == all_weights
-        tiles = row_tiles(rows, resident_rows)
+    whole = ceil(rows.entries_per_slice * rows.height / buffer.entries)
+    for weight_banks in (all_weights, min(2 * one_group, all_weights), one_group):
+        yield buffer.banks - weight_banks, weight_banks
+    yield whole, buffer.banks - whole
+
+
+def _plans(
+    rows: ConvBufferDemand, buffer: ConvBuffer, data_banks: int, weight_banks: int
+) -> Iterator[ConvolutionPlan]:
+    """Yield the plans with a bank split; none if it does not fit."""
+    fits = weight_banks * buffer.bank_bytes >= rows.group_bytes and data_banks > 0
+    if not fits or data_banks + weight_banks > buffer.banks:
+        return
+    resident_rows = min(data_banks * buffer.entries // rows.entries_per_slice, rows.height)
+    if resident_rows < min(rows.kernel_height, rows.height):
+        return
+    is_resident = weight_banks * buffer.bank_bytes >= rows.weight_bytes
+    for tiles in dict.fromkeys(_tilings(rows, resident_rows, data_banks * buffer.entries)):
         if min(tile.inputs for tile in tiles) < 1:
             continue
         # Kernel groups that replace each other in the buffer are read again for every tile.
-        weight_reads = 1 if resident else len(tiles)
+        weight_reads = 1 if is_resident else len(tiles)
         data = rows.row_bytes * sum(tile.inputs for tile in tiles)
-        yield ConvolutionPlan(
-            data_banks, weight_banks, resident, tiles, data + weight_reads * rows.weight_bytes
-        )
+        traffic = data + weight_reads * rows.weight_bytes
+        yield ConvolutionPlan(data_banks, weight_banks, is_resident, tiles, traffic)
+
+
+def _tilings(rows: ConvBufferDemand, resident_rows: int, entries: int) -> Iterator[tuple[RowTile, ...]]:
+    """Yield as few tiles as `resident_rows` allow, then more, of half the buffer and less."""
+    fewest = row_tiles(rows, resident_rows)
+    yield fewest
+    yield _full_tiles(rows, resident_rows)
+    half = max(entries // 2 // rows.entries_per_slice, rows.kernel_height)
+    halves = len(row_tiles(rows, half)) if half < rows.height else 2
+    counts = {halves, 2 * halves, 4 * halves}
+    for count in sorted(counts):
+        if not len(fewest) < count <= min(rows.output_height, MAX_TILES):
+            continue
+        yield equal_tiles(rows, count)
+        for shortened in (
+            _shortened(rows, count, 2, 1),
+            _shortened(rows, count, 4, 1),
+            _shortened(rows, count, 2, 2),
+        ):
+            if max(tile.inputs for tile in shortened) <= resident_rows:
+                yield shortened
 
 
 def row_tiles(rows: ConvBufferDemand, resident_rows: int) -> tuple[RowTile, ...]:
-    """As few pieces as `resident_rows` input rows allow, of nearly equal height."""
+    """Return as few tiles as `resident_rows` input rows allow, of nearly equal height."""
     if resident_rows >= rows.height:
         return (_row_tile(rows, 0, rows.output_height),)
     # A tile of n output rows reads (n - 1) * stride + kernel_height input rows; solved for n.
     largest = (resident_rows - rows.kernel_height) // rows.stride + 1
-    count = ceil(rows.output_height / largest)
+    return equal_tiles(rows, ceil(rows.output_height / largest))
+
+
+def _full_tiles(rows: ConvBufferDemand, resident_rows: int) -> tuple[RowTile, ...]:
+    """Return tiles that take `resident_rows` input rows each, the last one the rest."""
+    ends = [0]
+    while ends[-1] < rows.output_height:
+        end = ends[-1] + 1
+        while end < rows.output_height and _row_tile(rows, ends[-1], end + 1).inputs <= resident_rows:
+            end += 1
+        ends.append(end)
+    return tuple(_row_tile(rows, begin, end) for begin, end in pairwise(ends))
+
+
+def equal_tiles(rows: ConvBufferDemand, count: int) -> tuple[RowTile, ...]:
+    """Return `count` tiles of nearly equal height."""
     ends = [rows.output_height * index // count for index in range(count + 1)]
     return tuple(_row_tile(rows, begin, end) for begin, end in pairwise(ends))
+
+
+def _shortened(rows: ConvBufferDemand, count: int, first: int, last: int) -> tuple[RowTile, ...]:
+    """Return `count` tiles, the first and the last smaller than the others by these factors."""
+    weights = [1 / first, *(1.0 for _ in range(count - 2)), 1 / last]
+    ends = [0]
+    for index in range(1, count):
+        # Every tile has a row.
+        least, most = ends[-1] + 1, rows.output_height - (count - index)
+        end = round(rows.output_height * sum(weights[:index]) / sum(weights))
+        ends.append(min(max(end, least), most))
+    return tuple(_row_tile(rows, begin, end) for begin, end in pairwise([*ends, rows.output_height]))
 
 
 def _row_tile(rows: ConvBufferDemand, begin: int, end: int) -> RowTile:

@@ -8,6 +8,7 @@ A check returns `None`, or the rule that is violated with the value found; the l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import inf
 
 from xonnc.dialects.dla.types import CubeShape
@@ -86,14 +87,21 @@ def buffer_demand(
     )
 
 
+def buffer_of(target: NvdlaTarget) -> ConvBuffer:
+    """Return the convolution buffer of a target."""
+    return ConvBuffer(target.cbuf_banks, target.cbuf_entries, target.cbuf_entry_bytes)
+
+
+@cache
 def conv_plan(
     target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D
 ) -> ConvolutionPlan | None:
     """Return the cheapest plan for the convolution buffer, `None` if nothing fits."""
     rows = buffer_demand(target, precision, source, kernels, window)
-    buffer = ConvBuffer(target.cbuf_banks, target.cbuf_entries, target.cbuf_entry_bytes)
     return plan_convolution(
-        rows, buffer, lambda plan: plan_cycles(target, precision, source, kernels, window, rows, plan)
+        rows,
+        buffer_of(target),
+        lambda plan: plan_cycles(target, precision, source, kernels, window, rows, plan),
     )
 
 

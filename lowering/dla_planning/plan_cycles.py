@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla import geometry
@@ -17,6 +18,18 @@ OPERAND_BYTES = 4
 """Bytes of an INT8 kernel's bias and factor in the SDP; of a 16-bit one the bias alone."""
 
 
+class PassDemand(NamedTuple):
+    """
+    What the pass behind a convolution moves: `operands` per kernel, and for each row of results operands and
+    results, in bytes; it takes `rate` elements a cycle.
+    """
+
+    operands: int
+    row_operands: int
+    row_results: int
+    rate: float
+
+
 def tile_demands(
     target: NvdlaTarget,
     precision: Precision,
@@ -25,8 +38,13 @@ def tile_demands(
     window: Window2D,
     rows: ConvBufferDemand,
     plan: ConvolutionPlan,
+    passed: PassDemand | None = None,
 ) -> Iterator[Demand]:
-    """Yield what each tile of a convolution asks of memory and the engines; its results go to memory."""
+    """
+    Yield what each tile of a convolution asks of memory and the engines.
+
+    `passed` is what the pass of the SDP behind it takes; by default a bias per kernel and the results.
+    """
     columns = window.output_size(source)[1]
     kernel = source.channels, *window.kernel
     if window.pixel_bytes:
@@ -38,6 +56,8 @@ def tile_demands(
     row = row_cycles(atoms, source.width)
     bank = target.cbuf_entries * target.cbuf_entry_bytes
     per_kernel = OPERAND_BYTES if precision is Precision.INT8 else precision.bytes
+    if passed is None:
+        passed = PassDemand(kernels * per_kernel, 0, written, target.sdp_elements_per_cycle)
     for tile in plan.tiles:
         is_loaded = tile is plan.tiles[0] or not plan.weights_resident
         work = ConvWork(precision, kernels, *kernel, tile.outputs, columns, is_image=bool(window.pixel_bytes))
@@ -46,10 +66,11 @@ def tile_demands(
             data=data,
             weights=rows.weight_bytes if is_loaded else 0,
             first_weights=rows.group_bytes if is_loaded else 0,
-            operands=kernels * per_kernel,
-            results=tile.outputs * written,
+            operands=passed.operands,
+            streamed=tile.outputs * passed.row_operands,
+            results=tile.outputs * passed.row_results,
             row_cycles=tile.inputs * row,
-            conv=conv_cycles(target, work, target.sdp_elements_per_cycle),
+            conv=conv_cycles(target, work, passed.rate),
             data_bank_bytes=plan.data_banks * bank,
             weight_bank_bytes=plan.weight_banks * bank,
             held_data=data,

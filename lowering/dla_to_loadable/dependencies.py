@@ -23,18 +23,18 @@ from xonnc.formats.nvdla.enumerations import Event
 
 
 class ByteRange(NamedTuple):
-    """Bytes `begin` to `end` (excluded) of one memory object, `count` times every `stride` bytes."""
+    """Bytes `begin` to `end` (excluded) of one memory object, `times` times every `stride` bytes."""
 
     memory: int
     begin: int
     end: int
     stride: int = 0
-    count: int = 1
+    times: int = 1
 
     @property
     def last(self) -> int:
         """One past the last byte of all."""
-        return self.end + (self.count - 1) * self.stride
+        return self.end + (self.times - 1) * self.stride
 
     def overlaps(self, other: ByteRange) -> bool:
         """Whether the two share a byte; ranges of different strides are taken without their gaps."""
@@ -46,7 +46,7 @@ class ByteRange(NamedTuple):
         ahead = other.begin - self.begin
         least = (ahead - (self.end - self.begin)) // self.stride + 1
         most = -(-(ahead + (other.end - other.begin)) // self.stride) - 1
-        return max(least, 1 - other.count) <= min(most, self.count - 1)
+        return max(least, 1 - other.times) <= min(most, self.times - 1)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xonnc
 from xonnc.calibration import calibrate_module
+from xonnc.dialects.dla.engines import ConvOp
 from xonnc.dialects.onnx.locations import node_location
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.package.archive import read_package
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.package import LoadedPackage, load_package
 from xonnc.runtime.reference import ReferenceModel
@@ -239,16 +241,16 @@ def test_what_does_not_fit_the_buffer_goes_to_the_cpu(tmp_path: Path):
 
 
 def test_errors_of_later_stages_send_their_nodes_to_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from xonnc.lowering.dla import dla_split
+    from xonnc.lowering.dla import pipelined_plans
 
-    plan_of = dla_split.plan_of
+    window_of = pipelined_plans.window_of
 
-    def does_not_fit(target: Any, op: Any) -> Any:
+    def does_not_fit(op: ConvOp) -> Window2D:
         if "conv2" in str(op.location):
             raise XonncError("conv2: no space; use a smaller kernel")
-        return plan_of(target, op)
+        return window_of(op)
 
-    monkeypatch.setattr(dla_split, "plan_of", does_not_fit)
+    monkeypatch.setattr(pipelined_plans, "window_of", does_not_fit)
     model = saved(tmp_path, "c = Conv(x, w)\n s = Relu(c)\n d = Conv(s, v)\n y = Relu(d)")
     package = compile_package(model)
     assert kinds(package) == ["dla", "cpu"]

@@ -1,8 +1,8 @@
 // RUN: onnx-opt %s --dla-split --split-input-file | filecheck %s
 
-// Everything fits: one bank each for data and weights.
+// Everything fits: one bank for weights, and all others for data, so that the next convolution may load beside it.
 // CHECK-LABEL: @whole
-// CHECK:         banks = #dla.banks<data_banks = 1, weight_banks = 1>
+// CHECK:         banks = #dla.banks<data_banks = 15, weight_banks = 1>
 // CHECK-NOT:     "dla.concat"
 func.func @whole(%x: tensor<1x16x8x8xf16>, %w: tensor<16x16x3x3xf16>) -> tensor<1x16x6x6xf16> {
   %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}>
@@ -13,18 +13,22 @@ func.func @whole(%x: tensor<1x16x8x8xf16>, %w: tensor<16x16x3x3xf16>) -> tensor<
 
 // -----
 
-// 128 rows of 32 entries each; 15 banks of 256 entries hold 120: two passes of 64 rows each. Their inputs overlap by
-// two rows (the halo), each adds its own rows of the residual, and the weights are read once.
+// 128 rows of 32 entries each; 15 banks of 256 entries hold 120. Two tiles fit at once, so that one is loaded while
+// another computes; nothing computes while the first is loaded, nor is loaded while the last computes, so they are
+// shorter. Inputs overlap by two rows (the halo), each tile adds its own rows of the residual, and the weights are
+// read once.
 // CHECK-LABEL: @pieces
-// CHECK:         %[[IN0:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x32x128x64xf16>) -> tensor<1x32x65x64xf16>
-// CHECK:         %[[R0:.*]] = "dla.slice"(%arg2) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x16x128x64xf16>) -> tensor<1x16x64x64xf16>
+// CHECK:         %[[IN0:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x32x128x64xf16>) -> tensor<1x32x14x64xf16>
+// CHECK:         %[[R0:.*]] = "dla.slice"(%arg2) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x16x128x64xf16>) -> tensor<1x16x13x64xf16>
 // CHECK:         %[[A0:.*]] = "dla.conv"(%[[IN0]], %arg1) <{banks = #dla.banks<data_banks = 15, weight_banks = 1, skip_weight_release = true>{{.*}}pads = array<i64: 1, 1, 0, 1>
 // CHECK:         %[[Y0:.*]] = "dla.sdp"(%[[A0]], %[[R0]])
-// CHECK:         %[[IN1:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 63, 0>}>
-// CHECK:         %[[R1:.*]] = "dla.slice"(%arg2) <{offsets = array<i64: 0, 64, 0>}>
-// CHECK:         %[[A1:.*]] = "dla.conv"(%[[IN1]], %arg1) <{banks = #dla.banks<data_banks = 15, weight_banks = 1, weight_reuse = true>{{.*}}pads = array<i64: 0, 1, 1, 1>
+// CHECK:         %[[IN1:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 12, 0>}> : (tensor<1x32x128x64xf16>) -> tensor<1x32x27x64xf16>
+// CHECK:         %[[R1:.*]] = "dla.slice"(%arg2) <{offsets = array<i64: 0, 13, 0>}>
+// CHECK:         %[[A1:.*]] = "dla.conv"(%[[IN1]], %arg1) <{banks = #dla.banks<data_banks = 15, weight_banks = 1, weight_reuse = true, skip_weight_release = true>{{.*}}pads = array<i64: 0, 1, 0, 1>
 // CHECK:         %[[Y1:.*]] = "dla.sdp"(%[[A1]], %[[R1]])
-// CHECK:         "dla.concat"(%[[Y0]], %[[Y1]]) <{axis = 2 : i64}>
+// CHECK:         %[[IN5:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 114, 0>}> : (tensor<1x32x128x64xf16>) -> tensor<1x32x14x64xf16>
+// CHECK:         %[[A5:.*]] = "dla.conv"(%[[IN5]], %arg1) <{banks = #dla.banks<data_banks = 15, weight_banks = 1, weight_reuse = true>{{.*}}pads = array<i64: 0, 1, 1, 1>
+// CHECK:         "dla.concat"(%[[Y0]], %[[Y1]], {{.*}}) <{axis = 2 : i64}>
 func.func @pieces(%x: tensor<1x32x128x64xf16>, %w: tensor<16x32x3x3xf16>, %r: tensor<1x16x128x64xf16>) -> tensor<1x16x128x64xf16> {
   %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}>
      : (tensor<1x32x128x64xf16>, tensor<16x32x3x3xf16>) -> !dla.flow<tensor<1x16x128x64xf32>>
@@ -37,7 +41,7 @@ func.func @pieces(%x: tensor<1x32x128x64xf16>, %w: tensor<16x32x3x3xf16>, %r: te
 
 // Not all kernels fit beside the data: they are streamed, two groups of 16 at a time.
 // CHECK-LABEL: @streams
-// CHECK:         banks = #dla.banks<data_banks = 2, weight_banks = 10>
+// CHECK:         banks = #dla.banks<data_banks = 6, weight_banks = 10>
 func.func @streams(%x: tensor<1x512x7x7xf16>, %w: tensor<512x512x3x3xf16>) -> tensor<1x512x7x7xf16> {
   %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}>
      : (tensor<1x512x7x7xf16>, tensor<512x512x3x3xf16>) -> !dla.flow<tensor<1x512x7x7xf32>>

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from xonnc.formats.nvdla.cycles import ConvCycles, Demand
-from xonnc.formats.nvdla.timeline import FIRST_STEP, NEXT_STEP, START_ACCESSES, Timeline
+from xonnc.formats.nvdla.timeline import FIRST_STEP, LAYER_ACCESSES, NEXT_STEP, START_ACCESSES, Timeline
 from xonnc.targets import load_target
 
 SMALL = load_target("nv_small")
@@ -148,3 +148,22 @@ def test_the_firmware_between_dependent_layers():
     timeline = Timeline(SMALL, register_cycles=3)
     first = timeline.add(CONV, ENGINES)
     assert timeline.add(CONV, ENGINES, [0]).enabled == first.end + 3 * START_ACCESSES
+
+
+def test_the_firmware_programs_one_layer_after_the_other():
+    timeline = Timeline(SMALL, register_cycles=100)
+    timeline.add(CONV, ENGINES)
+    second = timeline.add(CONV, ENGINES)
+    assert second.enabled == 100 * LAYER_ACCESSES
+
+
+def test_a_timeline_goes_back_to_a_mark():
+    timeline = Timeline(SMALL)
+    timeline.add(CONV, ENGINES)
+    mark, end = timeline.mark(), timeline.end
+    expected = timeline.copy().add(CONV, ENGINES)
+    timeline.add(CONV._replace(data=5), ENGINES)
+    timeline.add(Demand(elements=10_000), ("PDP",))
+    timeline.rewind(mark)
+    assert timeline.end == end
+    assert timeline.add(CONV, ENGINES) == expected

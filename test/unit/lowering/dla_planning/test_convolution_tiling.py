@@ -12,6 +12,7 @@ from xonnc.lowering.dla_planning.convolution_tiling import (
     ConvBuffer,
     ConvBufferDemand,
     ConvolutionPlan,
+    candidate_plans,
     plan_convolution,
 )
 
@@ -41,7 +42,7 @@ def rows(**changes: int) -> ConvBufferDemand:
 def test_everything_fits():
     plan = plan_convolution(rows(), FULL, traffic)
     assert plan is not None
-    assert (plan.data_banks, plan.weight_banks, plan.weights_resident, len(plan.tiles)) == (4, 2, True, 1)
+    assert (plan.data_banks, plan.weight_banks, plan.weights_resident, len(plan.tiles)) == (14, 2, True, 1)
     assert plan.traffic == 32 * 4096 + 2 * BANK
     assert (plan.tiles[0].pad_top, plan.tiles[0].pad_bottom) == (1, 1)
 
@@ -49,13 +50,13 @@ def test_everything_fits():
 def test_many_kernels_stream_two_groups_at_a_time():
     plan = plan_convolution(rows(weight_bytes=40 * BANK, group_bytes=2 * BANK), FULL, traffic)
     assert plan is not None
-    assert (plan.data_banks, plan.weight_banks, plan.weights_resident, len(plan.tiles)) == (4, 4, False, 1)
+    assert (plan.data_banks, plan.weight_banks, plan.weights_resident, len(plan.tiles)) == (12, 4, False, 1)
 
 
 def test_one_group_at_a_time_where_two_do_not_fit():
     plan = plan_convolution(rows(weight_bytes=40 * BANK, group_bytes=9 * BANK), FULL, traffic)
     assert plan is not None
-    assert (plan.data_banks, plan.weight_banks, len(plan.tiles)) == (4, 9, 1)
+    assert (plan.data_banks, plan.weight_banks, len(plan.tiles)) == (7, 9, 1)
 
 
 def test_rows_in_pieces_with_all_weights_resident():
@@ -113,3 +114,28 @@ def test_pieces_cover_the_output_and_read_only_what_is_there():
             position += tile.outputs
         assert position == output
     assert split > 50
+
+
+def test_candidates_are_the_bank_splits_given_first_and_tiles_that_load_beside_others():
+    case = rows(height=224, output_height=224, entries_per_slice=16)
+    plans = list(candidate_plans(case, FULL, [(10, 6), (17, 1), (16, 0)]))
+    splits = list(dict.fromkeys((plan.data_banks, plan.weight_banks) for plan in plans))
+    # More banks than there are, or none for weights, do not fit.
+    assert splits == [(10, 6), (14, 2), (15, 1)]
+    tiles = [plan.tiles for plan in plans if plan.data_banks == 14]
+    # All rows fit; of three tiles two fit at once; the first or the last may be shorter.
+    assert [tile.outputs for tile in tiles[0]] == [224]
+    assert [tile.outputs for tile in tiles[1]] == [74, 75, 75]
+    assert [tile.outputs for tile in tiles[2]] == [45, 89, 90]
+    assert {len(one) for one in tiles} == {1, 3, 6, 12}
+    for one in tiles:
+        assert sum(tile.outputs for tile in one) == 224
+        assert max(tile.inputs for tile in one) * 16 <= 14 * 256
+
+
+def test_tiles_take_as_many_rows_as_fit():
+    # 14 rows at a stride of 2: four results from the first 8 rows, three from the others.
+    case = rows(height=14, output_height=7, stride=2, entries_per_slice=448)
+    plans = list(candidate_plans(case, FULL, [(14, 2)]))
+    assert [tile.outputs for tile in plans[0].tiles] == [2, 2, 3]
+    assert [tile.outputs for tile in plans[1].tiles] == [4, 3]

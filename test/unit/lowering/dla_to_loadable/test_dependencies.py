@@ -226,7 +226,7 @@ def test_strided_ranges_overlap_where_a_byte_is_shared():
 def _bytes(each: ByteRange) -> set[int]:
     return {
         place + repetition * each.stride
-        for repetition in range(each.count)
+        for repetition in range(each.times)
         for place in range(each.begin, each.end)
     }
 

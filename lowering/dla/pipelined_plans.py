@@ -1,0 +1,300 @@
+"""
+Plans of all convolutions of a network together, so that one convolution is loaded while another computes.
+
+The timeline of the hardware is followed layer by layer (`formats/nvdla/timeline.py`). For each convolution
+every plan is tried after the best few sequences of plans so far. A tile may start once the tiles are done
+whose rows it reads; its loads run beside the layer before it if both split the buffer alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from xonnc.dialects.dla.attributes import OperandMode
+from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, SdpOp
+from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.types import cube_of, shape_of
+from xonnc.formats.nvdla.cycles import (
+    CDP_DEPTH,
+    PDP_DEPTH,
+    SDP_DEPTH,
+    Demand,
+    bottom_elements,
+    element_cycles,
+)
+from xonnc.formats.nvdla.timeline import Timeline
+from xonnc.lowering.dla.convolution_plans import plan_of, window_of
+from xonnc.lowering.dla.fused_layers import EMULATED_OPS, FusedLayer, fused_layers
+from xonnc.lowering.dla.packing import constant_bytes
+from xonnc.lowering.dla.rows_read import rows_read
+from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan, candidate_plans
+from xonnc.lowering.dla_planning.feasibility import buffer_demand, buffer_of
+from xonnc.lowering.dla_planning.plan_cycles import PassDemand, tile_demands
+from xonnc.lowering.dla_planning.precision import precision_of
+from xonnc.lowering.dla_planning.surface_sizes import dense_bytes
+from xonnc.targets import NvdlaTarget
+
+REGISTER_CYCLES: Final = 4.0
+"""Cycles of an access to a register by software that takes no time itself, so that no tile is tiny."""
+
+BEAM: Final = 3
+"""Sequences of plans that are kept, each with another bank split of the last convolution."""
+
+
+class RowsDone(NamedTuple):
+    """Rows `begin` to `end` of a cube are written by layer `step` of the timeline."""
+
+    begin: int
+    end: int
+    step: int
+
+
+@dataclass
+class PlanSequence:
+    """Plans of the convolutions so far, and the timeline that they make."""
+
+    timeline: Timeline
+    plans: list[ConvolutionPlan] = field(default_factory=list[ConvolutionPlan])
+    done: dict[SSAValue, tuple[RowsDone, ...]] = field(default_factory=dict[SSAValue, tuple[RowsDone, ...]])
+    traffic: int = 0
+
+    def copy(self) -> PlanSequence:
+        """Return a sequence that can go on by itself."""
+        return PlanSequence(self.timeline.copy(), self.plans.copy(), self.done.copy(), self.traffic)
+
+    @property
+    def splits(self) -> tuple[tuple[int, int], ...]:
+        """The bank split of the last convolution."""
+        return tuple((plan.data_banks, plan.weight_banks) for plan in self.plans[-1:])
+
+    def writers(self, value: SSAValue, begin: int, end: int) -> Iterator[int]:
+        """Yield the layers that write rows `begin` to `end` of `value`."""
+        owner = value.owner
+        if isinstance(owner, SliceOp):
+            first = owner.offsets.get_values()[1]
+            yield from self.writers(owner.source, begin + first, end + first)
+        elif isinstance(owner, ReshapeOp):
+            # Positions keep their order.
+            source, width = cube_of(owner.source.type), cube_of(owner.result.type).width
+            yield from self.writers(
+                owner.source, begin * width // source.width, -(-end * width // source.width)
+            )
+        elif isinstance(owner, ConcatOp) and owner.is_interleaved is not None:
+            count = len(owner.sources)
+            for source in owner.sources:
+                yield from self.writers(source, begin // count, -(-end // count))
+        elif isinstance(owner, ConcatOp):
+            for source, first in zip(owner.sources, _first_rows(owner), strict=True):
+                height = cube_of(source.type).height
+                if begin < first + height and first < end:
+                    yield from self.writers(source, max(begin - first, 0), min(end - first, height))
+        else:
+            for rows in self.done.get(value, ()):
+                if rows.begin < end and begin < rows.end:
+                    yield rows.step
+
+
+def _first_rows(op: ConcatOp) -> Sequence[int]:
+    """Return where the rows of each source begin in the result."""
+    if op.axis.value.data != 2:
+        return [0] * len(op.sources)
+    return list(op.begins)[: len(op.sources)]
+
+
+def pipelined_plans(block: Block, target: NvdlaTarget) -> dict[ConvOp, ConvolutionPlan]:
+    """Return a plan for each convolution of a scheduled block; an error for one that does not fit."""
+    found = [PlanSequence(Timeline(target, REGISTER_CYCLES))]
+    convolutions: list[ConvOp] = []
+    for layer in fused_layers(block):
+        first = layer.ops[0]
+        if isinstance(first, ConvOp):
+            convolutions.append(first)
+            found = _extended(found, _PlannedConvolution(layer, first, target))
+        else:
+            for sequence in found:
+                _add_elements(sequence, layer, target)
+    return dict(zip(convolutions, found[0].plans, strict=True))
+
+
+class _PlannedConvolution:
+    """A fused layer with a convolution, whose plans are tried."""
+
+    def __init__(self, layer: FusedLayer, op: ConvOp, target: NvdlaTarget):
+        self._layer, self._op, self._target = layer, op, target
+        self._shape = precision_of(op.source.type), cube_of(op.source.type), shape_of(op.weights.type)[0]
+        self._window = window_of(op)
+        self._rows = buffer_demand(target, *self._shape, self._window)
+        self._passed = _pass_demand(layer, op, target)
+        self._operands = _row_operands(layer)
+        self._engines = _engines(layer)
+        self._read = rows_read(layer.result)
+        self._plans: dict[tuple[tuple[int, int], ...], list[ConvolutionPlan]] = {}
+        self._demands: dict[ConvolutionPlan, list[Demand]] = {}
+
+    def plans(self, sequence: PlanSequence) -> list[ConvolutionPlan]:
+        """Return the plans to try after a sequence."""
+        splits = sequence.splits
+        if splits not in self._plans:
+            plans = list(candidate_plans(self._rows, buffer_of(self._target), splits))
+            if isinstance(self._layer.ops[-1], PdpOp):
+                # Pooling on the fly takes the whole image.
+                plans = [plan for plan in plans if len(plan.tiles) == 1]
+            else:
+                plans = [plan for plan in plans if self._is_read(plan)] or plans
+            self._plans[splits] = plans or [plan_of(self._target, self._op)]
+        return self._plans[splits]
+
+    def _is_read(self, plan: ConvolutionPlan) -> bool:
+        """Whether every tile gives a row that is read."""
+        return all(
+            self._read.intersection(range(tile.first_output, tile.first_output + tile.outputs))
+            for tile in plan.tiles
+        )
+
+    def add(self, sequence: PlanSequence, plan: ConvolutionPlan) -> tuple[RowsDone, ...]:
+        """Add the tiles of a plan to the timeline of a sequence; return the rows that they write."""
+        timeline = sequence.timeline
+        last = len(timeline.spans) - 1
+        split = plan.data_banks, plan.weight_banks
+        waits = not self._target.queues_bank_splits and last >= 0 and sequence.splits != (split,)
+        done: list[RowsDone] = []
+        for tile, demand in zip(plan.tiles, self._demands_of(plan), strict=True):
+            rows = tile.first_output, tile.first_output + tile.outputs
+            after = set(sequence.writers(self._op.source, tile.first_input, tile.first_input + tile.inputs))
+            for operand in self._operands:
+                after.update(sequence.writers(operand, *rows))
+            if waits and not done:
+                after.add(last)
+            done.append(RowsDone(*rows, len(timeline.spans)))
+            timeline.add(demand, self._engines, tuple(after))
+        if isinstance(self._layer.ops[-1], PdpOp):
+            done = [RowsDone(0, cube_of(self._layer.result.type).height, done[-1].step)]
+        return tuple(done)
+
+    def _demands_of(self, plan: ConvolutionPlan) -> list[Demand]:
+        if plan not in self._demands:
+            demands = tile_demands(self._target, *self._shape, self._window, self._rows, plan, self._passed)
+            self._demands[plan] = list(demands)
+        return self._demands[plan]
+
+    def extended(self, sequence: PlanSequence, plan: ConvolutionPlan) -> PlanSequence:
+        """Return a sequence that goes on with a plan."""
+        result = sequence.copy()
+        result.done[self._layer.result] = self.add(result, plan)
+        result.plans.append(plan)
+        result.traffic += plan.traffic
+        return result
+
+
+def _extended(found: list[PlanSequence], convolution: _PlannedConvolution) -> list[PlanSequence]:
+    """
+    Return the sequences with a plan of a convolution that end first, of different bank splits: the next
+    convolution loads beside the last one if it has the same.
+    """
+    tried: list[tuple[float, int, int, ConvolutionPlan]] = []
+    for index, sequence in enumerate(found):
+        mark = sequence.timeline.mark()
+        for plan in convolution.plans(sequence):
+            convolution.add(sequence, plan)
+            tried.append((sequence.timeline.end, sequence.traffic + plan.traffic, index, plan))
+            sequence.timeline.rewind(mark)
+    tried.sort(key=lambda one: one[:3])
+    kept: list[PlanSequence] = []
+    splits: set[tuple[int, int]] = set()
+    for _, _, index, plan in tried:
+        split = plan.data_banks, plan.weight_banks
+        if split in splits:
+            continue
+        splits.add(split)
+        kept.append(convolution.extended(found[index], plan))
+        if len(kept) == BEAM:
+            break
+    return kept
+
+
+def _engines(layer: FusedLayer) -> tuple[str, ...]:
+    return tuple(op.name.removeprefix("dla.").upper() for op in layer.ops)
+
+
+def _row_operands(layer: FusedLayer) -> list[SSAValue]:
+    """Return the cubes that passes behind a convolution read element by element."""
+    return [
+        operand
+        for op in layer.ops
+        if isinstance(op, SdpOp)
+        for stage, operand in op.stages
+        if operand is not None and stage.mode is OperandMode.PER_POINT
+    ]
+
+
+def _pass_demand(layer: FusedLayer, op: ConvOp, target: NvdlaTarget) -> PassDemand:
+    streamed = _row_operands(layer)
+    per_kernel = [
+        constant_bytes(operand.owner, target)
+        for each in layer.ops[1:]
+        for operand in each.operands
+        if isinstance(operand.owner, ConstantOp) and operand not in streamed
+    ]
+    height = cube_of(op.accumulator.type).height
+    return PassDemand(
+        sum(per_kernel),
+        sum(dense_bytes(value.type, target) for value in streamed) // height,
+        dense_bytes(layer.result.type, target) // height,
+        _rate(layer, target),
+    )
+
+
+def _rate(layer: FusedLayer, target: NvdlaTarget) -> float:
+    rate = target.sdp_elements_per_cycle
+    for op in layer.ops:
+        if isinstance(op, SdpOp) and op.y_stage is not None:
+            rate = min(rate, target.sdp_y_elements_per_cycle)
+        if isinstance(op, PdpOp):
+            rate = min(rate, target.pdp_elements_per_cycle)
+    return rate
+
+
+def _add_elements(sequence: PlanSequence, layer: FusedLayer, target: NvdlaTarget) -> None:
+    """Add a layer without convolution to the timeline."""
+    read = sum(_bytes(value, target) for value in layer.inputs)
+    demand = Demand(streamed=read, results=_bytes(layer.result, target))
+    for op in layer.ops:
+        demand = _with_elements(demand, op, target)
+    height = cube_of(layer.result.type).height
+    after = {step for value in layer.cubes for step in sequence.writers(value, 0, cube_of(value.type).height)}
+    if isinstance(layer.ops[-1], EMULATED_OPS):
+        sequence.timeline.barrier()
+    step = len(sequence.timeline.spans)
+    sequence.timeline.add(demand, _engines(layer), tuple(after))
+    sequence.done[layer.result] = (RowsDone(0, height, step),)
+    if isinstance(layer.ops[-1], EMULATED_OPS):
+        sequence.timeline.barrier()
+
+
+def _bytes(value: SSAValue, target: NvdlaTarget) -> int:
+    if isinstance(value.owner, ConstantOp):
+        return constant_bytes(value.owner, target)
+    return dense_bytes(value.type, target)
+
+
+def _with_elements(demand: Demand, op: Operation, target: NvdlaTarget) -> Demand:
+    """Return the demand with the cycles of an engine, if they are more."""
+    match op:
+        case SdpOp():
+            rate, depth = target.sdp_elements_per_cycle, SDP_DEPTH
+        case PdpOp():
+            rate, depth = target.pdp_elements_per_cycle, PDP_DEPTH
+            if op.pads.get_values()[2]:
+                depth += bottom_elements(target, cube_of(op.result.type).width)
+        case CdpOp():
+            rate, depth = target.cdp_elements_per_cycle, CDP_DEPTH
+        case _:
+            return demand
+    cube = cube_of(op.operands[0].type)
+    precision = precision_of(op.results[0].type)
+    cycles = element_cycles(target, precision, cube.channels, cube.positions, rate)
+    return demand if cycles <= demand.elements else demand._replace(elements=cycles, depth=depth)
