@@ -32,12 +32,14 @@ def module_pass(plugin: Plugin, *, name: str, after: str | None = None) -> Calla
     Declare a function of a module and its context as the pass `name`.
 
     The function changes the module in place. `onnx-opt --NAME` and pass pipelines run it. With `after`, the
-    pipelines of all targets that have this stage run it there; it is a stage of its own in dumps.
+    pipelines of all targets that have this stage run it there; it is a stage of its own in dumps. The stage
+    after the lowering of a backend of the same plug-in has the backend's name.
     """
     if is_taken(name) or name in plugin.passes:
         raise PluginError(f"plug-in {plugin.name}: there is a pass '{name}' already")
-    if after is not None and after not in STAGES:
-        hint = suggest(after, STAGES) or f"; there are {', '.join(STAGES)}"
+    stages = (*STAGES, *(backend.name for backend in plugin.backends))
+    if after is not None and after not in stages:
+        hint = suggest(after, stages) or f"; there are {', '.join(stages)}"
         raise PluginError(f"plug-in {plugin.name}: pass '{name}': no stage '{after}'{hint}")
 
     def declare(function: FunctionT) -> FunctionT:

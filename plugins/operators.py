@@ -16,6 +16,7 @@ from xonnc.plugins.types import TensorType
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
+    from xonnc.plugins.backend_declarations import Backend
     from xonnc.plugins.op_class import PluginOp
     from xonnc.rewriting.rules import RuleSet
 
@@ -30,7 +31,7 @@ class PluginError(XonncError):
 @dataclass
 class Plugin:
     """
-    A named set of operators, rules, passes and targets.
+    A named set of operators, rules, passes and backends.
 
     The name is the dialect prefix of its ops in IR (`acme.AddN`). With `override` it may replace operators
     that are registered already under the same domain, name and version.
@@ -42,7 +43,7 @@ class Plugin:
     operators: list[OperatorSpec] = field(default_factory=list["OperatorSpec"])
     rules: list[JoiningRule] = field(default_factory=list["JoiningRule"])
     passes: dict[str, JoiningPass] = field(default_factory=dict[str, "JoiningPass"])
-    targets: list[str] = field(default_factory=list[str])
+    backends: list[Backend] = field(default_factory=list["Backend"])
     source: str = ""
     """Its origin, for messages: a file or a package."""
 

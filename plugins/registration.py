@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import Any, cast
 
@@ -32,6 +33,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx import reference_evaluator, schemas
 from xonnc.formats.onnx.made_schemas import AttributeParameter, FormalParameter, make_schema
 from xonnc.formats.onnx.op_signatures import attribute_kinds
+from xonnc.plugins.backends import register_backends, require_new_backends
 from xonnc.plugins.builder import Builder, Value
 from xonnc.plugins.declarations import ElementTypes, ParameterDeclaration
 from xonnc.plugins.elementwise_kernels import add_kernel, has_kernel_for
@@ -95,6 +97,7 @@ def register(plugin: Plugin) -> Plugin:
             f"{earlier.source or 'one'} and {plugin.source or 'another'}"
         )
     _require_new_operators(plugin)
+    require_new_backends(plugin)
     kinds = [_define(spec, plugin) for spec in plugin.operators]
     replaced = registry.register(kinds)
     for kind in replaced:
@@ -128,11 +131,19 @@ def register(plugin: Plugin) -> Plugin:
         extensions.add_pass(name, joining.kind)
         if joining.after is not None:
             extensions.join_stage(joining.after, name)
+    register_backends(plugin)
+    for backend in plugin.backends:
+        if backend.dialect is not None:
+            extensions.add_dialect(backend.dialect.name, partial(_held, backend.dialect))
     if kinds:
         extensions.add_dialect(plugin.name, lambda: dialect_of(plugin))
     extensions.add_identity(_identity(plugin))
     _registered[plugin.name] = plugin
     return plugin
+
+
+def _held(dialect: Dialect) -> Dialect:
+    return dialect
 
 
 def dialect_of(plugin: Plugin) -> Dialect:

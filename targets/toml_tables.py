@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -91,9 +91,10 @@ def values_of(
         if key not in known:
             problems.append(f"{source}: no property '{key}'{suggest(key, known)}")
             continue
-        words, holds = kinds[str(known[key].type)]
+        kind_name = type_name(known[key])
+        words, holds = kinds[kind_name]
         if holds(value):
-            values[key] = _converted(str(known[key].type), value)
+            values[key] = _converted(kind_name, value)
         else:
             problems.append(f"{source}: {key} = {value!r}; it is {words}")
     missing = [key for key, field in known.items() if field.default is MISSING and key not in table]
@@ -102,6 +103,11 @@ def values_of(
     if problems:
         raise XonncError("\n".join(problems))
     return values
+
+
+def type_name(field: Field[Any]) -> str:
+    """Return the annotation of a field as written, also in modules without postponed annotations."""
+    return field.type.__name__ if isinstance(field.type, type) else str(field.type)
 
 
 def _converted(kind: str, value: Any) -> Any:

@@ -72,6 +72,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "demo": ("xonnc demo squeezenet --target nv_full",),
     "targets": ("xonnc targets", "xonnc targets nv_small --json"),
     "passes": ("xonnc passes", "xonnc passes --levels"),
+    "new-backend": ("xonnc new-backend npu", "xonnc new-backend npu -o backends/npu"),
     "plugins": ("xonnc plugins list", "xonnc plugins new addn.py", "xonnc plugins check addn.py"),
     "ops": ("xonnc ops --target nv_small", "xonnc ops Conv Resize --target nv_full"),
 }

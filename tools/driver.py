@@ -37,6 +37,7 @@ COMMANDS = {
     "targets": "list the targets and their properties",
     "passes": "list the passes and their options",
     "plugins": "list, check or create plug-ins",
+    "new-backend": "write an installable package with a backend of your own",
     "ops": "list the ONNX operators, or those that a target supports",
 }
 

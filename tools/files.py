@@ -64,7 +64,7 @@ def require_output(path: Path, endings: Collection[str], *inputs: Path, takes_ot
     if not is_other or ending in endings or is_special(path):
         return
     said = f" says {FILE_KINDS[ending]}" if ending in FILE_KINDS else " is none of an output"
-    listed = ", ".join(f"{each} ({FILE_KINDS[each]})" for each in endings)
+    listed = ", ".join(f"{each} ({FILE_KINDS.get(each, 'output')})" for each in endings)
     raise XonncError(f"{path}: the ending {ending}{said}; the endings there are here: {listed}")
 
 

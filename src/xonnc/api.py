@@ -17,6 +17,7 @@ import onnx
 
 from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.native import compile_native
+from xonnc.plugins.backends import backend_of
 from xonnc.targets import target_names
 from xonnc.targets.cpu import cpu_names
 
@@ -68,6 +69,9 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
     if target == "cpu" or target in cpu_names():
         _require_options(options, compile_native, target)
         return compile_native(_in_memory(model), target, **options)
+    backend = backend_of(target)
+    if backend is not None:
+        raise XonncError(f"target {target}, of {backend}: use xonnc.backend_compilation.compile_for_backend")
     if target not in target_names() and not target.endswith(".toml"):
         known = ["cpu", *cpu_names(), *target_names()]
         hint = suggest(target, known) or f"; there are {', '.join(known)}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -39,6 +40,9 @@ from xonnc.lowering.placement.place import Placement as Partition
 from xonnc.lowering.placement.place import place as partition
 from xonnc.packages import check_images, unique_value_names
 from xonnc.passes import run_pass
+from xonnc.plugins.backend_declarations import Backend
+from xonnc.plugins.backend_lowering import lower_nodes
+from xonnc.plugins.backends import backend_of
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
 from xonnc.transforms.declared_types import with_claims
@@ -129,6 +133,9 @@ def explain_model(
         >>> for node in explain_model("model.onnx", "nv_small").nodes:
         ...     print(node.node, node.engine, node.reason)
     """
+    backend = backend_of(target)
+    if backend is not None:
+        return _explain_backend(path, backend, backend.target_of(target))
     hardware = load_target(target)
     read = _read(path, calibrate, images)
     placements, refusals = lower_network(read.module, hardware, DisposablePool.of(read.context))
@@ -139,6 +146,23 @@ def explain_model(
         tuple(_with_shared_layers([explain(node, operator) for node, operator in read.nodes])),
         tuple(engines for _, engines in layers),
         tuple(refusal.reason for refusal in refusals),
+    )
+
+
+def _explain_backend(path: str | Path, backend: Backend, target: Any) -> Explanation:
+    """Explain how a backend of a plug-in takes the nodes of a model."""
+    read = _read(path, None, None)
+    lowered = lower_nodes(read.module, backend, target)
+    placements = [
+        NodePlacement(each.op, each.node, each.operator, "" if each.reason else backend.name, each.reason, ())
+        for each in lowered
+    ]
+    explain = _Explainer(_by_node(placements), read.merged, ())
+    return Explanation(
+        target.name,
+        tuple(explain(node, operator) for node, operator in read.nodes),
+        (),
+        tuple(each.refusal for each in lowered if each.reason is not None),
     )
 
 

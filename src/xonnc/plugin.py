@@ -23,6 +23,9 @@ from __future__ import annotations
 
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.passes import PASSES
+from xonnc.plugins.backend_declarations import Backend
+from xonnc.plugins.backend_nodes import BackendNode, NodeRefused, constant_of
+from xonnc.plugins.backends import backend
 from xonnc.plugins.builder import Builder, Value
 from xonnc.plugins.declarations import attribute, one, optional, type_variables, variadic
 from xonnc.plugins.module_passes import module_pass
@@ -34,8 +37,11 @@ from xonnc.rewriting.extensions import reserve_passes
 from xonnc.rewriting.patterns import attr, const, one_use, rest, value
 
 __all__ = [
+    "Backend",
+    "BackendNode",
     "Builder",
     "Dim",
+    "NodeRefused",
     "Plugin",
     "PluginError",
     "Scalar",
@@ -43,8 +49,10 @@ __all__ = [
     "Value",
     "attr",
     "attribute",
+    "backend",
     "broadcast",
     "const",
+    "constant_of",
     "module_pass",
     "one",
     "one_use",

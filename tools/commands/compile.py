@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import RefusalError, XonncError
-from xonnc.tools.commands import calibration_options, image_options, native_code, stages
+from xonnc.tools.commands import backend_targets, calibration_options, image_options, native_code, stages
 from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import require_output
 
@@ -70,7 +70,13 @@ def run(args: argparse.Namespace) -> int:
     """Compile, write the output and print a report."""
     from xonnc.compiler import STAGES
     from xonnc.packages import SUFFIX
+    from xonnc.plugins.backends import backend_of
 
+    backend = backend_of(args.target)
+    if backend is not None:
+        parser = argparse.ArgumentParser(add_help=False)
+        add_arguments(parser)
+        return backend_targets.run(args, backend, vars(parser.parse_args([str(args.model)])))
     if native_code.is_for_cpu(args):
         return native_code.run(args)
     args.target = args.target or "nv_full"

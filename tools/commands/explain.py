@@ -10,6 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xonnc.errors import XonncError
+from xonnc.plugins.backends import backend_of
 from xonnc.tools.commands import image_options
 from xonnc.tools.console import plural
 
@@ -51,6 +53,11 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.formats.nvdla.calibration import read_calibration
     from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
 
+    images = image_options.images(args)
+    backend = backend_of(args.target)
+    if backend is not None and (args.package or args.calib or images):
+        option = "--package" if args.package else "--calib" if args.calib else "--input-format"
+        raise XonncError(f"{option} is not for target {args.target}, of {backend}")
     ranges = read_calibration(args.calib) if args.calib else None
 
     def calibrate(module: ModuleOp) -> Ranges:
@@ -58,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
         name_values(module)
         return ranges
 
-    images = image_options.images(args)
     explain = explain_package if args.package else explain_model
     explanation = explain(args.model, args.target, None if ranges is None else calibrate, images)
     if args.json:
@@ -72,7 +78,7 @@ def _print(model: Path, explanation: Explanation, only_refused: bool) -> None:
     counts = Counter(node.engine for node in explanation.nodes)
     shown = ", ".join(f"{engine} {count}" for engine, count in counts.most_common())
     print(f"{model.name} on {explanation.target}: {plural(len(explanation.nodes), 'node')} ({shown})")
-    if explanation.parts or not explanation.refusals:
+    if explanation.parts or explanation.layers:
         print(f"  {plural(len(explanation.layers), 'hardware layer')}")
     for part in explanation.parts:
         side = part.kind.upper()

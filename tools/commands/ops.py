@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 from collections.abc import Collection
 from dataclasses import asdict
@@ -12,6 +13,8 @@ from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
 from xonnc.lowering.onnx_to_dla.image_inputs import FORMATS, ImageInput
+from xonnc.plugins.backend_declarations import Backend
+from xonnc.plugins.backends import backend_of
 from xonnc.targets import NvdlaTarget, limits, load_target
 from xonnc.targets.cpu import cpu_names
 from xonnc.tools.reference import dla_operators, limit_rows, native_operators, operators
@@ -26,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List operators."""
+    backend = backend_of(args.target)
+    if backend is not None:
+        return _list_backend(backend, args)
     known = operators()
     for name in args.operator:
         if name not in known:
@@ -46,6 +52,32 @@ def run(args: argparse.Namespace) -> int:
         print(f"{name:<{width}}  {text}")
     if target is not None:
         _limits(target)
+    return 0
+
+
+def _list_backend(backend: Backend, args: argparse.Namespace) -> int:
+    """List the operators that a backend of a plug-in lowers, and its constraints."""
+    docs = {
+        name: (inspect.getdoc(function) or "lowered").split("\n")[0]
+        for name, function in sorted(backend.lowerings.items())
+    }
+    rows = {name: docs.get(name, "not taken") for name in args.operator or docs}
+    limits = [
+        (", ".join(each.operators) or "any operator", each.doc)
+        for each in backend.constraints
+        if not args.operator or not each.operators or set(each.operators) & set(args.operator)
+    ]
+    target = backend.target_of(args.target).name
+    if args.json:
+        listed = [{"operators": names, "limit": doc} for names, doc in limits]
+        print(json.dumps({"target": target, "operators": rows, "limits": listed}, indent=2))
+        return 0
+    for title, table in (("", list(rows.items())), (f"limits of {target}", limits)):
+        width = max((len(name) for name, _ in table), default=0)
+        if title and table:
+            print(f"\n{title}")
+        for name, text in table:
+            print(f"{'  ' * bool(title)}{name:<{width}}  {text}")
     return 0
 
 

@@ -56,6 +56,8 @@ def _list(as_json: bool) -> int:
             print(f"  {rule.name}  a rule of {rule.into}")
         for name, joining in plugin.passes.items():
             print(f"  pass {name}" + (f", after stage {joining.after}" if joining.after else ""))
+        for backend in plugin.backends:
+            print(f"  backend {backend.name}, targets {', '.join(backend.targets)}")
     if not plugins:
         print(
             "no plug-ins; --plugin FILE, XONNC_PLUGINS, or a package's entry point 'xonnc.plugins' adds some"
@@ -78,6 +80,7 @@ def _described(plugin: Plugin) -> dict[str, object]:
         ],
         "rules": [{"name": rule.name, "into": rule.into} for rule in plugin.rules],
         "passes": list(plugin.passes),
+        "backends": {backend.name: list(backend.targets) for backend in plugin.backends},
     }
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from xonnc.plugins.backends import backend_of, backends
 from xonnc.targets import NvdlaTarget, load_target, target_names
 from xonnc.targets.cores import Core
 from xonnc.targets.cpu import CpuTarget, cpu_names, load_cpu
@@ -19,14 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the targets."""
-    targets = [_load(name) for name in args.target or (*target_names(), *cpu_names())]
+    own = [name for backend in backends() for name in backend.targets]
+    targets = [_load(name) for name in args.target or (*target_names(), *cpu_names(), *own)]
     if args.json:
-        print(json.dumps([{"kind": _kind(target), **asdict(target)} for target in targets], indent=2))
+        print(json.dumps([{"kind": target.kind, **target.properties} for target in targets], indent=2))
         return 0
     width = max(len(target.name) for target in targets)
     for target in targets:
-        print(f"{target.name:<{width}}  {target.description}")
-        print(f"{'':<{width}}  {_described(target)}")
+        print(f"{target.name:<{width}}  {target.properties['description']}")
+        print(f"{'':<{width}}  {target.details}")
     if not args.target:
         # LLVM is imported only where the processor at hand is asked for.
         from xonnc.native import resolve_processor
@@ -37,12 +40,30 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _load(name: str) -> NvdlaTarget | CpuTarget:
-    return load_cpu(name) if name in cpu_names() else load_target(name)
+@dataclass(frozen=True)
+class _ListedTarget:
+    """A target as the command lists it."""
+
+    kind: str
+    details: str
+    properties: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.properties["name"]
 
 
-def _kind(target: NvdlaTarget | CpuTarget) -> str:
-    return "cpu" if isinstance(target, CpuTarget) else "nvdla"
+def _load(name: str) -> _ListedTarget:
+    backend = backend_of(name)
+    if backend is not None:
+        properties = asdict(backend.target_of(name))
+        values = [f"{key} {value}" for key, value in properties.items() if key not in ("name", "description")]
+        return _ListedTarget(backend.name, f"{backend}: {', '.join(values)}", properties)
+    if name in cpu_names():
+        target = load_cpu(name)
+        return _ListedTarget("cpu", _described(target), asdict(target))
+    target = load_target(name)
+    return _ListedTarget("nvdla", _described(target), asdict(target))
 
 
 def _described(target: NvdlaTarget | CpuTarget) -> str:

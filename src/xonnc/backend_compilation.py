@@ -1,0 +1,99 @@
+"""Compile ONNX models for targets of plug-in backends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from xonnc.compiler import run_frontend
+from xonnc.contexts import StageCallback, ignore_stage
+from xonnc.errors import UnknownNameError, XonncError
+from xonnc.formats.atomic_write import atomic_write
+from xonnc.formats.onnx.model_summary import ModelSummary
+from xonnc.plugins.backend_declarations import Backend
+from xonnc.plugins.backend_lowering import LoweredNode, convert
+from xonnc.plugins.backends import backend_of
+from xonnc.rewriting.extensions import finish_stage
+
+
+@dataclass(frozen=True)
+class BackendOutput:
+    """The output file of a backend, summaries of the model, and what its nodes were lowered to."""
+
+    target: str
+    backend: str
+    imported: ModelSummary
+    simplified: ModelSummary
+    opset: int
+    nodes: Sequence[LoweredNode]
+    content: bytes
+    """The output file."""
+
+    def write(self, path: str | Path) -> int:
+        """
+        Write the output to a file, atomically.
+
+        Parameters:
+            path: the file to write.
+
+        Returns: the size of the file in bytes.
+
+        Raises: `XonncError` if the file cannot be written.
+        """
+        with atomic_write(Path(path)) as file:
+            file.write(self.content)
+        return len(self.content)
+
+
+def stages_of(backend: Backend) -> tuple[str, ...]:
+    """
+    Return the stages of compilation for a backend, without passes that join them.
+
+    Parameters:
+        backend: the backend.
+    """
+    return ("onnx", "simplified", backend.name, "emitted")
+
+
+def compile_for_backend(
+    path: str | Path, target: str, on_stage: StageCallback = ignore_stage, strict: bool = False
+) -> BackendOutput:
+    """
+    Compile a model for a target of a plug-in.
+
+    Parameters:
+        path: the model (.onnx, .onnxtxt or .json).
+        target: the name of a target, or a TOML file that names its backend.
+        on_stage: called with each stage of `stages_of` but the last and the module after it.
+        strict: whether declared shapes that contradict the operators are an error instead of a warning.
+
+    Returns: the output.
+
+    Raises:
+        RefusalError: with every node that the target cannot run.
+        InvalidModelError: for an invalid model.
+        UnknownNameError: if no plug-in has the target.
+        XonncError: for a file that is not a model, or an error in the backend.
+
+    Example:
+        >>> compile_for_backend("model.onnx", "demo").write("model.demo")
+    """
+    backend = backend_of(target)
+    if backend is None:
+        raise UnknownNameError(f"no target '{target}' of a plug-in")
+    description = backend.target_of(target)
+    front = run_frontend(path, on_stage, strict=strict)
+    nodes = convert(front.module, backend, description)
+    finish_stage(backend.name, front.context, front.module, on_stage)
+    assert backend.emit is not None, "required when it is registered"
+    try:
+        found = backend.emit(front.module, description)
+    except XonncError:
+        raise
+    except Exception as error:
+        raise XonncError(f"{backend}: its emitter raised {type(error).__name__}: {error}") from error
+    content = found.encode() if isinstance(found, str) else bytes(found)
+    return BackendOutput(
+        description.name, backend.name, front.imported, front.simplified, front.opset, nodes, content
+    )
