@@ -41,6 +41,17 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc optimize model.onnx optimized.onnx -p eliminate_identity fuse_bn_into_conv",
         "xonnc optimize --print_all_passes",
     ),
+    "convert-opset": ("xonnc convert-opset 17 model.onnx converted.onnx",),
+    "infer": ("xonnc infer model.onnx typed.onnx",),
+    "extract": ("xonnc extract model.onnx part.onnx --inputs x --outputs y",),
+    "merge": ("xonnc merge first.onnx second.onnx merged.onnx --map y:x",),
+    "diff": ("xonnc diff a.onnx b.onnx", "xonnc diff a.onnx b.onnx --json"),
+    "stats": ("xonnc stats model.onnx",),
+    "view": ("xonnc view model.onnx --dot -o model.dot", "xonnc view model.onnx -o model.svg"),
+    "tensor": (
+        "xonnc tensor convert input.pb input.npy",
+        "xonnc tensor convert input.bin input.pb --type float32 --shape 1,3,224,224",
+    ),
     "fuzz": (
         "xonnc fuzz -n 1000 --save failures",
         "xonnc fuzz --seed 42 --level native --level simplify",
@@ -75,6 +86,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "new-backend": ("xonnc new-backend npu", "xonnc new-backend npu -o backends/npu"),
     "plugins": ("xonnc plugins list", "xonnc plugins new addn.py", "xonnc plugins check addn.py"),
     "ops": ("xonnc ops --target nv_small", "xonnc ops Conv Resize --target nv_full"),
+    "completion": (
+        "xonnc completion bash -o ~/.local/share/bash-completion/completions/xonnc",
+        "xonnc completion man -o ~/.local/share/man/man1/xonnc.1",
+    ),
 }
 """Command lines by command."""
 

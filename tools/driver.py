@@ -26,6 +26,14 @@ COMMANDS = {
     "simplify": "simplify an ONNX model without changing its outputs",
     "quantize": "quantise a float model to INT8 for any runtime",
     "optimize": "run the passes of ONNX-optimizer, with its options",
+    "convert-opset": "convert a model to another opset, newer or older",
+    "infer": "infer the shapes of a model and declare them in it",
+    "extract": "cut the part of a model between given values",
+    "merge": "feed the outputs of one model to another",
+    "diff": "list the differences between two models",
+    "stats": "count the nodes and weights of a model",
+    "view": "draw the graph of a model",
+    "tensor": "convert a tensor from one file format to another",
     "fuzz": "simplify or compile random models and compare their outputs",
     "reduce": "reduce a model that fails to a smaller one that still fails",
     "check": "validate a model, or compare a compiled model with onnxruntime",
@@ -39,6 +47,7 @@ COMMANDS = {
     "plugins": "list, check or create plug-ins",
     "new-backend": "write an installable package with a backend of your own",
     "ops": "list the ONNX operators, or those that a target supports",
+    "completion": "print completion for a shell, or the manual page",
 }
 
 

@@ -1,0 +1,58 @@
+"""What the small commands on models share: their output file and their report."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from xonnc.formats.onnx.save_model import ExternalData
+from xonnc.tools.console import size
+from xonnc.tools.files import require_output
+
+MODEL_ENDINGS = (".onnx", ".onnxtxt", ".onnxtext", ".json")
+
+VALUE_AFTER_EQUALS = ("--external-data",)
+"""Options with an optional value, which is only accepted after `=`."""
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Add `--json` and `-q`."""
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the model to write and how."""
+    parser.add_argument("output", type=Path, help="the file to write, in the format of its suffix")
+    parser.add_argument(
+        "--external-data",
+        nargs="?",
+        metavar="FILE",
+        help="write weights to FILE beside the model (default: OUTPUT.data); default if the model has it",
+    )
+    add_report(parser)
+
+
+def external_data(args: argparse.Namespace) -> ExternalData | None:
+    """Return where weights go, if the command line says so; refuse an output that cannot be written."""
+    inputs = [value for value in vars(args).values() if isinstance(value, Path) and value != args.output]
+    require_output(args.output, MODEL_ENDINGS, *inputs)
+    if args.external_data is None:
+        return None
+    return ExternalData(args.external_data or f"{args.output.name}.data")
+
+
+def report(
+    args: argparse.Namespace, facts: Mapping[str, object], lines: Sequence[str], written: Sequence[Path] = ()
+) -> None:
+    """Print a report: facts as JSON, else lines and the files written."""
+    if args.json:
+        files = {"files": [str(path) for path in written]} if written else {}
+        print(json.dumps({**facts, **files}, indent=2))
+    elif not args.quiet:
+        for line in lines:
+            print(line)
+        for path in written:
+            print(f"wrote {path} ({size(path.stat().st_size)})")
