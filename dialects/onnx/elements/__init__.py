@@ -1,8 +1,8 @@
 """
-The constants machinery: compile-time tensors that share memory, wait with their work and are freed early.
+Constants: compile-time tensors that share memory, are evaluated lazily and freed early.
 
-`DisposablePool.of(ctx).create(array)` makes a constant, `elements_array(attr)` reads any. See
-`pool` for how they are freed and `payload` for how they wait.
+`DisposablePool.of(ctx).create(array)` creates a constant, `elements_array(attr)` reads any. See
+`pool` for how they are freed and `payload` for lazy evaluation.
 """
 
 from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr, DisposedElementsError

@@ -26,29 +26,29 @@ _SERIAL_NUMBERS = count(1)
 
 
 class DisposedElementsError(RuntimeError):
-    """Somebody used a constant after it was disposed of: a bug of ours, never of the user's."""
+    """A constant was used after its disposal: a bug of the compiler, not of the user's model."""
 
 
 class Maker(Protocol):
-    """What a constant needs of its pool."""
+    """The interface of the pool that constants use to create others."""
 
     def compute(
         self, function: ElementwiseFunction, operands: Sequence[Payload], dtype: DType | None
     ) -> Payload:
-        """The payload of an element-wise function."""
+        """Return the payload of an elementwise function."""
         ...
 
     def wrap(self, payload: Payload, type_: TensorType[Attribute]) -> DisposableElementsAttr:
-        """A constant with this payload."""
+        """Return a constant with this payload."""
         ...
 
 
 class DisposableReader(DialectInterface, ABC):
-    """How a dialect reads constants that are written as `#onnx.dense_disposable<…>`."""
+    """The interface of a dialect that parses constants printed as `#onnx.dense_disposable<…>`."""
 
     @abstractmethod
     def read(self, parser: AttrParser) -> DisposableElementsAttr:
-        """The constant whose text begins behind its name."""
+        """Parse a constant; the parser is after its name."""
 
 
 class Elements:
@@ -73,11 +73,11 @@ class Elements:
 
     @property
     def is_disposed(self) -> bool:
-        """Whether the payload is gone."""
+        """Return whether the payload was freed."""
         return self._payload is None
 
     def dispose(self) -> None:
-        """Lets go of the payload; buffers that other constants share stay."""
+        """Free the payload; buffers that other constants share stay alive."""
         self._payload = None
 
 
@@ -85,9 +85,9 @@ class Elements:
 @irdl_attr_definition
 class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
     """
-    A compile-time tensor: `dense<…> : tensor<2x3xf32>` to every reader of the IR.
+    A compile-time tensor: printed as `dense<…> : tensor<2x3xf32>`.
 
-    Two attributes are equal only if they are the same one, whatever they hold. Views (`transpose`, `reshape`,
+    Attributes are compared by identity, not by content. Views (`transpose`, `reshape`,
     `expand`, `slice`, …) share memory; element-wise work (`map`, `cast`, `DisposablePool.combine`) waits
     until somebody reads.
     """
@@ -123,12 +123,12 @@ class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
 
     @property
     def payload(self) -> Payload:
-        """What is held; `DisposedElementsError` after disposal."""
+        """The payload; raises `DisposedElementsError` after disposal."""
         return self.data.payload
 
     @property
     def is_disposed(self) -> bool:
-        """Whether the payload is gone; using it is then an error."""
+        """Return whether the payload was freed; its use then raises `DisposedElementsError`."""
         return self.data.is_disposed
 
     @property
@@ -148,32 +148,32 @@ class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
 
     @property
     def is_splat(self) -> bool:
-        """Whether all elements are the same, bit for bit (false if none); reads up to a difference."""
+        """Return whether all elements have the same bits (false if empty); stops at the first difference."""
         return self.payload.is_splat()
 
     def splat(self) -> Any:
-        """The one element of a splat, as a numpy scalar (`str` for strings)."""
+        """The element of a splat as a NumPy scalar (`str` for strings)."""
         if not self.payload.is_splat():
             raise ValueError(f"constant {self.number} ({self.type}) has differing elements: no splat")
         return self.payload.array()[(0,) * len(self.shape)]
 
     def array(self) -> Array:
-        """The elements in the type's shape, read-only; does the pending work, once."""
+        """The elements in the type's shape, read-only; evaluates a pending expression, once."""
         return self.payload.array()
 
     def sample(self, index: tuple[slice, ...]) -> Array:
-        """The elements at `index`, one slice for each axis; what is pending is done for these alone."""
+        """Return the elements at `index`, a slice per axis; evaluates a pending expression only for these."""
         return self.payload.sample(index)
 
     def blocks(self) -> Iterator[Array]:
-        """The elements in row-major order in flat blocks of at most 64 Ki; keeps nothing that was pending."""
+        """Iterate over the elements in row-major order, in flat blocks of up to 64 Ki; nothing is cached."""
         return self.payload.blocks()
 
     def write_to(self, file: BinaryIO) -> int:
         """
-        Streams the elements to `file`, row-major, little-endian, one element per `dtype.itemsize` bytes.
+        Stream the elements to `file`, row-major, little-endian, one element per `dtype.itemsize` bytes.
 
-        Returns the bytes written; strings have no such form (`TypeError`).
+        Returns the number of bytes written. Raises `TypeError` for strings, which have no fixed width.
         """
         if self.dtype == np.object_:
             raise TypeError(
@@ -182,36 +182,36 @@ class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
         return sum(file.write(np.ascontiguousarray(block).view(np.uint8).data) for block in self.blocks())
 
     def retyped(self, type_: TensorType[Attribute]) -> DisposableElementsAttr:
-        """The same elements under another type of the same shape and element width rules."""
+        """Return the same elements under another type of the same shape and element width."""
         return self.pool.wrap(self.payload, type_)
 
     def transpose(self, permutation: Sequence[int]) -> DisposableElementsAttr:
-        """Axis `i` of the result is axis `permutation[i]`; no copy."""
+        """Return a transposed view: axis `i` of the result is axis `permutation[i]`."""
         axes = tuple(permutation)
         return self._seen(lambda array: array.transpose(axes), tuple(self.shape[axis] for axis in axes))
 
     def reshape(self, shape: Sequence[int]) -> DisposableElementsAttr:
-        """The same elements in row-major order under `shape`; copied only where strides permit no view."""
+        """Return the same elements in row-major order in `shape`; a copy only if strides permit no view."""
         wanted = tuple(shape)
         if prod(wanted) != self.size:
             raise ValueError(f"constant {self.number}: {list(self.shape)} does not reshape to {list(wanted)}")
         return self._seen(lambda array: array.reshape(wanted), wanted)
 
     def expand(self, shape: Sequence[int]) -> DisposableElementsAttr:
-        """Broadcast to `shape` (which `shape` alone decides); no copy."""
+        """Return a view broadcast to `shape`, in one direction: the result has exactly this shape."""
         wanted = tuple(shape)
         if np.broadcast_shapes(self.shape, wanted) != wanted:
             raise ValueError(f"constant {self.number}: {list(self.shape)} does not expand to {list(wanted)}")
         return self._seen(lambda array: np.broadcast_to(array, wanted), wanted)
 
     def slice(self, slices: Sequence[slice]) -> DisposableElementsAttr:
-        """One Python slice per leading axis, negative steps included; no copy."""
+        """Return a sliced view: one Python slice per leading axis, negative steps included."""
         cuts = tuple(slices)
         sliced = tuple(len(range(*cut.indices(size))) for cut, size in zip(cuts, self.shape, strict=False))
         return self._seen(lambda array: array[(*cuts, ...)], sliced + self.shape[len(cuts) :])
 
     def split(self, axis: int, sizes: Sequence[int]) -> list[DisposableElementsAttr]:
-        """Consecutive parts of `sizes` along `axis` (may be negative); no copy."""
+        """Return views of consecutive ranges of `sizes` along `axis` (may be negative)."""
         axis %= len(self.shape)
         if sum(sizes) != self.shape[axis]:
             raise ValueError(f"constant {self.number}: {list(sizes)} does not split {self.shape[axis]}")
@@ -220,7 +220,7 @@ class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
         return [self.slice((*leading, slice(end - size, end))) for end, size in zip(ends, sizes, strict=True)]
 
     def squeeze(self, axes: Sequence[int]) -> DisposableElementsAttr:
-        """Without the given axes (may be negative), each of length one; no copy."""
+        """Return a view without the given axes of size 1 (may be negative)."""
         gone = {axis % len(self.shape) for axis in axes}
         if any(self.shape[axis] != 1 for axis in gone):
             raise ValueError(
@@ -229,21 +229,21 @@ class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
         return self.reshape([size for axis, size in enumerate(self.shape) if axis not in gone])
 
     def unsqueeze(self, axes: Sequence[int]) -> DisposableElementsAttr:
-        """With axes of length one at the given places of the result (may be negative); no copy."""
+        """Return a view with axes of size 1 inserted; `axes` are those of the result (may be negative)."""
         rank = len(self.shape) + len(axes)
         new = {axis % rank for axis in axes}
         sizes = iter(self.shape)
         return self.reshape([1 if axis in new else next(sizes) for axis in range(rank)])
 
     def cast(self, element_type: Attribute) -> DisposableElementsAttr:
-        """Elements converted as numpy's `astype` does (integers wrap); waits until somebody reads."""
+        """Convert elements as NumPy's `astype` (integers wrap), deferred until the first read."""
         dtype = numpy_dtype(element_type)
         if dtype == self.dtype:
             return self
         return self.map(_unchanged, element_type)
 
     def map(self, function: ElementwiseFunction, to: Attribute | None = None) -> DisposableElementsAttr:
-        """`function` of each element, converted to the element type `to` if given; done when read."""
+        """Apply `function` to each element, then convert to the element type `to`; deferred until read."""
         dtype = None if to is None else numpy_dtype(to)
         payload = self.pool.compute(function, (self.payload,), dtype)
         return self.pool.wrap(payload, _type_of(payload))
@@ -254,24 +254,24 @@ class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Elements:
-        """Reads `<12:"0x…"> : type`, for xDSL's own parser; `OnnxParser` comes by another way."""
+        """Parse `<12:"0x…"> : type` for xDSL's own parser; `OnnxParser` uses `DisposableReader`."""
         for dialect in parser.ctx.loaded_dialects:
             if reader := dialect.get_interface(DisposableReader):
                 return reader.read(parser).data
         parser.raise_error(f"#{cls.name} belongs to the onnx dialect, which is not loaded")
 
     def print_parameter(self, printer: Printer) -> None:
-        """Prints `dense<…>`, the form that can be read back."""
+        """Print `dense<…>`, the form that can be parsed again."""
         print_elements(self.payload, self.type, printer)
 
     def print_builtin(self, printer: Printer) -> None:
-        """Prints `dense<…> : type`."""
+        """Print `dense<…> : type`."""
         self.print_without_type(printer)
         printer.print_string(" : ")
         printer.print_attribute(self.type)
 
     def print_without_type(self, printer: Printer) -> None:
-        """Prints `dense<…>`."""
+        """Print `dense<…>`."""
         self.print_parameter(printer)
 
 

@@ -14,7 +14,7 @@ BLOCK = 64 * 1024
 
 def block_indices(shape: Sequence[int], limit: int = BLOCK) -> Iterator[tuple[slice, ...]]:
     """
-    Slices that cut a tensor into blocks of at most `limit` elements, in row-major order.
+    Iterate over slices that cut a tensor into blocks of at most `limit` elements, in row-major order.
 
     Concatenating the blocks' elements gives the tensor's: inner axes are taken whole, one axis is cut,
     outer axes are walked.
@@ -37,27 +37,27 @@ def block_indices(shape: Sequence[int], limit: int = BLOCK) -> Iterator[tuple[sl
 
 
 def narrow(array: Array, rank: int) -> Array:
-    """`array` with `rank` axes, those it merely repeats along cut down to length one."""
+    """Return `array` with `rank` axes, of size 1 where it is broadcast (stride 0)."""
     aligned = array.reshape((1,) * (rank - array.ndim) + array.shape) if rank > array.ndim else array
     repeated = (stride == 0 and size > 1 for size, stride in zip(aligned.shape, aligned.strides, strict=True))
     return aligned[(*(slice(0, 1) if repeats else slice(None) for repeats in repeated), ...)]
 
 
 def block_of(array: Array, index: tuple[slice, ...]) -> Array:
-    """The block of a narrowed operand that meets the block `index` of the whole."""
+    """Return the block of a narrowed operand for the block `index` of the result."""
     pairs = zip(array.shape, index, strict=True)
     return array[(*(slice(None) if size == 1 else cut for size, cut in pairs), ...)]
 
 
 def is_structural_splat(array: Array) -> bool:
-    """Whether `array` shows one stored element everywhere; empty arrays are not splats."""
+    """Return whether all elements are one element in memory (strides 0); empty arrays are not splats."""
     if array.size <= 1:
         return array.size == 1
     return all(size == 1 or stride == 0 for size, stride in zip(array.shape, array.strides, strict=True))
 
 
 def same_elements(block: Array, element: Array) -> bool:
-    """Whether every element of `block` has the bits of the one in `element` (NaN is NaN, -0 is not 0)."""
+    """Return whether every element of `block` has the bits of `element` (NaN is NaN, -0 is not 0)."""
     if block.dtype == np.object_ or block.dtype.itemsize == 1:
         return bool(np.all(_comparable(block) == _comparable(element)))
     words = np.ascontiguousarray(block).reshape(-1).view(np.uint8).reshape(-1, block.dtype.itemsize)

@@ -1,4 +1,4 @@
-"""Who owns the memory behind the constants of a context, and how much of it there is."""
+"""Ownership and accounting of the memory of a context's constants."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array: TypeAlias = npt.NDArray[Any]
 @dataclass
 class Account:
     """
-    Bytes held by the constants of one pool, each buffer counted once however many views share it.
+    Bytes referenced by the constants of one pool; a buffer with several views counts once.
 
     A file mapped into memory belongs to the page cache, so its bytes count in `mapped` alone. An array
     of strings counts its references, not the text.
@@ -31,11 +31,11 @@ class Account:
 
 
 LARGE = 1 << 20
-"""Fewer bytes of a file are not worth a call to the system."""
+"""Smaller ranges of a mapped file are not released: the system call would cost more."""
 
 
 class Buffer:
-    """One owner of memory (an array, a mapped file, a dense attribute's bytes), counted while it is held."""
+    """A memory owner (array, mapped file, bytes of a dense attribute), counted while referenced."""
 
     __slots__ = ("__weakref__", "account", "mapped", "nbytes", "owner")
 
@@ -59,14 +59,14 @@ class Buffer:
 
 
 class Buffers:
-    """The live buffers of one pool, found again by their owner so that two views of one array count once."""
+    """The live buffers of one pool by owner, so that two views of one array count once."""
 
     def __init__(self) -> None:
         self.account = Account()
         self._by_owner: WeakValueDictionary[int, Buffer] = WeakValueDictionary()
 
     def holding(self, array: Array) -> Buffer:
-        """The buffer that `array` is a view of."""
+        """Return the buffer that `array` is a view of."""
         owner = owner_of(array)
         # A buffer holds its owner, so the identity of an owner found here cannot have been reused.
         buffer = self._by_owner.get(id(owner))
@@ -77,7 +77,7 @@ class Buffers:
 
 
 def owner_of(array: Array) -> object:
-    """The object at the end of the chain of views that starts with `array`."""
+    """Return the object that owns the memory of `array`, at the end of the chain of `base`s."""
     owner: object = array
     while (below := _seen_by(owner)) is not None:
         owner = below
@@ -85,7 +85,7 @@ def owner_of(array: Array) -> object:
 
 
 def owned_bytes(array: Array) -> int:
-    """The bytes that stay in memory as long as `array` does: all of its owner, not only what it shows."""
+    """Return the bytes that `array` keeps alive: those of its owner, not only of the view."""
     owner = owner_of(array)
     if isinstance(owner, np.ndarray):
         return owner.nbytes
@@ -94,7 +94,7 @@ def owned_bytes(array: Array) -> int:
 
 def let_go(array: Array) -> None:
     """
-    Tells the system that the pages of a mapped file under `array` are not needed now.
+    Release the pages of a mapped file under `array` (`madvise`).
 
     They count as this process's memory once they were read; reading them again fetches them from the cache.
     """

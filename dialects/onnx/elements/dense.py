@@ -1,4 +1,4 @@
-"""Between xDSL's dense attributes, which hold bytes, and numpy arrays."""
+"""Conversion between xDSL's dense attributes, which store bytes, and NumPy arrays."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _REWRITTEN = (np.dtype(np.bool_), *_SUB_BYTE_SIGNED, *_SUB_BYTE_UNSIGNED)
 
 def dense_array(attr: DenseIntOrFPElementsAttr) -> Array:
     """
-    The elements of a dense attribute, read-only, without copying its bytes.
+    Return the elements of a dense attribute, a read-only view of its bytes.
 
     `i1` that is stored as all ones (xDSL's way) rather than as one is converted, hence copied. Bytes for
     a single element stand for a splat. Raises `XonncError` if the number of bytes fits neither.
@@ -64,7 +64,7 @@ def dense_array(attr: DenseIntOrFPElementsAttr) -> Array:
 
 
 def resource_array(attr: DenseResourceAttr) -> Array:
-    """The elements of a `dense_resource`, which xDSL keeps as hexadecimal text; `XonncError` without it."""
+    """Return the elements of a `dense_resource` (hexadecimal text in xDSL); `XonncError` if absent."""
     interface = Builtin.get_interface(OpAsmDialectInterface)
     key = attr.resource_handle.data
     blob = interface.lookup(key) if interface else None
@@ -78,7 +78,7 @@ def resource_array(attr: DenseResourceAttr) -> Array:
 
 
 def plain_attribute(payload: Payload, type_: TensorType[Attribute]) -> PlainElementsAttr:
-    """An attribute that owns the same elements for good; only one copy of them more is made."""
+    """Return a dense attribute that owns a copy of the elements."""
     if payload.dtype == np.object_:
         strings = narrow(payload.array(), len(payload.shape)).reshape(-1).tolist()
         return StringElementsAttr(type_, ArrayAttr(_text(string) for string in strings))
@@ -86,7 +86,7 @@ def plain_attribute(payload: Payload, type_: TensorType[Attribute]) -> PlainElem
 
 
 def stored_form(block: Array) -> Array:
-    """A flat block as the bytes that xDSL's dense attributes store: `i1` as 0 or 255, `i4` sign-extended."""
+    """Return a flat block as bytes of xDSL's dense attributes: `i1` as 0 or 255, `i4` sign-extended."""
     flat = np.ascontiguousarray(block).reshape(-1)
     if flat.dtype == np.bool_:
         return np.negative(flat.view(np.int8)).view(np.uint8)
@@ -98,7 +98,7 @@ def stored_form(block: Array) -> Array:
 
 
 def stored_blocks(payload: Payload) -> Iterator[Array]:
-    """The bytes that a dense attribute would store, block by block."""
+    """Iterate over the bytes that a dense attribute would store, block by block."""
     return (stored_form(block) for block in payload.blocks())
 
 
@@ -111,7 +111,7 @@ def _packed(payload: Payload) -> bytes:
         return stored_form(payload.array().reshape(-1)[:1]).tobytes() * prod(payload.shape)
     if not payload.is_pending and payload.dtype not in _REWRITTEN:
         return payload.array().tobytes()
-    # BytesIO hands its buffer out without a copy.
+    # `BytesIO.getbuffer` does not copy.
     out = BytesIO()
     for block in stored_blocks(payload):
         out.write(block.data)

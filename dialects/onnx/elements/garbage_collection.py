@@ -1,4 +1,4 @@
-"""When Python looks for objects that only hold each other."""
+"""Scheduling of Python's garbage collector for reference cycles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 SPARE_OBJECTS = 100_000
-"""Objects made beyond those that lived after the last collection before the next is due: some 15 MB."""
+"""New objects, beyond the number alive after the last collection, that make a collection due: about 15 MB."""
 
 
 @contextmanager
@@ -16,11 +16,11 @@ def without_cycle_collection() -> Generator[None]:
     """
     Pause Python's cycle collector, which costs up to a third of the time while many objects are made.
 
-    Objects that die in cycles, as erased ops and whole modules do, wait until afterwards; the constants that
-    they held have been let go by then (`drop_attributes`). Survivors go to the oldest generation unseen, so
-    that no collection of the young starts with all of them. Python then does not count them either, and would
-    collect the oldest generation much too late: this does so once pauses have made more objects than lived
-    after the last time.
+    Unreachable cycles (erased ops, whole modules) are freed later; their constants were already freed by
+    `drop_attributes`. At the end, survivors move to the oldest generation without a scan, so that the next
+    collection of the young generation does not traverse them. Python then does not count them and would
+    collect the oldest generation much too late. So this function collects it, once pauses have created more
+    objects than were alive after the last collection.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -34,18 +34,18 @@ def without_cycle_collection() -> Generator[None]:
 
 @dataclass
 class Heap:
-    """The objects that the cycle collector knows of."""
+    """Counts of the objects that the cycle collector tracks."""
 
     made: int = 0
-    """Objects that outlived the pause in which they were made, since the last collection here."""
+    """Objects that survived the pause in which they were created, since the last collection."""
     living: int | None = None
-    """Objects after the last collection, or before the first pause; counted late: that walks all of them."""
+    """Objects alive after the last collection, or before the first pause; counted on demand (a full walk)."""
 
     def end_of_pause(self) -> None:
         # The youngest generation's count goes down with each object that reference counting frees.
         self.made += gc.get_count()[0]
         if gc.get_freeze_count():
-            # A program froze objects itself; they stay so, and nothing can be moved.
+            # The host program froze objects; `unfreeze` would undo that.
             return
         if self.made > SPARE_OBJECTS and self.living is None:
             self.living = max(_count() - self.made, 0)
@@ -59,7 +59,7 @@ class Heap:
 
 
 def _count() -> int:
-    """All objects, moved to the oldest generation."""
+    """Return the number of tracked objects, all moved to the oldest generation."""
     gc.freeze()
     count = gc.get_freeze_count()
     gc.unfreeze()

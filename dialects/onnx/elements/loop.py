@@ -1,4 +1,4 @@
-"""Evaluating an expression of element-wise functions block by block."""
+"""Evaluate an expression of elementwise functions block by block."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ DType: TypeAlias = np.dtype[np.generic]
 
 Places: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 ElementwiseFunction: TypeAlias = Callable[..., Array]
-"""Takes arrays that broadcast together; each element of its result comes from the operands' at that place."""
+"""A function of arrays that broadcast together, elementwise: indices do not interact."""
 
 
 class Operand(Protocol):
-    """What an expression needs of the payloads it reads."""
+    """The interface of payloads that an expression reads."""
 
     shape: tuple[int, ...]
 
     def sample(self, index: tuple[slice, ...]) -> Array:
-        """The elements at `index`."""
+        """Return the elements at `index`."""
         ...
 
     def pick(self, places: Places) -> Array:
-        """The elements at `places`, counted in row-major order."""
+        """Return the elements at the flat row-major indices `places`."""
         ...
 
     def array(self) -> Array:
@@ -37,11 +37,11 @@ class Operand(Protocol):
         ...
 
     def lent(self) -> Elementwise | None:
-        """Pending work that may be repeated in a loop of the reader's; `None`: read `array()`."""
+        """Return a pending expression to evaluate in the reader's loop; `None`: read `array()`."""
         ...
 
     def held(self) -> Iterator[Buffer]:
-        """The buffers that reading needs."""
+        """The buffers that a read needs."""
         ...
 
 
@@ -63,9 +63,9 @@ class _Step:
 
 class Loop:
     """
-    One pass over an expression: for each block, every function in turn, in the operands' own numpy types.
+    The evaluation of an expression: all functions block by block, in the operands' own NumPy types.
 
-    Operands keep length one along axes where they repeat, so broadcasting inflates nothing.
+    Operands have size 1 along axes where they are broadcast, so broadcasting takes no memory.
     """
 
     def __init__(self, root: Elementwise, shape: tuple[int, ...]):
@@ -76,7 +76,7 @@ class Loop:
         self._add_step(root)
 
     def run(self) -> Array:
-        """All elements; axes along which no operand changes are computed once and repeated."""
+        """Compute all elements; axes along which all operands are broadcast are computed once."""
         leaves = (entry.shape for entry in self._plan if not isinstance(entry, _Step))
         computed = np.broadcast_shapes((1,) * len(self.shape), *leaves)
         out = np.empty(computed, self.dtype)
@@ -88,7 +88,7 @@ class Loop:
         return out if computed == self.shape else np.broadcast_to(out, self.shape)
 
     def blocks(self) -> Iterator[Array]:
-        """The elements in row-major order, as flat blocks; a block is only valid until the next."""
+        """Iterate over flat blocks in row-major order; a block is valid until the next."""
         for index in block_indices(self.shape):
             sizes = [len(range(*cut.indices(size))) for cut, size in zip(index, self.shape, strict=True)]
             yield np.broadcast_to(self._block(index), sizes).reshape(-1)

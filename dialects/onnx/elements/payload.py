@@ -1,9 +1,9 @@
 """
 The payload of a constant: a view of a shared buffer, or deferred elementwise operations.
 
-Pending work is an expression of element-wise functions and views over other payloads. The first read
-evaluates it, block by block and into one output, after which the payload is a plain view and lets go of its
-operands. Expressions are short: operands that would make one longer than `MAX_STEPS` are evaluated first.
+A pending expression consists of elementwise functions and views of other payloads. The first read evaluates
+it, block by block and into one output. Then the payload is a plain view and no longer refers to its operands.
+Operands that would make an expression longer than `MAX_STEPS` are evaluated first.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from xonnc.dialects.onnx.elements.buffers import Array, Buffer, Buffers, owned_b
 from xonnc.dialects.onnx.elements.loop import DType, Elementwise, ElementwiseFunction, Loop, Places
 
 MAX_STEPS = 16
-"""Functions and views in one pending expression."""
+"""Maximum number of functions and views in one pending expression."""
 
 EAGER_ELEMENTS = 1024
-"""Results up to this size are computed at once: an expression costs more than they do."""
+"""Results up to this size are computed eagerly: an expression would cost more."""
 
 WAITING_KEEPS_AT_MOST = 1.25
-"""Bytes of operands that pending work may keep in memory, by those of its result or largest operand."""
+"""Limit of operand bytes that a pending expression keeps alive, relative to its result or largest operand."""
 
 SMALL_VIEW_BYTES = 4 * 1024
 LARGE_BUFFER_BYTES = 1024 * 1024
@@ -40,21 +40,21 @@ LARGE_BUFFER_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A pending payload seen through a numpy function that gives a view (else one copy)."""
+    """A view of a pending payload by a NumPy function (a copy if NumPy gives no view)."""
 
     source: Payload
     view: Callable[[Array], Array]
     steps: int
 
     def places(self) -> Places:
-        """Where each element is in the source, counted in row-major order."""
+        """The flat row-major index in the source of each element."""
         size = prod(self.source.shape)
         numbers = np.arange(size, dtype=np.int32 if size < 1 << 31 else np.int64)
         return self.view(numbers.reshape(self.source.shape))
 
 
 class Payload:
-    """The elements of a constant; shared by every attribute and pending expression that needs them."""
+    """The elements of a constant, shared by the attributes and pending expressions that refer to them."""
 
     __slots__ = ("_array", "_buffer", "_buffers", "_lent", "_pending", "_splat", "dtype", "shape")
 
@@ -80,10 +80,10 @@ class Payload:
         function: ElementwiseFunction, operands: Sequence[Payload], dtype: DType | None, buffers: Buffers
     ) -> Payload:
         """
-        `function` of `operands` broadcast together, as elements of `dtype` (default: what numpy gives).
+        Apply `function` to `operands` broadcast together; `dtype`: NumPy's by default.
 
-        The work is done when somebody reads; at once where the result is small, is a splat, or takes less
-        memory than the operands that waiting would keep. Raises `ValueError` if the shapes do not broadcast.
+        Evaluation is deferred until a read, except if the result is small, is a splat, or takes less memory
+        than the operands that an expression would keep alive. Raises `ValueError` if the shapes do not broadcast.
         """
         shape = np.broadcast_shapes(*(operand.shape for operand in operands))
         if dtype is None:
@@ -102,20 +102,20 @@ class Payload:
 
     @property
     def is_pending(self) -> bool:
-        """Whether reading means work."""
+        """Return whether a read evaluates an expression."""
         return self._array is None
 
     @property
     def steps(self) -> int:
-        """The length of the pending expression, 0 when there is none."""
+        """The length of the pending expression, 0 without one."""
         return self._pending.steps if self._pending else 0
 
     def array(self) -> Array:
-        """The elements, read-only, after any pending work is done (once)."""
+        """Return the elements, read-only; evaluates a pending expression once."""
         return self._settle(self._evaluate()) if self._array is None else self._array
 
     def blocks(self) -> Iterator[Array]:
-        """The elements in row-major order, in flat blocks; pending element-wise work is not kept."""
+        """Iterate over flat blocks in row-major order; results of a pending expression are not cached."""
         if isinstance(self._pending, Elementwise):
             yield from Loop(self._pending, self.shape).blocks()
             return
@@ -126,9 +126,9 @@ class Payload:
 
     def sample(self, index: tuple[slice, ...]) -> Array:
         """
-        The elements at `index`, one slice for each axis; element-wise work is done for these alone.
+        Return the elements at `index`, a slice per axis; elementwise functions run only for these.
 
-        An axis of length one is taken whole, as broadcasting takes it.
+        An axis of size 1 is broadcast: its slice is ignored.
         """
         if isinstance(self._pending, Seen):
             return self._pending.source.pick(self._pending.places()[index])
@@ -140,7 +140,7 @@ class Payload:
         )
 
     def pick(self, places: Places) -> Array:
-        """The elements at places counted in row-major order; element-wise work is done for these alone."""
+        """Return the elements at flat row-major indices; elementwise functions run only for these."""
         if isinstance(self._pending, Seen):
             return self._pending.source.pick(self._pending.places().reshape(-1)[places])
         if not isinstance(self._pending, Elementwise):
@@ -155,17 +155,17 @@ class Payload:
             return np.asarray(self._pending.function(*operands)).astype(self.dtype, copy=False)
 
     def is_splat(self) -> bool:
-        """Whether all elements are the same, bit for bit; if so, only one stays stored."""
+        """Return whether all elements have the same bits; if so, only one stays in memory."""
         if self._splat is None:
             self._splat = self._find_splat()
         return self._splat
 
     def is_structural_splat(self) -> bool:
-        """Whether only one element is stored; looks at no element and does no work."""
+        """Return whether one element is stored with strides 0; reads no elements."""
         return self._array is not None and is_structural_splat(self._array)
 
     def seen(self, view: Callable[[Array], Array], shape: tuple[int, ...]) -> Payload:
-        """This payload through `view`, a numpy function that gives a view (else a copy) of `shape`."""
+        """Return a payload of `shape` that applies `view`, a NumPy function that returns a view or a copy."""
         if self._array is not None or self.steps >= MAX_STEPS:
             return Payload.of(view(self.array()), self._buffers)
         payload = Payload(shape, self.dtype, self._buffers)
@@ -174,9 +174,9 @@ class Payload:
 
     def lent(self) -> Elementwise | None:
         """
-        The element-wise work that a reader may repeat in a loop of its own; `None`: read `array()`.
+        Return the elementwise expression that a reader may evaluate in its own loop; `None`: read `array()`.
 
-        Work that is asked for a second time is done and kept instead.
+        At the second request the expression is evaluated and cached instead.
         """
         if self._lent or not isinstance(self._pending, Elementwise):
             self.array()
@@ -185,7 +185,7 @@ class Payload:
         return self._pending
 
     def held(self) -> Iterator[Buffer]:
-        """The buffers that this payload, or its pending work, keeps in memory; shared ones may repeat."""
+        """The buffers that this payload or its expression keeps alive; shared ones may repeat."""
         if self._buffer is not None:
             yield self._buffer
         elif isinstance(self._pending, Seen):
@@ -225,7 +225,7 @@ class Payload:
 
 
 def _places_within(indices: Sequence[Places], shape: tuple[int, ...]) -> Places:
-    """Places in an operand that is repeated to more or longer axes, whose indices are given."""
+    """Return flat indices into an operand that is broadcast to the shape whose indices are given."""
     last = indices[len(indices) - len(shape) :]
     return np.ravel_multi_index([one * (size > 1) for one, size in zip(last, shape, strict=True)], shape)
 

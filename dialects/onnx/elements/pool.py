@@ -1,10 +1,10 @@
 """
-The pool of a context: makes its constants, counts their bytes, collects them between passes.
+The pool of a context: creates constants, counts their bytes, frees unused ones between passes.
 
-The pool holds constants weakly. What holds one for real are ops, other constants' pending expressions, and
-Python code. So a constant dies with its last holder, except that erased ops survive in reference cycles:
-the rewrite driver takes their attributes away at once (`drop_attributes`), and `collect` sweeps what other
-rewriters left.
+The pool has weak references to constants. Strong references are those of ops, of other constants' pending
+expressions, and of Python code. So a constant is freed with its last reference, except that erased ops
+survive in reference cycles: the rewrite driver drops their attributes at once (`drop_attributes`), and
+`collect` frees what other rewriters left.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ ElementsAttr: TypeAlias = DisposableElementsAttr | PlainElementsAttr
 @dataclass(frozen=True)
 class PoolStatistics:
     """
-    What a pool holds and has held: bytes in memory (now, at most, given back), in mapped files; constants.
+    Statistics of a pool: bytes in memory (live, peak, freed), bytes of mapped files, and constants.
 
-    `created` counts every constant ever made, `alive` those that somebody still holds.
+    `created` counts all constants ever created, `alive` those still referenced.
     """
 
     live_bytes: int
@@ -62,13 +62,13 @@ class PoolStatistics:
 
     @property
     def disposed(self) -> int:
-        """Constants that are gone."""
+        """Number of freed constants."""
         return self.created - self.alive
 
 
 @dataclass(frozen=True)
 class Collection:
-    """What one `collect` found: constants in the modules, those it freed, those that only others hold."""
+    """Result of `collect`: constants used in the modules, freed ones, and those referenced from elsewhere."""
 
     reachable: int
     freed: int
@@ -86,7 +86,7 @@ class DisposablePool(DialectInterface):
 
     @staticmethod
     def of(ctx: Context) -> DisposablePool:
-        """The pool of `ctx`, whose onnx dialect is loaded if need be; `ValueError` if it has none."""
+        """Return the pool of `ctx`; loads its onnx dialect if needed, `ValueError` if none is registered."""
         if "onnx" in ctx.registered_dialect_names and "onnx" not in {d.name for d in ctx.loaded_dialects}:
             ctx.load_registered_dialect("onnx")
         for dialect in ctx.loaded_dialects:
@@ -104,7 +104,7 @@ class DisposablePool(DialectInterface):
         return self._published(Payload.of(array, self._buffers), type)
 
     def adopt(self, attr: Attribute) -> DisposableElementsAttr | None:
-        """`attr` itself if disposable, a disposable view of any other elements attribute, else `None`."""
+        """Return `attr` if disposable, a disposable view of another elements attribute, else `None`."""
         if isinstance(attr, DisposableElementsAttr):
             return attr
         array = elements_array(attr)
@@ -118,7 +118,7 @@ class DisposablePool(DialectInterface):
         self, function: ElementwiseFunction, *operands: Attribute, to: Attribute | None = None
     ) -> ElementsAttr:
         """
-        `function` of the elements of `operands` (elements attributes) broadcast together, done when read.
+        Apply `function` to elements attributes broadcast together, deferred until the first read.
 
         Computed in the operands' own numpy types, so integers wrap; then converted to the element type `to`,
         if given. Raises `ValueError` if an operand is no elements attribute or shapes do not broadcast.
@@ -133,11 +133,11 @@ class DisposablePool(DialectInterface):
     def compute(
         self, function: ElementwiseFunction, operands: Sequence[Payload], dtype: DType | None
     ) -> Payload:
-        """The payload of an element-wise function; `combine` is the form for attributes."""
+        """Return the payload of an elementwise function; `combine` does the same for attributes."""
         return Payload.elementwise(function, operands, dtype, self._buffers)
 
     def wrap(self, payload: Payload, type_: TensorType[Attribute]) -> DisposableElementsAttr:
-        """A constant with this payload; `ValueError` if `type_` does not fit it."""
+        """Return a constant with this payload; `ValueError` if `type_` does not match it."""
         if type_.get_shape() != payload.shape or STORAGE_DTYPES.get(type_.element_type) != payload.dtype:
             raise ValueError(f"{type_} cannot hold {payload.dtype} elements of shape {list(payload.shape)}")
         attr = DisposableElementsAttr(Elements(self, type_, payload))
@@ -154,10 +154,9 @@ class DisposablePool(DialectInterface):
         """
         Free the constants that no op of `modules` uses and nothing else references.
 
-        A constant that is reachable from none of the ops may still be a clone's, or somebody's variable, so
-        it is never disposed of here: Python's collector decides whether only garbage refers to it. That
-        runs only if there is such a constant, and goes through all objects only if there still is one after
-        it went through the young ones.
+        A constant that no op uses may still belong to a clone or a Python variable, so it is not disposed of
+        here: Python's cycle collector decides whether only garbage refers to it. The collector runs only if
+        there is such a constant: on the young generations first, on all objects only if one remains.
         """
         before = len(self._alive)
         reachable = {attr.number for attr in constants_of(modules) if attr.number in self._alive}
@@ -167,40 +166,40 @@ class DisposablePool(DialectInterface):
         return Collection(len(reachable), before - len(self._alive), len(self._alive) - len(reachable))
 
     def close(self) -> None:
-        """From now on new constants are plain attributes."""
+        """Close the pool: new constants become plain dense attributes."""
         self._open = False
 
     @property
     def is_open(self) -> bool:
-        """Whether new constants are disposable."""
+        """Return whether new constants are disposable."""
         return self._open
 
     @property
     def live_bytes(self) -> int:
-        """Bytes in memory that constants of this pool hold, each buffer counted once."""
+        """Bytes in memory of the constants of this pool; each buffer counts once."""
         return self._buffers.account.live
 
     @property
     def peak_bytes(self) -> int:
-        """The most that `live_bytes` has been since the pool was made or `reset_peak`."""
+        """The maximum of `live_bytes` since the pool was created or `reset_peak`."""
         return self._buffers.account.peak
 
     @property
     def freed_bytes(self) -> int:
-        """Bytes given back so far."""
+        """Bytes freed so far."""
         return self._buffers.account.freed
 
     @property
     def mapped_bytes(self) -> int:
-        """Bytes of the mapped files that constants show; they cost memory only where read."""
+        """Bytes of mapped files that constants view; they take memory only once read."""
         return self._buffers.account.mapped
 
     def reset_peak(self) -> None:
-        """Starts a new measurement of `peak_bytes`, say for the next pass."""
+        """Reset `peak_bytes`, for example before a pass."""
         self._buffers.account.peak = self._buffers.account.live
 
     def statistics(self) -> PoolStatistics:
-        """All figures at this moment."""
+        """Return the current statistics."""
         account = self._buffers.account
         return PoolStatistics(
             account.live, account.peak, account.freed, account.mapped, self._created, len(self._alive)
@@ -213,9 +212,9 @@ class DisposablePool(DialectInterface):
 
 def elements_array(attr: Attribute) -> Array | None:
     """
-    A read-only array of any elements attribute (disposable, dense, dense_resource, sparse), else `None`.
+    Return a read-only array of an elements attribute (disposable, dense, resource, sparse), else `None`.
 
-    A view wherever the attribute's bytes permit one. Raises `XonncError` if the data is missing or too short.
+    It is a view where the attribute's bytes permit one. Raises `XonncError` if data is missing or too short.
     """
     if isinstance(attr, DisposableElementsAttr):
         return attr.array()
@@ -229,7 +228,7 @@ def elements_array(attr: Attribute) -> Array | None:
 
 
 def type_of_elements(attr: Attribute | None) -> TensorType[Attribute] | None:
-    """The type of any elements attribute, whose data is not looked at, else `None`."""
+    """Return the type of an elements attribute without reading its data, else `None`."""
     if isinstance(
         attr, DisposableElementsAttr | StringElementsAttr | SparseElementsAttr | ResourceElementsAttr
     ):

@@ -1,4 +1,4 @@
-"""How constants print under xDSL's own printer: byte for byte as its dense attributes do."""
+"""Print constants with xDSL's own printer, in exactly the text of its dense attributes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from xonnc.dialects.onnx.elements.payload import Payload
 from xonnc.dialects.onnx.types import tensor_type
 
 LISTED_ELEMENTS = 100
-"""More elements than these print as one hexadecimal string."""
+"""Tensors with more elements are printed as one hexadecimal string."""
 
 
 def print_elements(payload: Payload, type_: TensorType[Attribute], printer: Printer) -> None:
-    """Prints `dense<…>` without the type; large tensors are streamed, never held as text."""
+    """Print `dense<…>` without the type; large tensors are streamed, never held as text in memory."""
     if payload.dtype != np.object_ and payload.is_splat():
         one = payload.seen(lambda array: array.reshape(-1)[:1], (1,))
         plain_attribute(one, tensor_type((1,), type_.element_type)).print_without_type(printer)

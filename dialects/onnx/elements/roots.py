@@ -1,4 +1,4 @@
-"""Which constants the ops of a module hold."""
+"""Find the constants that the ops of a module refer to."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr
 _CHILDLESS = frozenset(
     (IntegerAttr, FloatAttr, DenseIntOrFPElementsAttr, SymbolRefAttr, TensorType, FunctionType)
 )
-"""Frequent classes whose parameters can be no constants; others are looked into."""
+"""Frequent attribute classes that cannot contain constants; others are searched."""
 
 
 def constants_in(attr: Attribute) -> Iterator[DisposableElementsAttr]:
-    """The constants in `attr`: itself, or nested at any depth in arrays, dictionaries and parameters."""
+    """Iterate over the constants in `attr`: itself, or nested in arrays, dictionaries and parameters."""
     if isinstance(attr, DisposableElementsAttr):
         yield attr
     elif type(attr) not in _CHILDLESS:
@@ -36,7 +36,7 @@ def constants_in(attr: Attribute) -> Iterator[DisposableElementsAttr]:
 
 
 def constants_of(roots: Iterable[Operation]) -> Iterator[DisposableElementsAttr]:
-    """The constants in every property and attribute of the ops under `roots`; shared ones may repeat."""
+    """Iterate over the constants of the ops under `roots`; shared ones may repeat."""
     for root in roots:
         for op in root.walk():
             for held in (op.properties, op.attributes):
@@ -46,18 +46,18 @@ def constants_of(roots: Iterable[Operation]) -> Iterator[DisposableElementsAttr]
 
 def drop_attributes(op: Operation) -> None:
     """
-    Takes the attributes of an op that is being erased away from it, and from the ops inside it.
+    Clear the attributes of an op that is being erased, and of the ops nested in it.
 
     An erased op lives on in reference cycles until Python's collector runs; its constants must not.
     """
     for inner in op.walk():
-        # Fresh dictionaries: the old ones may have been lent to somebody.
+        # Assign new dictionaries: others may refer to the old ones.
         inner.properties = {}
         inner.attributes = {}
 
 
 def dropping_listener() -> PatternRewriterListener:
-    """A listener for rewriters that frees the constants of every op the moment it is erased."""
+    """Return a rewriter listener that frees the constants of each op at its erasure."""
     return PatternRewriterListener(operation_removal_handler=[drop_attributes])
 
 
