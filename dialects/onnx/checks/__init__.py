@@ -1,5 +1,5 @@
 """
-Rules that types alone cannot say, and that verifiers hold ops to.
+Verification rules beyond types, for the verifiers of ops.
 
 A rule is a function that raises `VerifyException`; an op class carries its rules in one trait,
 `Checks(axis_in_range("axis", "input"), …)`, and they are tried in that order. Each says nothing about

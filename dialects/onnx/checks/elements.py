@@ -1,4 +1,4 @@
-"""Rules for element types that depend on each other or on properties."""
+"""Verification rules for element types that depend on each other or on properties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, SeqType, StringType
 
 
 def result_has_dtype(field: str, result: str, like: str = "") -> Rule:
-    """The result has the element type that an INT property numbers, or operand `like`'s if it is absent."""
+    """The result's element type is that of the INT property, or that of operand `like` if it is absent."""
 
     def rule(op: Operation) -> None:
         code = integer_of(op, field)
@@ -35,7 +35,7 @@ def cast_to(op: Operation) -> None:
 
 
 def same_element(first: str, second: str, text: str) -> Rule:
-    """Two values of one element type; a sequence counts as what it holds."""
+    """Two values have one element type; for a sequence, that of its elements."""
 
     def rule(op: Operation) -> None:
         a, b = (_inmost(type_of(op, field)) for field in (first, second))
@@ -52,7 +52,7 @@ def _inmost(type_: Attribute) -> Attribute:
 
 
 def string_or(of: str, strings: str, numbers: str) -> Rule:
-    """A list of strings for an operand of strings, a list of numbers for one of numbers."""
+    """A list of strings for a string operand, a list of numbers for a numeric operand."""
 
     def rule(op: Operation) -> None:
         is_string = element_of(op, of) == StringType()

@@ -1,4 +1,4 @@
-"""Rules for attention: heads, sequences and what is kept of them."""
+"""Verification rules for attention: heads, sequences and key-value caches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.checks.verifier import (
 
 
 def attention(op: Operation) -> None:
-    """`Attention`: operands of rank 3 with the heads side by side, or of rank 4; a past for both or none."""
+    """`Attention`: operands of rank 3 with packed heads, or of rank 4; past key and value both or neither."""
     for first, second in (("past_key", "past_value"), ("present_key", "present_value")):
         if is_absent(op, first) != is_absent(op, second):
             refuse(op, f"{first} and {second} must be both present or both absent")
@@ -38,7 +38,7 @@ def attention(op: Operation) -> None:
 def _heads(
     op: Operation, q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...]
 ) -> tuple[int, int, int, int]:
-    """How many heads of queries and keys, and how wide they are."""
+    """Return the number of heads of queries and of keys, and their sizes."""
     given = integer_of(op, "q_num_heads"), integer_of(op, "kv_num_heads")
     if len(q) == 4:
         if differ(k[1], v[1]):
@@ -71,7 +71,7 @@ def _check_past(op: Operation, batch: int, heads: int) -> None:
 
 
 def linear_attention(op: Operation) -> None:
-    """`LinearAttention`: packed heads, and the gates that its rule needs."""
+    """`LinearAttention`: packed heads, and the gates that its update rule needs."""
     queries, keys = integer_of(op, "q_num_heads") or 0, integer_of(op, "kv_num_heads") or 0
     if queries < 1 or keys < 1 or queries % keys:
         refuse(op, f"q_num_heads is {queries}, which is no multiple of kv_num_heads, {keys}")
@@ -99,7 +99,7 @@ def linear_attention(op: Operation) -> None:
 
 
 def rotary_embedding(op: Operation) -> None:
-    """`RotaryEmbedding`: heads of an even width, and caches for half of what is rotated."""
+    """`RotaryEmbedding`: an even head size, and caches of half the rotated size."""
     x, heads = shape_of(op, "X"), integer_of(op, "num_heads") or 0
     rotated = integer_of(op, "rotary_embedding_dim") or 0
     if x is None:

@@ -1,4 +1,4 @@
-"""Rules for indices and updates: shapes that belong together."""
+"""Verification rules for indices and updates: consistent shapes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.checks.verifier import (
 
 
 def within(field: str, data: str, axis: str) -> Rule:
-    """No axis is longer than that of `data`, but for `axis`."""
+    """No dimension is larger than that of `data`, except along `axis`."""
 
     def rule(op: Operation) -> None:
         indices, x = shape_of(op, field), shape_of(op, data)
@@ -32,7 +32,7 @@ def within(field: str, data: str, axis: str) -> Rule:
 
 
 def gather_nd(op: Operation) -> None:
-    """`GatherND`: batches of the same sizes, and no longer indices than there are axes behind them."""
+    """`GatherND`: equal batch dimensions, and index tuples no longer than the remaining axes."""
     x, indices, batches = shape_of(op, "data"), shape_of(op, "indices"), integer_of(op, "batch_dims") or 0
     if indices is None:
         return
@@ -47,7 +47,7 @@ def gather_nd(op: Operation) -> None:
 
 
 def scatter_nd(op: Operation) -> None:
-    """`ScatterND`: an update for each index, of the shape of the slices that are written."""
+    """`ScatterND`: one update per index, of the shape of the slices that are written."""
     x, indices, updates = (shape_of(op, name) for name in ("data", "indices", "updates"))
     if x is None or indices is None or not indices:
         return
@@ -65,7 +65,7 @@ def _check_depth(op: Operation, depth: int, axes: int) -> None:
 
 
 def tensor_scatter(op: Operation) -> None:
-    """`TensorScatter`: updates that differ from the cache along the axis only, and are no longer there."""
+    """`TensorScatter`: updates differ from the cache only along the axis, and are not longer there."""
     cache, update = shape_of(op, "past_cache"), shape_of(op, "update")
     axis = integer_of(op, "axis")
     places = None if is_absent(op, "write_indices") else shape_of(op, "write_indices")
@@ -85,7 +85,7 @@ def tensor_scatter(op: Operation) -> None:
 
 
 def reversed_sequences(op: Operation) -> None:
-    """`ReverseSequence`: batches and times along the first two axes, and a length for each batch."""
+    """`ReverseSequence`: batch and time are the first two axes; one length per batch entry."""
     x, lengths = shape_of(op, "input"), shape_of(op, "sequence_lens")
     batch, time = integer_of(op, "batch_axis"), integer_of(op, "time_axis")
     if batch is None or time is None or {batch, time} != {0, 1}:

@@ -1,4 +1,4 @@
-"""Rules that one operator has for itself."""
+"""Verification rules of single operators."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from xonnc.dialects.onnx.checks.verifier import is_absent, length_of, property_o
 
 
 def optional(op: Operation) -> None:
-    """`Optional`: an element, or the type of the one that is not there."""
+    """`Optional`: an element, or the element type of an empty optional."""
     if is_absent(op, "input") and property_of(op, "type") is None:
         refuse(op, "Optional should have either type attribute or input value")
 
 
 def category_mapper(op: Operation) -> None:
-    """Both lists of categories, equally long."""
+    """`CategoryMapper`: both lists of categories, of equal length."""
     numbers, texts = length_of(op, "cats_int64s"), length_of(op, "cats_strings")
     if numbers is None:
         refuse(op, "cats_int64 attribute must be present")

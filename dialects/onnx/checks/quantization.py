@@ -1,4 +1,4 @@
-"""Rules for scales and zero points: one for all of a tensor, one for each slice, or one for each block."""
+"""Verification rules for scales and zero points: per tensor, per axis, or blocked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE
 
 def quantization(data: str, scale: str, zero_point: str) -> Rule:
     """
-    A scale of rank 0 or one number, `[x.shape[axis]]`, or with `block_size` one for each block of the axis.
+    A scale per tensor (rank 0 or one element), per axis `[x.shape[axis]]`, or blocked with `block_size`.
 
     The zero point has the same shape.
     """
@@ -72,7 +72,7 @@ def _check_zero_point(op: Operation, s: tuple[int, ...] | None, scale: str, zero
 
 def parameter_of(field: str, data: str, axis: int) -> Rule:
     """
-    A scale or zero point of an operand of a product: one number, or one for each element along `axis`.
+    A scale or zero point of an operand of a matrix product: per tensor, or per element of `axis`.
 
     For matrices in a stack it may have their rank, with 1 in place of the other axis of each matrix.
     """
@@ -97,7 +97,7 @@ def parameter_of(field: str, data: str, axis: int) -> Rule:
 
 
 def one_for_each(field: str, data: str, axis: int) -> Rule:
-    """One number, or one for each element along an axis of `data`."""
+    """A scalar, or one value per element of an axis of `data`."""
 
     def rule(op: Operation) -> None:
         z, x = None if is_absent(op, field) else shape_of(op, field), shape_of(op, data)
@@ -112,7 +112,7 @@ def one_for_each(field: str, data: str, axis: int) -> Rule:
 
 
 def computed_as(op: Operation) -> None:
-    """`QuantizeLinear`: what the division is computed in, and what comes out, agree with the operands."""
+    """`QuantizeLinear`: the precision of the division and the result type agree with the operands."""
     code = integer_of(op, "precision") or 0
     computed = ELEMENT_TYPES_BY_CODE.get(code)
     if code and not isinstance(computed, Float32Type | Float16Type | BFloat16Type):
@@ -120,7 +120,7 @@ def computed_as(op: Operation) -> None:
 
 
 def comes_out_as(op: Operation) -> None:
-    """The result has the element type that `output_dtype` numbers, if it does."""
+    """The result has the element type of `output_dtype`, if that is given."""
     code = integer_of(op, "output_dtype") or 0
     if code and ELEMENT_TYPES_BY_CODE.get(code) != element_of(op, "y"):
         wanted = ELEMENT_TYPES_BY_CODE.get(code, "no element type")

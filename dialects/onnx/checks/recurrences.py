@@ -1,4 +1,4 @@
-"""Rules for RNN, GRU and LSTM."""
+"""Verification rules for RNN, GRU and LSTM."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _is_batch_first(op: Operation) -> bool:
 
 
 def _hidden(op: Operation, gates: int) -> int:
-    """The size of the hidden state, by the property or else by the recurrent weights."""
+    """Return the hidden size, from the property or else from the recurrent weights."""
     r, given = shape_of(op, "R"), integer_of(op, "hidden_size")
     if given is not None and given < 1:
         refuse(op, f"hidden_size is {given}; it is at least 1")

@@ -1,4 +1,4 @@
-"""Rules for ops with regions: what goes in, what comes out."""
+"""Verification rules for ops with regions: block arguments and yielded types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.types import are_compatible
 
 
 def branches(op: Operation) -> None:
-    """`If`: both branches give what the op gives."""
+    """`If`: both branches yield the types of the results."""
     for field, word in (("then_branch", "then"), ("else_branch", "else")):
         given = _yielded(op, field)
         if given is None:
@@ -24,14 +24,14 @@ def branches(op: Operation) -> None:
 
 
 def loop_body(op: Operation) -> None:
-    """`Loop`: the body takes a counter, a condition and what is carried, and gives all but the counter."""
+    """`Loop`: the body takes iteration number, condition and carried values, and yields all but the first."""
     carried = values_of(op, "v_initial")
     _check_arguments(op, 2 + len(carried), "an iteration number, a condition and the carried values")
     _check_results(op, 1 + len(op.results), "a condition and the results")
 
 
 def scan_body(op: Operation) -> None:
-    """`Scan`: the body takes states and slices, and gives states and slices."""
+    """`Scan`: the body takes and yields state variables and scan elements."""
     inputs = values_of(op, "initial_state_and_scan_inputs")
     scanned = integer_of(op, "num_scan_inputs") or 0
     if not 0 < scanned <= len(inputs):
@@ -41,7 +41,7 @@ def scan_body(op: Operation) -> None:
 
 
 def mapped_body(op: Operation) -> None:
-    """`SequenceMap`: the body takes an element of each input and gives one of each result."""
+    """`SequenceMap`: the body takes an element of each input and yields one of each result."""
     _check_arguments(op, len(op.operands), "elements of the inputs")
     _check_results(op, len(op.results), "the results")
 
@@ -59,7 +59,7 @@ def _check_results(op: Operation, expected: int, what: str) -> None:
 
 
 def _yielded(op: Operation, field: str) -> Sequence[Attribute] | None:
-    """The types a region gives; `None` if it is given no ops yet."""
+    """Return the types that a region yields; `None` if the region is still empty."""
     last = region_of(op, field).block.last_op
     if last is None:
         return None

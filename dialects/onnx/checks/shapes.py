@@ -1,4 +1,4 @@
-"""Rules for the shapes of operands."""
+"""Verification rules for the shapes of operands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from xonnc.dialects.onnx.types import is_ranked
 
 
 def broadcast(*fields: str) -> Rule:
-    """Operands that can be broadcast to a common shape, as in numpy."""
+    """Operands broadcast to a common shape, as in NumPy."""
 
     def rule(op: Operation) -> None:
         _check_broadcast(op, [type_of(op, field) for field in fields])
@@ -38,7 +38,7 @@ def broadcast(*fields: str) -> Rule:
 
 
 def broadcast_all(field: str) -> Rule:
-    """The same for all of a variadic operand."""
+    """All operands of a variadic group broadcast to a common shape."""
 
     def rule(op: Operation) -> None:
         _check_broadcast(op, types_of(op, field))
@@ -72,7 +72,7 @@ def _refuse_broadcast(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None:
 
 
 def broadcast_into(field: str, onto: str, text: str) -> Rule:
-    """An operand that can be broadcast to the shape of another, which stays as it is."""
+    """An operand broadcasts to the shape of another (unidirectionally)."""
 
     def rule(op: Operation) -> None:
         shape, target = shape_of(op, field), shape_of(op, onto)
@@ -88,7 +88,7 @@ def broadcast_into(field: str, onto: str, text: str) -> Rule:
 
 
 def rank_is(field: str, *ranks: int, text: str = "") -> Rule:
-    """An operand of one of these ranks."""
+    """An operand has one of these ranks."""
 
     def rule(op: Operation) -> None:
         shape = shape_of(op, field)
@@ -100,7 +100,7 @@ def rank_is(field: str, *ranks: int, text: str = "") -> Rule:
 
 
 def rank_at_least(field: str, least: int, text: str = "") -> Rule:
-    """An operand of this rank or a higher one."""
+    """An operand has at least this rank."""
 
     def rule(op: Operation) -> None:
         shape = shape_of(op, field)
@@ -111,7 +111,7 @@ def rank_at_least(field: str, least: int, text: str = "") -> Rule:
 
 
 def same_rank(first: str, second: str) -> Rule:
-    """Two operands of one rank."""
+    """Two operands have equal ranks."""
 
     def rule(op: Operation) -> None:
         a, b = shape_of(op, first), shape_of(op, second)
@@ -125,7 +125,7 @@ def same_rank(first: str, second: str) -> Rule:
 
 
 def same_size(first: str, axis: int, second: str, other: int, text: str) -> Rule:
-    """Dimension `axis` of one operand is as long as dimension `other` of the other."""
+    """Dimension `axis` of one operand equals dimension `other` of the other."""
 
     def rule(op: Operation) -> None:
         a, b = shape_of(op, first), shape_of(op, second)
@@ -138,7 +138,7 @@ def same_size(first: str, axis: int, second: str, other: int, text: str) -> Rule
 
 
 def size_is(field: str, axis: int, size: int, text: str) -> Rule:
-    """A dimension of a fixed size."""
+    """A dimension has a fixed size."""
 
     def rule(op: Operation) -> None:
         shape = shape_of(op, field)
@@ -149,7 +149,7 @@ def size_is(field: str, axis: int, size: int, text: str) -> Rule:
 
 
 def divisible(field: str, axis: int, by: str, text: str, power: int = 1) -> Rule:
-    """A dimension that is a multiple of an INT property, or of its square."""
+    """A dimension is a multiple of an INT property, or of its square."""
 
     def rule(op: Operation) -> None:
         shape, divisor = shape_of(op, field), integer_of(op, by)
@@ -162,7 +162,7 @@ def divisible(field: str, axis: int, by: str, text: str, power: int = 1) -> Rule
 
 
 def matrix_product(first: str, second: str) -> Rule:
-    """Operands that `numpy.matmul` takes."""
+    """Operands are valid for `numpy.matmul`."""
 
     def rule(op: Operation) -> None:
         a, b = shape_of(op, first), shape_of(op, second)
@@ -179,7 +179,7 @@ def matrix_product(first: str, second: str) -> Rule:
 
 
 def gemm(op: Operation) -> None:
-    """Matrices that can be multiplied after they are transposed as asked."""
+    """`Gemm`: the matrices can be multiplied after `transA` and `transB`."""
     shapes: list[tuple[int, ...] | None] = []
     for field, transposed in (("A", "transA"), ("B", "transB")):
         shape = shape_of(op, field)
@@ -195,7 +195,7 @@ def gemm(op: Operation) -> None:
 
 
 def concatenation(op: Operation) -> None:
-    """Tensors of one rank that differ in size only along the axis."""
+    """`Concat`: tensors of equal rank whose shapes differ only along the axis."""
     shapes = [type_.get_shape() for type_ in types_of(op, "inputs") if is_ranked(type_)]
     axis = integer_of(op, "axis")
     if not shapes or axis is None:
@@ -216,7 +216,7 @@ def concatenation(op: Operation) -> None:
 
 
 def parts(field: str, of: str) -> Rule:
-    """As many results as a split names, or `num_outputs` of them."""
+    """`Split`: as many results as entries of `split`, or `num_outputs`."""
 
     def rule(op: Operation) -> None:
         count = integer_of(op, field)
@@ -227,7 +227,7 @@ def parts(field: str, of: str) -> Rule:
 
 
 def holds_one(field: str) -> Rule:
-    """A scalar; a list of one number counts as one, as in onnxruntime."""
+    """A scalar; a tensor of one element counts as one, as in onnxruntime."""
 
     def rule(op: Operation) -> None:
         shape = None if is_absent(op, field) else shape_of(op, field)
@@ -238,7 +238,7 @@ def holds_one(field: str) -> Rule:
 
 
 def same_shape(first: str, second: str) -> Rule:
-    """Two operands of one shape."""
+    """Two operands have equal shapes."""
 
     def rule(op: Operation) -> None:
         if is_absent(op, first) or is_absent(op, second):
@@ -253,7 +253,7 @@ def same_shape(first: str, second: str) -> Rule:
 
 
 def holds_for_axes(field: str, of: str, axes: str = "", each: int = 1) -> Rule:
-    """A list of numbers, `each` for every axis of an operand, or for those that `axes` lists."""
+    """A list of `each` values per axis of an operand, or per axis that `axes` lists."""
 
     def rule(op: Operation) -> None:
         shape = None if is_absent(op, field) else shape_of(op, field)
@@ -266,7 +266,7 @@ def holds_for_axes(field: str, of: str, axes: str = "", each: int = 1) -> Rule:
 
 
 def _axes(op: Operation, of: str, axes: str) -> int | None:
-    """How many axes are meant; `None` if that is not known."""
+    """Return the number of axes; `None` if it is unknown."""
     if axes and axes in op.properties:
         return length_of(op, axes)
     if axes and axes not in _property_names(op) and not is_absent(op, axes):
@@ -281,7 +281,7 @@ def _property_names(op: Operation) -> Collection[str]:
 
 
 def square(field: str) -> Rule:
-    """The last two axes are equally long."""
+    """The last two axes have equal sizes."""
 
     def rule(op: Operation) -> None:
         shape = shape_of(op, field)
@@ -294,7 +294,7 @@ def square(field: str) -> Rule:
 
 
 def affine_grid(op: Operation) -> None:
-    """`AffineGrid`: maps `[N, 2, 3]` of the plane for sizes of 4 numbers, `[N, 3, 4]` of space for 5."""
+    """`AffineGrid`: transforms `[N, 2, 3]` for 4 sizes (2-D), `[N, 3, 4]` for 5 sizes (3-D)."""
     theta, size = shape_of(op, "theta"), shape_of(op, "size")
     if size is not None and size[0] != DYNAMIC and size[0] not in (4, 5):
         refuse(op, f"size holds {size[0]} numbers; 4 or 5 are needed")
@@ -309,7 +309,7 @@ def affine_grid(op: Operation) -> None:
 
 
 def sampling_grid(op: Operation) -> None:
-    """`GridSample`: the grid names a place in as many axes as there are behind the channels."""
+    """`GridSample`: the grid has one coordinate per spatial axis."""
     x, grid = shape_of(op, "X"), shape_of(op, "grid")
     if x is not None and len(x) < 3:
         refuse(op, f"X has rank {len(x)}; it has batch, channels and at least one axis")
@@ -318,7 +318,7 @@ def sampling_grid(op: Operation) -> None:
 
 
 def grouped_channels(op: Operation) -> None:
-    """`GroupNormalization`: groups of channels of one size; scale and bias for each channel or group."""
+    """`GroupNormalization`: equal groups of channels; scale and bias per channel or per group."""
     x, groups = shape_of(op, "X"), integer_of(op, "num_groups") or 1
     if x is None:
         return
@@ -334,7 +334,7 @@ def grouped_channels(op: Operation) -> None:
 
 
 def labels_for(scores: str, labels: str, weights: str) -> Rule:
-    """Scores `[N, C, …]`, a label for each place `[N, …]`, and a weight for each class."""
+    """Scores `[N, C, …]`, one label per position `[N, …]`, and one weight per class."""
 
     def rule(op: Operation) -> None:
         x, y = shape_of(op, scores), shape_of(op, labels)
@@ -355,7 +355,7 @@ def labels_for(scores: str, labels: str, weights: str) -> Rule:
 
 
 def listed_regions(op: Operation) -> None:
-    """Regions `[num, 4]`, and for each the image it is of; `MaxRoiPool` has that in front, `[num, 5]`."""
+    """Regions of interest `[num, 4]` with batch indices; `MaxRoiPool` has these in front, `[num, 5]`."""
     found = shape_of(op, "rois")
     columns = 5 if op.name == "onnx.MaxRoiPool" else 4
     if found is None:
@@ -386,7 +386,7 @@ def causal_convolution(op: Operation) -> None:
 
 
 def spectrum(op: Operation) -> None:
-    """`DFT` and `STFT`: the last axis is a number, or its real and imaginary part."""
+    """`DFT` and `STFT`: the last axis holds a real number, or a real and an imaginary part."""
     field = "signal" if op.name == "onnx.STFT" else "input"
     x = shape_of(op, field)
     if x is None:
@@ -402,7 +402,7 @@ def spectrum(op: Operation) -> None:
 
 
 def einsum(op: Operation) -> None:
-    """`Einsum`: a term for each operand, with a letter for each axis; letters of the result occur in them."""
+    """`Einsum`: one term per operand, one letter per axis; letters of the result occur in the terms."""
     equation = (text_of(op, "equation") or "").replace(" ", "")
     left, arrow, right = equation.partition("->")
     terms, shapes = left.split(","), [_shape(type_) for type_ in types_of(op, "Inputs")]
@@ -442,7 +442,7 @@ def _shape(type_: Attribute) -> tuple[int, ...] | None:
 
 
 def same_bits(first: str, second: str) -> Rule:
-    """Element types of one width."""
+    """Element types of equal bit width."""
 
     def rule(op: Operation) -> None:
         a, b = (_bits(element_of(op, field)) for field in (first, second))

@@ -1,4 +1,4 @@
-"""Rules for the values of properties."""
+"""Verification rules for the values of properties."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _require_range(op: Operation, name: str, value: int, low: int, high: int) ->
 
 
 def axis_in_range(field: str, of: str, beyond: int = 0) -> Rule:
-    """An axis of operand `of`, negative ones counted from the end; `beyond` more are allowed at the end."""
+    """An axis of operand `of`, negative ones from the end; up to `beyond` further axes are allowed."""
 
     def rule(op: Operation) -> None:
         axis, shape = integer_of(op, field), shape_of(op, of)
@@ -44,7 +44,7 @@ def axis_in_range(field: str, of: str, beyond: int = 0) -> Rule:
 
 
 def new_axis_in_range(field: str, of: str) -> Rule:
-    """An axis of the result, which has one more than operand `of`."""
+    """An axis of the result, whose rank is one more than that of operand `of`."""
 
     def rule(op: Operation) -> None:
         axis, shape = integer_of(op, field), shape_of(op, of)
@@ -55,7 +55,7 @@ def new_axis_in_range(field: str, of: str) -> Rule:
 
 
 def axes_in_range(field: str, of: str) -> Rule:
-    """Axes of operand `of`, no two the same."""
+    """Axes of operand `of`, without repetition."""
 
     def rule(op: Operation) -> None:
         axes, shape = integers_of(op, field), shape_of(op, of)
@@ -71,7 +71,7 @@ def axes_in_range(field: str, of: str) -> Rule:
 
 
 def new_axes_differ(field: str) -> Rule:
-    """Axes of the result, no two the same as written."""
+    """Axes of the result, without textual repetition."""
 
     def rule(op: Operation) -> None:
         axes = integers_of(op, field)
@@ -82,7 +82,7 @@ def new_axes_differ(field: str) -> Rule:
 
 
 def is_permutation(field: str, of: str) -> Rule:
-    """Each axis of operand `of` once."""
+    """A permutation of the axes of operand `of`."""
 
     def rule(op: Operation) -> None:
         perm = integers_of(op, field)
@@ -102,7 +102,7 @@ def is_permutation(field: str, of: str) -> Rule:
 
 
 def constant_axis_in_range(field: str, of: str) -> Rule:
-    """An axis of operand `of`, if the operand that names it is a constant."""
+    """An axis of operand `of`, if the operand that gives the axis is constant."""
 
     def rule(op: Operation) -> None:
         axes, shape = constant_of(op, field), shape_of(op, of)
@@ -114,7 +114,7 @@ def constant_axis_in_range(field: str, of: str) -> Rule:
 
 
 def constants_at_least(field: str, low: int) -> Rule:
-    """Numbers of at least `low`, if the operand that holds them is a constant."""
+    """Values of at least `low`, if the operand that holds them is constant."""
 
     def rule(op: Operation) -> None:
         held = constant_of(op, field)
@@ -137,7 +137,7 @@ def integer_in(field: str, low: int, high: int) -> Rule:
 
 
 def at_least(field: str, low: int, text: str = "") -> Rule:
-    """An integer or number of at least `low`."""
+    """An integer or float of at least `low`."""
 
     def rule(op: Operation) -> None:
         value = integer_of(op, field)
@@ -150,7 +150,7 @@ def at_least(field: str, low: int, text: str = "") -> Rule:
 
 
 def one_of(field: str, *texts: str) -> Rule:
-    """One of the strings ONNX gives a meaning."""
+    """One of the strings that ONNX defines."""
 
     def rule(op: Operation) -> None:
         text = text_of(op, field)
@@ -172,7 +172,7 @@ def either(first: str, second: str) -> Rule:
 
 
 def same_length(first: str, second: str) -> Rule:
-    """Two lists that belong together element by element."""
+    """Two lists have equal lengths."""
 
     def rule(op: Operation) -> None:
         lengths = length_of(op, first), length_of(op, second)
@@ -183,7 +183,7 @@ def same_length(first: str, second: str) -> Rule:
 
 
 def each_at_least(field: str, low: int) -> Rule:
-    """A list of integers, none below `low`."""
+    """A list of integers of at least `low`."""
 
     def rule(op: Operation) -> None:
         for value in integers_of(op, field) or ():
@@ -194,7 +194,7 @@ def each_at_least(field: str, low: int) -> Rule:
 
 
 def length_is(field: str, length: int) -> Rule:
-    """A list of so many values."""
+    """A list of a fixed length."""
 
     def rule(op: Operation) -> None:
         found = length_of(op, field)
@@ -205,7 +205,7 @@ def length_is(field: str, length: int) -> Rule:
 
 
 def one_for_each_axis(field: str, of: str, each: int = 1) -> Rule:
-    """A list with `each` values for every axis of an operand."""
+    """A list with `each` values per axis of an operand."""
 
     def rule(op: Operation) -> None:
         found, shape = length_of(op, field), shape_of(op, of)
@@ -216,7 +216,7 @@ def one_for_each_axis(field: str, of: str, each: int = 1) -> Rule:
 
 
 def one_for_each_of(field: str, values: str) -> Rule:
-    """A list with one value for each of a variadic operand or result."""
+    """A list with one value per operand or result of a variadic group."""
 
     def rule(op: Operation) -> None:
         found, count = length_of(op, field), len(values_of(op, values))
@@ -227,7 +227,7 @@ def one_for_each_of(field: str, values: str) -> Rule:
 
 
 def same_lengths(*fields: str) -> Rule:
-    """Lists that belong together element by element; those that are absent or empty do not count."""
+    """Lists of equal lengths; absent and empty lists are ignored."""
 
     def rule(op: Operation) -> None:
         found = {field: length for field in fields if (length := length_of(op, field))}
@@ -239,7 +239,7 @@ def same_lengths(*fields: str) -> Rule:
 
 
 def each_one_of(field: str, *texts: str) -> Rule:
-    """A list of strings, each of which ONNX gives a meaning."""
+    """A list of strings that ONNX defines."""
 
     def rule(op: Operation) -> None:
         for text in texts_of(op, field) or ():
@@ -250,7 +250,7 @@ def each_one_of(field: str, *texts: str) -> Rule:
 
 
 def modulus(op: Operation) -> None:
-    """`Mod`: before opset 28, floats have the remainder of C's fmod alone."""
+    """`Mod`: before opset 28, floats need `fmod = 1` (C's fmod)."""
     if integer_of(op, "fmod") or not isinstance(element_of(op, "A"), AnyFloat):
         return
     opset = _opset(op)
@@ -259,7 +259,7 @@ def modulus(op: Operation) -> None:
 
 
 def _opset(op: Operation) -> int | None:
-    """The opset of the model around an op; `None` if there is no such thing."""
+    """Return the opset of the model around an op; `None` outside of a model."""
     around: Operation = op
     while (parent := around.parent_op()) is not None:
         around = parent
@@ -269,7 +269,7 @@ def _opset(op: Operation) -> int | None:
 
 
 def parts_of(field: str, of: str, results: str, axis: str) -> Rule:
-    """`Split` by a property: as many sizes as results, which add up to the axis."""
+    """`Split` by a property: one size per result; their sum is the dimension of the axis."""
 
     def rule(op: Operation) -> None:
         sizes, shape, place = integers_of(op, field), shape_of(op, of), integer_of(op, axis)
@@ -288,7 +288,7 @@ def parts_of(field: str, of: str, results: str, axis: str) -> Rule:
 
 
 def resampling(op: Operation) -> None:
-    """`Resize`: either scales or sizes; `roi` where a part of the image is cut out."""
+    """`Resize`: either scales or sizes; `roi` for `tf_crop_and_resize`."""
     scales = is_absent(op, "scales") or shape_of(op, "scales") == (0,)
     if scales == is_absent(op, "sizes"):
         refuse(op, f"needs scales or sizes, found {'neither' if scales else 'both'}")
@@ -297,7 +297,7 @@ def resampling(op: Operation) -> None:
 
 
 def ngrams(op: Operation) -> None:
-    """`TfIdfVectorizer`: lengths from 1 on, one pool, and an index (and weight) for each of its n-grams."""
+    """`TfIdfVectorizer`: n-gram lengths of at least 1, one pool, and an index (and weight) per n-gram."""
     least, most = integer_of(op, "min_gram_length") or 0, integer_of(op, "max_gram_length") or 0
     skipped = integer_of(op, "max_skip_count") or 0
     if not 1 <= least <= most:

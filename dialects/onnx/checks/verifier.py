@@ -1,4 +1,4 @@
-"""What a rule is, and what rules ask an op."""
+"""The trait with an op's verification rules, and the accessors that rules use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DYNAMIC = DYNAMIC_INDEX
 
 @dataclass(frozen=True, init=False)
 class Checks(OpTrait):
-    """The rules an op obeys."""
+    """The verification rules of an op class."""
 
     rules: tuple[Rule, ...]
 
@@ -45,101 +45,101 @@ class Checks(OpTrait):
         object.__setattr__(self, "rules", rules)
 
     def verify(self, op: Operation) -> None:
-        """The first broken rule is the error."""
+        """Apply the rules in order; the first violation raises."""
         for rule in self.rules:
             rule(op)
 
 
 def refuse(op: Operation, text: str) -> NoReturn:
-    """The error that `op` breaks a rule."""
+    """Raise the error that `op` violates a rule."""
     raise VerifyException(f"'{op.name}' op {text}")
 
 
 def type_of(op: Operation, field: str) -> Attribute:
-    """The type of an operand or result."""
+    """Return the type of an operand or result."""
     value: SSAValue = getattr(op, field)
     return value.type
 
 
 def types_of(op: Operation, field: str) -> Sequence[Attribute]:
-    """The types of a variadic operand or result."""
+    """Return the types of a variadic operand or result."""
     return [value.type for value in values_of(op, field)]
 
 
 def values_of(op: Operation, field: str) -> Sequence[SSAValue]:
-    """The values of a variadic operand or result."""
+    """Return the values of a variadic operand or result."""
     return getattr(op, field)
 
 
 def region_of(op: Operation, field: str) -> Region:
-    """A region."""
+    """Return a region."""
     return getattr(op, field)
 
 
 def property_of(op: Operation, field: str) -> Attribute | None:
-    """A property of any kind; `None` if it is absent."""
+    """Return a property of any kind; `None` if absent."""
     return getattr(op, field)
 
 
 def length_of(op: Operation, field: str) -> int | None:
-    """How many values a property that is a list has; `None` if it is absent."""
+    """Return the length of a list property; `None` if absent."""
     found: ArrayAttr[Attribute] | None = getattr(op, field)
     return None if found is None else len(found.data)
 
 
 def is_absent(op: Operation, field: str) -> bool:
-    """Whether an optional operand or result is not there."""
+    """Return whether an optional operand or result is absent."""
     return isinstance(type_of(op, field), NoneType)
 
 
 def shape_of(op: Operation, field: str) -> tuple[int, ...] | None:
-    """The shape of an operand or result, `DYNAMIC` where a size is not known; `None` without a rank."""
+    """Return the shape of an operand or result with `DYNAMIC` dimensions; `None` if unranked."""
     type_ = type_of(op, field)
     return type_.get_shape() if is_ranked(type_) else None
 
 
 def element_of(op: Operation, field: str) -> Attribute | None:
-    """The element type of an operand or result; `None` if it is no tensor."""
+    """Return the element type of an operand or result; `None` if it is not a tensor."""
     return element_type(type_of(op, field))
 
 
 def integer_of(op: Operation, field: str) -> int | None:
-    """The value of an INT property; `None` if it is absent."""
+    """Return the value of an INT property; `None` if absent."""
     found: Attribute | None = getattr(op, field)
     return found.value.data if isa(found, IntegerAttr) else None
 
 
 def real_of(op: Operation, field: str) -> float | None:
-    """The value of a FLOAT property; `None` if it is absent."""
+    """Return the value of a FLOAT property; `None` if absent."""
     found: Attribute | None = getattr(op, field)
     return found.value.data if isa(found, FloatAttr) else None
 
 
 def text_of(op: Operation, field: str) -> str | None:
-    """The value of a STRING property; `None` if it is absent."""
+    """Return the value of a STRING property; `None` if absent."""
     found: Attribute | None = getattr(op, field)
     return found.data if isinstance(found, StringAttr) else None
 
 
 def integers_of(op: Operation, field: str) -> tuple[int, ...] | None:
-    """The values of an INTS property; `None` if it is absent."""
+    """Return the values of an INTS property; `None` if absent."""
     found: ArrayAttr[IntegerAttr] | None = getattr(op, field)
     return None if found is None else tuple([element.value.data for element in found.data])
 
 
 def texts_of(op: Operation, field: str) -> tuple[str, ...] | None:
-    """The values of a STRINGS property; `None` if it is absent."""
+    """Return the values of a STRINGS property; `None` if absent."""
     found: ArrayAttr[StringAttr] | None = getattr(op, field)
     return None if found is None else tuple([element.data for element in found.data])
 
 
 def shown(shape: Sequence[int]) -> str:
-    """A shape as messages write it: `[?, 3]`."""
+    """Return a shape as text for messages: `[?, 3]`."""
     return f"[{', '.join('?' if size == DYNAMIC else str(size) for size in shape)}]"
 
 
 def constant_of(op: Operation, field: str) -> npt.NDArray[np.generic] | None:
-    """The elements of an operand that a constant makes, if they are few."""
+    """Return the elements of a constant operand, if they are few."""
     value: SSAValue = getattr(op, field)
     owner = value.owner
     if not isinstance(owner, Operation) or owner.name != "onnx.Constant":
@@ -151,5 +151,5 @@ def constant_of(op: Operation, field: str) -> npt.NDArray[np.generic] | None:
 
 
 def differ(a: int, b: int) -> bool:
-    """Whether two sizes cannot be equal."""
+    """Return whether two sizes are static and different."""
     return a != b and DYNAMIC not in (a, b)

@@ -1,4 +1,4 @@
-"""Rules for what slides a window over an image: convolutions and poolings."""
+"""Verification rules for sliding windows: convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
 
 def convolution(image: str, weights: str, bias: str = "", bias_text: str = "first") -> Rule:
-    """Weights `[M, C / group, …]` that fit an image `[N, C, …]`, and a bias `[M]`."""
+    """Weights `[M, C / group, …]` that match an image `[N, C, …]`, and a bias `[M]`."""
 
     def rule(op: Operation) -> None:
         group = _group(op)
@@ -47,7 +47,7 @@ def convolution(image: str, weights: str, bias: str = "", bias_text: str = "firs
 
 
 def transposed_convolution(op: Operation) -> None:
-    """Weights `[C, M / group, …]` that fit an image `[N, C, …]`, and a bias `[M]`."""
+    """Weights `[C, M / group, …]` that match an image `[N, C, …]`, and a bias `[M]`."""
     group = _group(op)
     x, w = _image_and_weights(op, "X", "W")
     if x is not None and w is not None and differ(x[1], w[0]):
@@ -68,7 +68,7 @@ def transposed_convolution(op: Operation) -> None:
 
 
 def pooling(op: Operation) -> None:
-    """A window over an image `[N, C, …]`."""
+    """Pooling: a valid window over an image `[N, C, …]`."""
     x = shape_of(op, "X")
     if x is not None and len(x) < 3:
         refuse(op, "Spatial rank must be strictly positive")
@@ -151,7 +151,7 @@ def _check_least(op: Operation, values: Sequence[int], least: int, text: str) ->
 
 
 def unpooling(op: Operation) -> None:
-    """`MaxUnpool`: an index for each number, a window for the axes behind batch and channels."""
+    """`MaxUnpool`: one index per element, and a window over the spatial axes."""
     x, indices = shape_of(op, "X"), shape_of(op, "I_in")
     if x is not None and len(x) < 3:
         refuse(op, "Spatial rank must be strictly positive")
@@ -205,7 +205,7 @@ def columns(op: Operation) -> None:
 
 
 def _check_blocks(op: Operation, x: Sequence[int] | None) -> None:
-    """As many columns as the block has places in the image, if both are constants."""
+    """Check that the number of columns is the number of block positions, if both are constant."""
     image, block = constant_of(op, "image_shape"), constant_of(op, "block_shape")
     if x is None or image is None or block is None:
         return

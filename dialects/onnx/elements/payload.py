@@ -83,7 +83,8 @@ class Payload:
         Apply `function` to `operands` broadcast together; `dtype`: NumPy's by default.
 
         Evaluation is deferred until a read, except if the result is small, is a splat, or takes less memory
-        than the operands that an expression would keep alive. Raises `ValueError` if the shapes do not broadcast.
+        than the operands that an expression would keep alive. Raises `ValueError` if the shapes do not
+        broadcast.
         """
         shape = np.broadcast_shapes(*(operand.shape for operand in operands))
         if dtype is None:
