@@ -1,4 +1,4 @@
-"""Affine maps and sets as MLIR writes them: `(d0)[s0] -> (d0 * 2 + s0)`, with no parenthesis too many."""
+"""Print affine maps and sets as MLIR: `(d0)[s0] -> (d0 * 2 + s0)`, with minimal parentheses."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _SPELLING = {
 
 
 def map_text(map_: AffineMap) -> str:
-    """The text between the brackets of `affine_map<…>`."""
+    """Return the text between the brackets of `affine_map<…>`."""
     results = ", ".join(expression_text(result) for result in map_.results)
     return f"{_space(map_.num_dims, map_.num_symbols)} -> ({results})"
 
 
 def set_text(set_: AffineSet) -> str:
-    """The text between the brackets of `affine_set<…>`."""
+    """Return the text between the brackets of `affine_set<…>`."""
     constraints = ", ".join(
         f"{expression_text(constraint.lhs)} {constraint.kind.value} {expression_text(constraint.rhs)}"
         for constraint in set_.constraints
@@ -35,7 +35,7 @@ def set_text(set_: AffineSet) -> str:
 
 
 def expression_text(expression: AffineExpr, enclosed: bool = False) -> str:
-    """One expression; `enclosed` ones stand beside `*`, `mod`, `floordiv` or `ceildiv`."""
+    """Return the text of an expression; `enclosed`: an operand of `*`, `mod`, `floordiv` or `ceildiv`."""
     if not isinstance(expression, AffineBinaryOpExpr):
         return str(expression)
     if expression.kind == AffineBinaryOpKind.Add:
@@ -49,7 +49,7 @@ def expression_text(expression: AffineExpr, enclosed: bool = False) -> str:
 
 
 def _sum(expression: AffineBinaryOpExpr) -> str:
-    """All terms of nested sums in a row, so that what is read back prints the same."""
+    """Print the terms of nested sums flat, so that a parsed expression prints the same."""
     first, *others = _terms(expression)
     return expression_text(first) + "".join(map(_added, others))
 
@@ -61,7 +61,7 @@ def _terms(expression: AffineExpr) -> list[AffineExpr]:
 
 
 def _added(term: AffineExpr) -> str:
-    """` + term`, or ` - term` without its sign."""
+    """Return ` + term`, or ` - term` without its sign."""
     if isinstance(term, AffineConstantExpr) and term.value < 0:
         return f" - {-term.value}"
     if isinstance(term, AffineBinaryOpExpr) and term.kind == AffineBinaryOpKind.Mul:

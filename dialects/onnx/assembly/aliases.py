@@ -31,7 +31,7 @@ _STEMS: dict[type[Attribute], str] = {
 
 
 class Aliases:
-    """The aliases of one module."""
+    """The attribute and location aliases of one module."""
 
     def __init__(self, root: Operation | None = None, with_locations: bool = False) -> None:
         self._seen: dict[Attribute, int] = {}
@@ -66,7 +66,7 @@ class Aliases:
             self._visit(value.type)
 
     def _visit(self, attribute: Attribute) -> int:
-        """Notes `attribute` and what it contains; gives the depth at which others may build on it."""
+        """Record `attribute` and nested ones; return its nesting depth, by which aliases are ordered."""
         known = self._depths.get(id(attribute))
         if known is not None:
             return known

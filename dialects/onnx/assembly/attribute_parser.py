@@ -1,4 +1,4 @@
-"""Attributes, types and locations: the half of `OnnxParser` that knows no operations."""
+"""Parser of attributes, types and locations: the part of `OnnxParser` without operations."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _BRACKET = re.compile(r"[\[\]]")
 
 
 class OnnxAttributeParser(Parser):
-    """Reads attributes, types and locations."""
+    """Parses attributes, types and locations."""
 
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<unknown>") -> None:
         text = input.decode("utf-8") if isinstance(input, bytes) else input
@@ -92,7 +92,7 @@ class OnnxAttributeParser(Parser):
         self._typed_strings = 0
 
     def _read_definition(self, begin: int) -> tuple[Attribute, int]:
-        """The attribute written at an offset; the parser stays where it is."""
+        """Parse the attribute at an offset; the position of the parser does not change."""
         lexer, token = self.lexer.pos, self._parser_state.current_token
         self._resume_from(begin)
         value = self.parse_attribute()
@@ -102,7 +102,7 @@ class OnnxAttributeParser(Parser):
         return value, end
 
     def parse_optional_type(self) -> TypeAttribute | None:
-        """A type, if there is one; a text seen before gives the same object again."""
+        """Parse a type, if there is one; equal texts return the same object."""
         token = self._parser_state.current_token
         if token.kind is not MLIRTokenKind.BARE_IDENT and token.kind is not MLIRTokenKind.EXCLAMATION_IDENT:
             return super().parse_optional_type()
@@ -121,7 +121,7 @@ class OnnxAttributeParser(Parser):
         return type_
 
     def parse_optional_attribute(self) -> Attribute | None:
-        """An attribute, if there is one."""
+        """Parse an attribute, if there is one."""
         token = self._current_token
         if token.kind is MLIRTokenKind.HASH_IDENT and token.text == _DISPOSABLE:
             self._consume_token()
@@ -168,7 +168,7 @@ class OnnxAttributeParser(Parser):
         return DistinctAttr(IntAttr(number), referenced)
 
     def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
-        """A number with or without its type; a hexadecimal float is a bit pattern."""
+        """Parse a number with or without type; a hexadecimal float is a bit pattern."""
         if (boolean := self.try_parse_builtin_boolean_attr()) is not None:
             return boolean
         start = self.pos
@@ -227,7 +227,7 @@ class OnnxAttributeParser(Parser):
         return float(number)
 
     def _literal_body(self) -> tuple[str, int]:
-        """The text between `<` and `>`, unread, and where it begins; the parser goes behind it."""
+        """Return the raw text between `<` and `>` and its offset, and advance past it."""
         if self._current_token.kind is not MLIRTokenKind.LESS:
             self.raise_error("Expected '<' before the elements")
         begin = self._current_token.span.end
@@ -297,7 +297,7 @@ class OnnxAttributeParser(Parser):
         return StringElementsAttr(type_, ArrayAttr(strings))
 
     def _parse_nested_strings(self, strings: list[StringAttr | BytesAttr]) -> list[int]:
-        """Reads a string or nested lists of them into `strings`; gives the shape."""
+        """Parse a string or nested lists into `strings`; return the shape."""
         if self._current_token.kind is not MLIRTokenKind.L_SQUARE:
             strings.append(self._parse_any_string())
             return []
@@ -317,7 +317,7 @@ class OnnxAttributeParser(Parser):
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[Any] | None
     ) -> DenseIntOrFPElementsAttr:
-        """The numbers of a `dense<…>` whose word was read; the type follows unless given."""
+        """Parse `dense<…>` after its keyword, and its type unless given."""
         start = self.pos
         elements = self._parse_elements(type)
         if not isa(elements, DenseIntOrFPElementsAttr):
@@ -364,7 +364,7 @@ class OnnxAttributeParser(Parser):
         return ResourceElementsAttr(type_, StringAttr(key), IntAttr(blob[0]), BytesAttr(blob[1]))
 
     def _resources(self) -> dict[str, tuple[int, bytes]]:
-        """Alignment and bytes of each resource of the file, which stand at its end."""
+        """Return alignment and bytes of each resource in the file's trailing metadata."""
         if self._blobs is None:
             self._blobs = {}
             begin = self._content.rfind("{-#")
@@ -411,7 +411,7 @@ class OnnxAttributeParser(Parser):
             self._blobs[key] = int.from_bytes(data[:4], "little"), data[4:]
 
     def _parse_external_resources(self) -> None:
-        """Skips them: they are for other tools."""
+        """Skip external resources, which are for other tools."""
         depth = 0
         while True:
             kind = self._consume_token().kind
@@ -483,7 +483,7 @@ class OnnxAttributeParser(Parser):
 
 
 def _split_sparse(body: str) -> tuple[str, str, int]:
-    """Indices and values of a sparse literal, and where the values begin."""
+    """Return the texts of indices and values of a sparse literal, and the offset of the values."""
     depth = 0
     end = 0
     for match in _BRACKET.finditer(body):
@@ -496,7 +496,7 @@ def _split_sparse(body: str) -> tuple[str, str, int]:
 
 
 def _length(literal: str) -> int | None:
-    """How many parts the outermost list of a literal has; `None` for a single number."""
+    """Return the number of entries of a literal's outermost list; `None` for a scalar."""
     if not literal.lstrip().startswith("["):
         return None
     inner = literal.strip()[1:-1]

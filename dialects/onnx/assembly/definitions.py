@@ -1,4 +1,4 @@
-"""Aliases by name, wherever the file defines them: MLIR prints those of locations at its end."""
+"""Alias definitions, also after their use: MLIR prints those of locations at the end of the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DEFINITION = re.compile(r"[ \t]*([#!][a-zA-Z0-9$._-]+)[ \t]*=(?!=)")
 
 @dataclass(frozen=True)
 class Definition:
-    """The value of an alias and where its text begins and ends."""
+    """The value of an alias, and the start and end offsets of its text."""
 
     begin: int
     end: int
@@ -22,7 +22,7 @@ class Definition:
 
 class Definitions(dict[str, Attribute]):
     """
-    A table of aliases that looks ahead in the text for those it does not know yet.
+    A table of aliases that searches ahead in the text for unknown ones.
 
     `read` parses the attribute at a position and gives its value and the position behind it.
     """
@@ -36,7 +36,7 @@ class Definitions(dict[str, Attribute]):
         self._open: list[str] = []
 
     def __contains__(self, name: object) -> bool:
-        """Whether the alias is defined, here or further down; a definition by itself is none."""
+        """Return whether the alias is defined anywhere in the file, outside of its own definition."""
         if super().__contains__(name):
             return True
         if not isinstance(name, str) or name in self._open:
@@ -52,7 +52,7 @@ class Definitions(dict[str, Attribute]):
         return True
 
     def read_ahead(self, name: str, begin: int) -> int | None:
-        """Where the text of the alias ends, if the definition that begins at `begin` was read before."""
+        """Return the end offset of the definition at `begin`, if it was read ahead."""
         definition = self._found.get(name)
         return definition.end if definition and definition.begin == begin else None
 

@@ -1,4 +1,4 @@
-"""Constants that are written with their bytes: `#onnx.dense_disposable<12:"0x…"> : type`."""
+"""Syntax of constants with inline bytes: `#onnx.dense_disposable<12:"0x…"> : type`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ELIDED = "__elided__"
 def parse_disposable(
     parser: AttrParser,
 ) -> DisposableElementsAttr | DenseIntOrFPElementsAttr | DenseResourceAttr:
-    """`<12:"0x…"> : type`: the bytes of all elements; a new number is given."""
+    """Parse `<12:"0x…"> : type`, the bytes of all elements; the constant gets a new serial number."""
     parser.parse_punctuation("<", " in a disposable constant")
     parser.parse_integer(allow_boolean=False, allow_negative=False)
     parser.parse_punctuation(":", " after the number of a disposable constant")
@@ -54,10 +54,10 @@ def parse_disposable(
 
 
 class DisposableSyntax(DisposableReader):
-    """Lets xDSL's own parser read disposable constants."""
+    """The hook by which xDSL's own parser reads disposable constants."""
 
     def read(self, parser: AttrParser) -> DisposableElementsAttr:
-        """The constant whose text begins behind its name."""
+        """Parse a constant; the parser is after its name."""
         start = parser.pos
         found = parse_disposable(parser)
         if not isinstance(found, DisposableElementsAttr):
@@ -66,7 +66,7 @@ class DisposableSyntax(DisposableReader):
 
 
 def check_size(shape: Sequence[int], refuse: Callable[[str], NoReturn]) -> None:
-    """What no array could ever have is refused while its place in the text is known."""
+    """Refuse sizes that no array can have, while the position in the text is known."""
     if len(shape) > MAX_RANK or prod(max(length, 1) for length in shape) > MAX_ELEMENTS:
         refuse(f"elements of shape {list(shape)[:MAX_RANK]}: more than any memory holds")
 

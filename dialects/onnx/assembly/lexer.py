@@ -1,4 +1,4 @@
-"""MLIR tokens by one regular expression: what xDSL's lexer reads, several times faster."""
+"""Lexer of MLIR text by one regular expression: the tokens of xDSL's lexer, several times faster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _KINDS = {kind.name: kind for kind in MLIRTokenKind}
 
 @dataclass(init=False)
 class SpelledToken(Token[MLIRTokenKind, str]):
-    """A token that knows its text instead of cutting it out again at each look."""
+    """A token that stores its text instead of slicing it from the input at each access."""
 
     def __init__(self, kind: MLIRTokenKind, span: Span[str], spelling: str) -> None:
         self.kind = kind
@@ -60,7 +60,7 @@ class OnnxLexer(MLIRLexer):
         super().__init__(input)
 
     def lex(self) -> Token[MLIRTokenKind, str]:
-        """The next token; what the expression does not know is left to xDSL's lexer and its errors."""
+        """Return the next token; what the expression does not match goes to xDSL's lexer and its errors."""
         match = _TOKEN.match(self.input.content, self.pos)
         if match is None:
             self._refuse_open_string()
@@ -78,7 +78,7 @@ class OnnxLexer(MLIRLexer):
         return SpelledToken(kind, Span(start, end, self.input), text)
 
     def _refuse_open_string(self) -> None:
-        """Raises if a string begins that is none: xDSL's expression takes exponential time to find out."""
+        """Raise for an unterminated string, on which xDSL's regular expression takes exponential time."""
         space = _SPACE.match(self.input.content, self.pos)
         start = space.end() if space else self.pos
         if self.input.content.startswith(('"', '@"'), start):

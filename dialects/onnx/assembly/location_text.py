@@ -1,4 +1,4 @@
-"""Locations as MLIR writes them, without the `loc(…)` around."""
+"""Print locations as MLIR, without the enclosing `loc(…)`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def location_parts(
     alias_of: Callable[[Attribute], str | None],
     text_of: Callable[[Attribute], str],
 ) -> str:
-    """The text of a location: its parts by their aliases where they have one, metadata through `text_of`."""
+    """Return the text of a location; nested ones by their aliases, metadata printed by `text_of`."""
 
     def part(child: Attribute) -> str:
         return alias_of(child) or location_parts(child, alias_of, text_of)

@@ -1,4 +1,4 @@
-"""Properties that operators got since onnx-mlir's dialect was made: not written where they say nothing."""
+"""Properties that are newer than onnx-mlir's dialect: not printed if they have their default."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEWER_PROPERTIES: Mapping[str, tuple[str, ...]] = {
 
 
 def written_properties(op: Operation) -> dict[str, Attribute]:
-    """The properties of an op without newer ones of default value, which come back when it is read."""
+    """Return an op's properties without newer ones of default value, which the parser restores."""
     newer = NEWER_PROPERTIES.get(op.name)
     if newer is None or not isinstance(op, OnnxOp):
         return op.properties

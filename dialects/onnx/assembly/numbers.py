@@ -1,5 +1,5 @@
 """
-How MLIR writes numbers.
+Print numbers as MLIR.
 
 The digits follow LLVM's `APFloat::toString`, which drops digits by an integer division before it rounds. The
 last digit therefore differs from a correctly rounded one now and then, and that decides whether `0.7` prints
@@ -25,33 +25,33 @@ MAX_PADDING = 3
 
 @dataclass(frozen=True)
 class FloatFormat:
-    """One binary format: how many bits its significand has, and the numpy type that rounds to it."""
+    """A binary float format: the bits of its significand, and the NumPy type that rounds to it."""
 
     precision: int
     dtype: np.dtype[np.generic]
 
     @property
     def bits(self) -> np.dtype[np.unsignedinteger]:
-        """The unsigned integer type of the same size."""
+        """Return the unsigned integer type of the same size."""
         return np.dtype(f"u{self.dtype.itemsize}")
 
     def round(self, value: float) -> float:
-        """The nearest value of the format."""
+        """Return the nearest value of the format."""
         with np.errstate(over="ignore"):
             return float(np.array(value, np.float64).astype(self.dtype).astype(np.float64))
 
     def pattern(self, value: float) -> int:
-        """The bits of `value`, a value of this format."""
+        """Return the bit pattern of `value`, which is a value of this format."""
         return int(np.array(value, np.float64).astype(self.dtype).view(self.bits))
 
     def from_pattern(self, bits: int) -> float:
-        """The value that `bits` stands for; `OverflowError` if there are more of them than the format has."""
+        """Return the value of a bit pattern; `OverflowError` if it has too many bits."""
         return float(np.array(bits, self.bits).view(self.dtype).astype(np.float64))
 
 
 @cache
 def float_format(type_: AnyFloat) -> FloatFormat | None:
-    """The format of a float type; `None` for the ones no ONNX tensor can have (f80, f128, tf32, ...)."""
+    """Return the format of a float type; `None` for types that ONNX does not have (f80, f128, tf32, …)."""
     dtype = ELEMENT_DTYPES.get(type_)
     if dtype is None:
         return None
@@ -62,7 +62,7 @@ def float_format(type_: AnyFloat) -> FloatFormat | None:
 
 
 def float_text(value: float, format_: FloatFormat) -> str:
-    """`value`, which is a value of the format, as MLIR prints it without its type."""
+    """Return the text of `value`, a value of the format, without its type."""
     if not math.isfinite(value):
         return f"0x{format_.pattern(value):X}"
     text = _scientific_text(value)
@@ -70,7 +70,7 @@ def float_text(value: float, format_: FloatFormat) -> str:
 
 
 def float_texts(array: npt.NDArray[np.generic], format_: FloatFormat) -> list[str]:
-    """The elements of an array in row-major order as MLIR prints them; equal ones are worked out once."""
+    """Return the texts of an array's elements in row-major order; equal ones are computed once."""
     flat = np.ascontiguousarray(array).reshape(-1)
     # Bit patterns, not values: 0.0 and -0.0 differ, and a NaN equals itself.
     patterns, places = np.unique(flat.view(format_.bits), return_inverse=True)
@@ -91,7 +91,7 @@ def float_texts(array: npt.NDArray[np.generic], format_: FloatFormat) -> list[st
 
 
 def _scientific_text(value: float) -> str:
-    """`1.500000e+00`, which may stand for a neighbour of `value`."""
+    """Return six decimals, `1.500000e+00`; the text may denote a neighbour of `value`."""
     if value == 0.0:
         return "-0.000000e+00" if math.copysign(1.0, value) < 0.0 else "0.000000e+00"
     integer, exponent = _decimal(abs(value))
@@ -100,7 +100,7 @@ def _scientific_text(value: float) -> str:
 
 
 def _exact_text(value: float, format_: FloatFormat) -> str:
-    """As many digits as the format needs, or its bits if those would have no point."""
+    """Return as many digits as the format needs, or the bit pattern if they would have no point."""
     precision = 2 + format_.precision * 59 // 196
     integer, exponent = _decimal(abs(value))
     text = ("-" if value < 0.0 else "") + _plain(*_digits(integer, exponent, precision), precision)
@@ -108,7 +108,7 @@ def _exact_text(value: float, format_: FloatFormat) -> str:
 
 
 def _decimal(value: float) -> tuple[int, int]:
-    """Integers `n, e` with `value = n * 10**e`, exactly and with `n` as LLVM takes it."""
+    """Return integers `n, e` with `value = n * 10**e` exactly, `n` as in LLVM."""
     numerator, denominator = value.as_integer_ratio()
     shift = denominator.bit_length() - 1
     if shift == 0:
@@ -117,7 +117,7 @@ def _decimal(value: float) -> tuple[int, int]:
 
 
 def _digits(integer: int, exponent: int, precision: int) -> tuple[str, int]:
-    """At most `precision` digits of `integer * 10**exponent`, and the power of ten of the last one."""
+    """Return up to `precision` digits of `integer * 10**exponent`, and the exponent of the last one."""
     needed = (precision * 196 + 58) // 59
     removable = max(integer.bit_length() - needed, 0) * 59 // 196
     text = str(integer // 10**removable)
@@ -133,14 +133,14 @@ def _digits(integer: int, exponent: int, precision: int) -> tuple[str, int]:
 
 
 def _scientific(digits: str, last: int) -> str:
-    """`1.500000e+00`: six decimals, at least two digits of exponent."""
+    """Return `1.500000e+00`: six decimals, at least two digits of exponent."""
     first = last + len(digits) - 1
     sign = "-" if first < 0 else "+"
     return f"{digits[0]}.{digits[1:]:0<{SCIENTIFIC_DIGITS}}e{sign}{abs(first):02d}"
 
 
 def _plain(digits: str, last: int, precision: int) -> str:
-    """`0.699999988` while few zeros are needed, else `9.99999974E-6`."""
+    """Return `0.699999988` if few zeros are needed, else `9.99999974E-6`."""
     count = len(digits)
     first = last + count - 1
     if last >= 0:

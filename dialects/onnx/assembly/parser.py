@@ -46,7 +46,7 @@ class OnnxParser(OnnxAttributeParser):
         self._own_location: LocationAttr | None = None
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        """The whole input as a module."""
+        """Parse the whole input as a module."""
         position = -1
         while (position := self._content.find("\n", position + 1)) >= 0:
             self._lines.append(position)
@@ -62,12 +62,12 @@ class OnnxParser(OnnxAttributeParser):
                 gc.enable()
 
     def place(self, start: int) -> tuple[int, int]:
-        """Line and column, from one, of an offset."""
+        """Return the line and column of an offset, from one."""
         line = bisect_right(self._lines, start - 1)
         return line, start - self._lines[line - 1]
 
     def parse_operation(self) -> Operation:
-        """One operation."""
+        """Parse one operation."""
         op = super().parse_operation()
         if self._typed_strings and isinstance(op, OnnxOp):
             self._forget_types_of_strings(op)
@@ -80,7 +80,7 @@ class OnnxParser(OnnxAttributeParser):
         return op
 
     def _forget_types_of_strings(self, op: OnnxOp) -> None:
-        """`"a" : !onnx.String` is what every string of an onnx op is: the type says nothing."""
+        """Drop the type of strings: `"a" : !onnx.String` is the type of all strings of onnx ops."""
         for name, value in op.properties.items():
             op.properties[name] = _untyped(value)
         self._typed_strings = 0
@@ -105,7 +105,7 @@ class OnnxParser(OnnxAttributeParser):
             self._definitions[name] = self.parse_attribute()
 
     def parse_optional_location(self) -> LocationAttr | None:
-        """`loc(…)`, if there is one."""
+        """Parse `loc(…)`, if there is one."""
         location = super().parse_optional_location()
         self._own_location = location
         return location

@@ -50,7 +50,7 @@ _DEFAULT_DIALECTS = {"builtin.module": "builtin", "func.func": "func"}
 @dataclass(eq=False, repr=False)
 class OnnxPrinter(Printer):
     """
-    Prints IR as MLIR does.
+    Prints IR as MLIR.
 
     The first op printed is the root: its values are numbered, its aliases and the data of its resources
     printed around it. `hex_larger` and `elide_larger` count elements; -1 and `None` switch them off.
@@ -71,14 +71,14 @@ class OnnxPrinter(Printer):
     )
 
     def print_string(self, text: str, *, indent: int | None = None) -> None:
-        """Prints a string, indented behind its line breaks."""
+        """Print a string with the current indentation after its line breaks."""
         if self.stream is None or "\n" in text:
             super().print_string(text, indent=indent)
         else:
             self.stream.write(text)
 
     def print_op(self, op: Operation) -> None:
-        """Prints an op; the first call numbers the values and prints what stands around the root."""
+        """Print an op; the first call also numbers the values and prints aliases and resources."""
         if self._names is not None:
             self._print_op(op)
             return
@@ -112,7 +112,7 @@ class OnnxPrinter(Printer):
                 self.print_location(op.location)
 
     def print_op_with_default_format(self, op: Operation) -> None:
-        """Prints what follows the name in the generic form."""
+        """Print what follows the name in the generic form."""
         attributes = op.attributes
         if isinstance(op, UnregisteredOp):
             attributes = {name: value for name, value in attributes.items() if name != "op_name__"}
@@ -129,7 +129,7 @@ class OnnxPrinter(Printer):
         self.print_operation_type(op)
 
     def print_operation_type(self, op: Operation) -> None:
-        """Prints `(operand types) -> result types`, and the location if wanted."""
+        """Print `(operand types) -> result types`, and the location if requested."""
         self.print_function_type(op.operand_types, op.result_types)
         if self.print_debuginfo:
             self.print_string(" ")
@@ -142,7 +142,7 @@ class OnnxPrinter(Printer):
         print_empty_block: bool = True,
         print_block_terminators: bool = True,
     ) -> None:
-        """Prints `{ blocks }`."""
+        """Print `{ blocks }`."""
         parent = region.parent_op()
         self._default_dialects.append(_DEFAULT_DIALECTS.get(parent.name, "") if parent else "")
         super().print_region(region, print_entry_block_args, print_empty_block, print_block_terminators)
@@ -155,7 +155,7 @@ class OnnxPrinter(Printer):
         self._blocks[block] = f"bb{block_index}"
 
     def print_block_argument(self, arg: BlockArgument, print_type: bool = True) -> None:
-        """Prints `%arg0: type`, and its location if wanted."""
+        """Print `%arg0: type`, and its location if requested."""
         self.print_ssa_value(arg)
         if print_type:
             self.print_string(": ")
@@ -165,7 +165,7 @@ class OnnxPrinter(Printer):
                 self.print_location(arg.location)
 
     def print_ssa_value(self, value: SSAValue) -> str:
-        """Prints `%name`; a value outside the root (of an op that was cut loose) is numbered as it comes."""
+        """Print `%name`; a value from outside of the root gets the next number."""
         if self._names is None:
             self._names = {}
         name = self._names.get(value)
@@ -185,20 +185,20 @@ class OnnxPrinter(Printer):
             self.print_string(f"%{name}:{count} = ")
 
     def print_attr_dict(self, attr_dict: Mapping[str, Attribute]) -> None:
-        """Prints `{a = 1 : i64, b}`, sorted by name."""
+        """Print `{a = 1 : i64, b}`, sorted by name."""
         with self.in_braces():
             self.print_list(sorted(attr_dict.items()), self._print_attr_string)
 
     def print_string_literal(self, string: str) -> None:
-        """Prints a string with quotes."""
+        """Print a string with quotes."""
         self.print_string(quoted(string))
 
     def print_bytes_literal(self, bytestring: bytes) -> None:
-        """Prints bytes as a string with quotes."""
+        """Print bytes as a string with quotes."""
         self.print_string(quoted(bytestring))
 
     def print_float(self, value: float, type: AnyFloat) -> None:
-        """Prints a float without its type."""
+        """Print a float without its type."""
         format_ = float_format(type)
         if format_ is None:
             super().print_float(value, type)
@@ -206,7 +206,7 @@ class OnnxPrinter(Printer):
             self.print_string(float_text(value, format_))
 
     def print_attribute(self, attribute: Attribute) -> None:
-        """Prints an attribute or type, by its alias if it has one."""
+        """Print an attribute or type, by its alias if it has one."""
         if isinstance(attribute, TypeAttribute):
             known = self._type_texts.get(id(attribute))
             if known is None:
@@ -222,13 +222,13 @@ class OnnxPrinter(Printer):
             printer(self, attribute)
 
     def print_location(self, location: LocationAttr) -> None:
-        """Prints `loc(…)`."""
+        """Print `loc(…)`."""
         self.print_string("loc(")
         self.print_string(self._aliases.names.get(location) or self._location_body(location))
         self.print_string(")")
 
     def print_elements(self, attribute: DisposableElementsAttr | DenseIntOrFPElementsAttr) -> None:
-        """Prints `dense<…>` without the type, piece by piece."""
+        """Print `dense<…>` without the type, in pieces."""
         if self._is_elided(attribute):
             self.print_string("dense_resource<__elided__>")
         elif not is_writable(attribute.get_element_type()):
@@ -282,7 +282,7 @@ class OnnxPrinter(Printer):
         self.print_string("\n    }\n  }\n#-}", indent=0)
 
     def _captured(self, work: Callable[[], None]) -> str:
-        """What `work` prints, as a string."""
+        """Return what `work` prints as a string."""
         text = StringIO()
         stream, self.stream = self.stream, text
         work()
@@ -290,7 +290,7 @@ class OnnxPrinter(Printer):
         return text.getvalue()
 
     def print_resource(self, attribute: ResourceElementsAttr) -> None:
-        """Prints `dense_resource<key> : type`; the data follows behind the root."""
+        """Print `dense_resource<key> : type`; the data follows after the root."""
         key = attribute.key.data
         number = 0
         while (other := self._resources.setdefault(key, attribute)) != attribute and other is not attribute:
@@ -302,7 +302,7 @@ class OnnxPrinter(Printer):
         self.print_attribute(attribute.type)
 
     def print_array(self, attribute: ArrayAttr[Attribute]) -> None:
-        """Prints `[0, 1]`; inside a list, `i64` and `f64` go without saying."""
+        """Print `[0, 1]`; `i64` and `f64` are implied inside a list."""
         with self.in_square_brackets():
             self.print_list(attribute.data, self._print_array_element)
 
@@ -315,11 +315,11 @@ class OnnxPrinter(Printer):
             self.print_attribute(element)
 
     def print_aliased(self, attribute: Attribute) -> None:
-        """Prints an attribute by its alias, in full if it has none."""
+        """Print an attribute by its alias, in full if it has none."""
         self.print_string(self._aliases.names.get(attribute) or self._in_full(attribute))
 
     def print_typed_elements(self, attribute: DisposableElementsAttr | DenseIntOrFPElementsAttr) -> None:
-        """Prints `dense<…> : type`."""
+        """Print `dense<…> : type`."""
         if self.number_disposables and isinstance(attribute, DisposableElementsAttr):
             self._print_disposable(attribute)
         else:
@@ -328,7 +328,7 @@ class OnnxPrinter(Printer):
         self.print_attribute(attribute.get_type())
 
     def _print_disposable(self, attribute: DisposableElementsAttr) -> None:
-        """Prints `#onnx.dense_disposable<number:"0x…">`, as onnx-mlir outside of `onnx.Constant dense<…>`."""
+        """Print `#onnx.dense_disposable<number:"0x…">`, as onnx-mlir outside of `onnx.Constant dense<…>`."""
         if attribute.dtype == np.object_ or self._is_elided(attribute):
             self.print_elements(attribute)
             return
@@ -339,7 +339,7 @@ class OnnxPrinter(Printer):
         self.print_string('">')
 
     def print_sparse(self, attribute: SparseElementsAttr) -> None:
-        """Prints `sparse<indices, values> : type`."""
+        """Print `sparse<indices, values> : type`."""
         self.print_string("sparse<")
         if any(attribute.values.type.get_shape()):
             for piece in elements_text(attribute.indices, -1):

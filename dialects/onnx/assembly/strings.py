@@ -1,4 +1,4 @@
-"""String literals as MLIR writes them."""
+"""Print string literals as MLIR."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 
 
 def quoted(text: str | bytes) -> str:
-    """`text` between quotes; what is not printable ASCII as `\\` and two upper-case digits a byte."""
+    """Return `text` in quotes; bytes except printable ASCII are escaped by two upper-case hexadecimal digits."""
     if isinstance(text, str) and _PLAIN.fullmatch(text):
         return f'"{text}"'
     data = text.encode() if isinstance(text, str) else text

@@ -1,4 +1,4 @@
-"""From the inside of `dense<…>` to the bytes of an attribute, fast enough for a million elements."""
+"""Parse the contents of `dense<…>`, fast enough for a million elements."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _BOOLEANS = {b"true": 1, b"false": 0}
 
 
 class LiteralError(Exception):
-    """A literal that does not fit its type; the message is for the user."""
+    """A literal that does not match its type; the message is for the user."""
 
 
 def is_readable(element_type: Attribute) -> bool:
-    """Whether `read_numbers` and `read_hex` know the element type."""
+    """Return whether `read_numbers` and `read_hex` support the element type."""
     return STORAGE_DTYPES.get(element_type, np.dtype(object)) != np.object_
 
 
 def read_numbers(body: str, type_: RankedStructure[Any]) -> DenseIntOrFPElementsAttr:
     """
-    The attribute for what stands between `<` and `>`: nested lists, one number for all, or nothing.
+    Parse the text between `<` and `>`: nested lists, a splat, or nothing.
 
     Raises `LiteralError` if the brackets do not follow the shape or a number does not fit the element type.
     """
@@ -74,7 +74,7 @@ def read_numbers(body: str, type_: RankedStructure[Any]) -> DenseIntOrFPElements
 
 def read_hex(digits: str, type_: RankedStructure[Any]) -> DenseIntOrFPElementsAttr:
     """
-    The attribute for `dense<"0x…">`: little-endian bytes of all elements, or of one for all.
+    Parse `dense<"0x…">`: little-endian bytes of all elements, or of a splat.
 
     `i1` is packed eight to a byte as MLIR does; `i2` and `i4`, a byte each in MLIR, may be packed too.
     """
@@ -98,7 +98,7 @@ def read_hex(digits: str, type_: RankedStructure[Any]) -> DenseIntOrFPElementsAt
 
 
 def _attribute(type_: RankedStructure[Any], elements: Array) -> DenseIntOrFPElementsAttr:
-    """The attribute of all elements, or of a splat's one."""
+    """Return the attribute of all elements, or of a splat."""
     size = prod(type_.get_shape())
     stored = stored_form(elements)
     if elements.size == 1 and size * stored.size <= DENSE_LIMIT:
@@ -127,7 +127,7 @@ def _check_brackets(raw: bytes, skeleton: bytes, shape: tuple[int, ...], is_comp
 
 
 def _numbers(flat: bytes, count: int, element_type: Attribute) -> Array:
-    """The numbers of a comma-separated list, as the numpy type that stores them."""
+    """Parse a comma-separated list to the NumPy type of its storage."""
     if count == 0:
         return np.zeros(0, STORAGE_DTYPES[element_type])
     if not isa(element_type, AnyFloat | ComplexType):
@@ -138,7 +138,7 @@ def _numbers(flat: bytes, count: int, element_type: Attribute) -> Array:
 
 
 def _plain_floats(flat: bytes, count: int) -> npt.NDArray[np.float64] | None:
-    """Decimal numbers read by numpy; `None` if it stops at something else, which `_floats` will name."""
+    """Parse decimals with NumPy; `None` for other text, which `_floats` reports."""
     try:
         with warnings.catch_warnings():
             # Older releases of numpy only warn of what they cannot read.
@@ -150,7 +150,7 @@ def _plain_floats(flat: bytes, count: int) -> npt.NDArray[np.float64] | None:
 
 
 def _rounded(values: npt.NDArray[np.float64], element_type: Attribute) -> Array:
-    """Numbers as elements; complex ones from their parts."""
+    """Round values to elements; complex ones from their parts."""
     with np.errstate(over="ignore"):
         return values.astype(_real_format(element_type).dtype).view(STORAGE_DTYPES[element_type])
 
@@ -173,7 +173,7 @@ def _real_format(element_type: Attribute) -> FloatFormat:
 
 
 def _floats(texts: list[bytes], element_type: Attribute) -> Array:
-    """Decimal numbers and, in hexadecimal, bit patterns."""
+    """Parse decimals, and bit patterns in hexadecimal."""
     format_ = _real_format(element_type)
     hexadecimal = np.fromiter((b"0x" in text for text in texts), np.bool_, len(texts))
     decimal = [b"0" if is_hex else text for text, is_hex in zip(texts, hexadecimal.tolist(), strict=True)]
@@ -233,7 +233,7 @@ def _integer(text: bytes, element_type: Attribute) -> int:
 
 
 def _limits(element_type: Attribute) -> tuple[int, int]:
-    """Signless integers may be written either way."""
+    """Return the range of an integer type; signless ones may be written signed or unsigned."""
     if not isa(element_type, IntegerType):
         return -(1 << 63), (1 << 63) - 1
     width = element_type.width.data
@@ -244,7 +244,7 @@ def _limits(element_type: Attribute) -> tuple[int, int]:
 
 
 def _unpacked(raw: npt.NDArray[np.uint8], type_: IntegerType, size: int) -> Array | None:
-    """Elements narrower than a byte: one for all, packed, or one to a byte; `None` for any other length."""
+    """Return sub-byte elements from a splat, packed bytes, or a byte each; `None` for another length."""
     width = type_.width.data
     if type_ == i1 and raw.size == 1 and raw[0] in (0x00, 0xFF):
         return raw[:1] != 0

@@ -1,4 +1,4 @@
-"""The inside of `dense<…>` as MLIR writes it (docs/internals/onnx-rules.md §4.3), streamed."""
+"""Print the contents of `dense<…>` as MLIR (docs/internals/onnx-rules.md §4.3), streamed."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ BLOCK = 1 << 16
 
 
 def is_writable(element_type: Attribute) -> bool:
-    """Whether `elements_text` knows the element type."""
+    """Return whether `elements_text` supports the element type."""
     return element_type in STORAGE_DTYPES
 
 
 def is_splat(attr: DisposableElementsAttr | DenseIntOrFPElementsAttr) -> bool:
-    """Whether all elements are the same bits; false if there are none."""
+    """Return whether all elements have the same bits; false if there are none."""
     if isinstance(attr, DisposableElementsAttr):
         return attr.is_splat
     array = dense_array(attr)
@@ -39,7 +39,7 @@ def is_splat(attr: DisposableElementsAttr | DenseIntOrFPElementsAttr) -> bool:
 
 def elements_text(attr: DisposableElementsAttr | DenseIntOrFPElementsAttr, hex_larger: int) -> Iterator[str]:
     """
-    What stands between `<` and `>`, in pieces; hexadecimal for more than `hex_larger` elements (-1: never).
+    Iterate over the text between `<` and `>`; hexadecimal above `hex_larger` elements (-1: never).
     """
     element_type = attr.get_element_type()
     shape = attr.get_shape()
@@ -61,7 +61,7 @@ def elements_text(attr: DisposableElementsAttr | DenseIntOrFPElementsAttr, hex_l
 
 
 def element_texts(array: Array, element_type: Attribute) -> list[str]:
-    """Each element, row-major, as MLIR writes it in a list."""
+    """Return each element, row-major, as MLIR prints it in a list."""
     flat = np.ascontiguousarray(array).reshape(-1)
     if flat.dtype == np.object_:
         return [quoted(text) for text in flat.tolist()]
@@ -78,7 +78,7 @@ def element_texts(array: Array, element_type: Attribute) -> list[str]:
 
 
 def _nested(texts: Sequence[str], shape: Sequence[int]) -> Iterable[str]:
-    """Texts in brackets, by shape."""
+    """Return texts in nested brackets, by shape."""
     if not shape:
         return texts
     rows = texts
@@ -93,7 +93,7 @@ def _blocks(array: Array) -> Iterator[Array]:
 
 
 def _packed(block: Array, element_type: Attribute) -> Array:
-    """The bytes of some elements: `i1` eight to a byte, `i2` and `i4` one, without the sign's copies."""
+    """Return the bytes of elements: `i1` eight to a byte, `i2` and `i4` one each, zero-extended."""
     if element_type == i1:
         return np.packbits(block.view(np.bool_), bitorder="little")
     if isa(element_type, IntegerType) and element_type.width.data < 8:

@@ -1,4 +1,4 @@
-"""Value names as MLIR gives them: `%0`, `%1#1`, `%arg0`; breadth first, region by region."""
+"""Value names as MLIR numbers them: `%0`, `%1#1`, `%arg0`; breadth first, region by region."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SUGGESTED: dict[str, Callable[[Operation], str]] = {
 
 
 def value_names(root: Operation) -> Names:
-    """The names of all values that `root` and what it contains define."""
+    """Return the names of all values that `root` and its nested ops define."""
     names: Names = {}
     scope = _RegionCounters(names)
     scope.name_results(root)
@@ -56,7 +56,7 @@ def value_names(root: Operation) -> Names:
 
 
 class _RegionCounters:
-    """The counters of one region. Those of a nested region start where the region around it ended."""
+    """The counters of one region; those of a nested region start at the values of the enclosing one."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
