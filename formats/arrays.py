@@ -1,5 +1,5 @@
 """
-NumPy's array files, `.npy` and `.npz`, read with every size checked before anything is allocated.
+Read NumPy's array files, `.npy` and `.npz`; sizes are checked before any allocation.
 
 `numpy.load` raises half a dozen kinds of exceptions for damaged files, and believes the sizes in them.
 """
@@ -50,7 +50,7 @@ _DAMAGED = (
 
 
 def read_array(path: Path) -> Array:
-    """The array in a `.npy` file; `XonncError` for a file that holds none."""
+    """Return the array of a `.npy` file; `XonncError` for other files."""
     _require_file(path)
     try:
         with path.open("rb") as file:
@@ -60,7 +60,7 @@ def read_array(path: Path) -> Array:
 
 
 def read_arrays(path: Path) -> dict[str, Array]:
-    """The arrays in a `.npz` file by name, or that of a `.npy` file without one; `XonncError` otherwise."""
+    """Return the arrays of a `.npz` file by name, that of a `.npy` file as `''`; `XonncError` for others."""
     _require_file(path)
     found: dict[str, Array] = {}
     try:
@@ -88,7 +88,7 @@ def _require_file(path: Path) -> None:
 
 
 def _array(file: IO[bytes], size: int) -> Array:
-    """The array in an open file of `size` bytes."""
+    """Return the array in an open file of `size` bytes."""
     version = np.lib.format.read_magic(file)
     header = _HEADERS.get(version)
     if header is None:
@@ -107,6 +107,6 @@ def _array(file: IO[bytes], size: int) -> Array:
 
 
 def _reason(error: Exception) -> str:
-    """One line that says what is wrong."""
+    """Return the reason of an error in one line."""
     text = " ".join(str(error).split())[:200]
     return text if isinstance(error, ValueError) and text else f"{type(error).__name__}: {text}"

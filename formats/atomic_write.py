@@ -1,5 +1,5 @@
 """
-Atomic file output: a file has its new content whole, or keeps what it had.
+Atomic file output: a file gets its whole new content, or keeps the old one.
 
 Regular files are written under a temporary name in their folder, flushed to the disk and renamed over the
 old file, whose mode and owner they keep. Symbolic links are followed. Character devices and named pipes
@@ -32,7 +32,7 @@ _NAME_BYTES = 100
 @contextmanager
 def atomic_write(path: Path, *, sync: bool = True, mode: int = 0o666) -> Generator[BinaryIO]:
     """
-    A stream whose content becomes the file `path` when the block ends well; otherwise nothing changes.
+    Open a stream whose content replaces the file `path` if the block succeeds; else nothing changes.
 
     Without `sync` the content need not survive a loss of power. A new file gets `mode`, less the process's
     umask. Raises `XonncError` for what cannot be written.
@@ -43,7 +43,7 @@ def atomic_write(path: Path, *, sync: bool = True, mode: int = 0o666) -> Generat
 
 @contextmanager
 def atomic_writes(*, sync: bool = True, mode: int = 0o666) -> Generator[OutputFiles]:
-    """Several files that get their content together when the block ends well, or none does."""
+    """Open several files that are all replaced if the block succeeds, or none."""
     files = OutputFiles(sync, mode)
     try:
         yield files
@@ -54,7 +54,7 @@ def atomic_writes(*, sync: bool = True, mode: int = 0o666) -> Generator[OutputFi
 
 @dataclass
 class OutputFiles:
-    """Files that are written under temporary names until `commit` renames them all."""
+    """Files written under temporary names until `commit` renames all of them."""
 
     sync: bool
     mode: int
@@ -64,7 +64,7 @@ class OutputFiles:
 
     @contextmanager
     def open(self, path: Path) -> Generator[BinaryIO]:
-        """A stream for the content of `path`; `XonncError` for what cannot be written."""
+        """Return a stream for the content of `path`; `XonncError` if it cannot be written."""
         with name_path_in_errors(path):
             target = _target(path)
             if not isinstance(target, Path):
@@ -84,7 +84,7 @@ class OutputFiles:
             self._finished[target] = temporary
 
     def adopt(self, finished: Path, path: Path) -> None:
-        """Makes a file that another program wrote into the same folder the content of `path`."""
+        """Use a file that another program wrote into the same folder as the content of `path`."""
         with name_path_in_errors(path):
             target = _target(path)
             if not isinstance(target, Path):
@@ -103,7 +103,7 @@ class OutputFiles:
             self._finished[target] = finished
 
     def commit(self) -> None:
-        """Renames all files; what remains can fail only for reasons that came up since they were opened."""
+        """Rename all files; only conditions that arose since they were opened can make it fail."""
         for target in self._finished:
             # Some inputs are opened only when their content is written.
             if (status := _status(target)) is not None:
@@ -119,7 +119,7 @@ class OutputFiles:
         self._finished.clear()
 
     def discard(self) -> None:
-        """Removes what is not renamed."""
+        """Remove the temporary files that were not renamed."""
         for temporary in self._finished.values():
             temporary.unlink(missing_ok=True)
         self._finished.clear()
@@ -130,24 +130,24 @@ class OutputFiles:
 
 
 class _NonSeekable(FileIO):
-    """A device or pipe: `/dev/null` says that it can seek, and is always at 0."""
+    """A device or pipe, without seeks: `/dev/null` claims to be seekable, but is always at position 0."""
 
     def seekable(self) -> bool:
-        """It cannot."""
+        """Return False."""
         return False
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Refuses."""
+        """Raise `UnsupportedOperation`."""
         raise UnsupportedOperation("seek")
 
     def tell(self) -> int:
-        """Refuses."""
+        """Raise `UnsupportedOperation`."""
         raise UnsupportedOperation("tell")
 
 
 @contextmanager
 def name_path_in_errors(path: Path) -> Generator[None]:
-    """Says of which output an error of the system is; a reader that left a pipe is none."""
+    """Add the path of the output to operating system errors, except for broken pipes."""
     try:
         yield
     except BrokenPipeError:
@@ -158,7 +158,7 @@ def name_path_in_errors(path: Path) -> Generator[None]:
 
 def require_writable(path: Path) -> None:
     """
-    Refuses an output that `atomic_write` would refuse, before any work is done for it.
+    Check before any work that `atomic_write` can write an output.
 
     Raises `XonncError` for folders and other things that are no files, for files without permission to write,
     for inputs, and for names in folders that do not exist.
@@ -174,14 +174,14 @@ def require_writable(path: Path) -> None:
 
 
 def is_special(path: Path) -> bool:
-    """Whether an output is a device or a named pipe, whose name says nothing of what is written to it."""
+    """Return whether an output is a device or named pipe, whose file name has no meaningful suffix."""
     with name_path_in_errors(path):
         status = _status(path)
     return status is not None and not stat.S_ISREG(status.st_mode)
 
 
 def _target(path: Path) -> Path | int:
-    """The regular file that `path` leads to, or an open descriptor of what is written through."""
+    """Return the regular file behind `path`, or an open descriptor for other kinds of file."""
     status = _status(path)
     if status is not None:
         _require_file(path, status)
@@ -194,7 +194,7 @@ def _target(path: Path) -> Path | int:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What `path` leads to; `None` if nothing is there yet."""
+    """Return the status of the file at `path`; `None` if there is none."""
     try:
         return os.stat(path)
     except FileNotFoundError:
@@ -213,12 +213,12 @@ def _require_file(path: Path, status: os.stat_result) -> None:
 
 
 def _resolved(path: Path) -> Path:
-    """The file behind symbolic links, which need not be there."""
+    """Return the target of symbolic links; it need not exist."""
     return Path(os.path.realpath(path))
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """The number of the descriptor of this process that `/dev/stdout` and the like stand for."""
+    """Return the descriptor of this process that `/dev/stdout` and the like denote."""
     for _ in range(_MAX_LINKS):
         folder = os.path.realpath(path.parent)
         if folder == f"/proc/{os.getpid()}/fd" and path.name.isdecimal():
@@ -230,7 +230,7 @@ def _own_descriptor(path: Path) -> int | None:
 
 
 def _create_beside(target: Path, mode: int) -> tuple[Path, int]:
-    """A new file in the folder of `target`, with the mode that `target` has, if it is there, for writing."""
+    """Create a file in the folder of `target` for writing, with the mode of `target` if it exists."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     stem = os.fsdecode(os.fsencode(target.name)[:_NAME_BYTES])
     # A random name: what a killed run left behind never stands in the way.
@@ -247,7 +247,7 @@ def _create_beside(target: Path, mode: int) -> tuple[Path, int]:
 
 
 def _copy_mode(temporary: Path, target: Path) -> None:
-    """Gives a new file the owner, if that is allowed, and the permissions of the file that it replaces."""
+    """Copy the permissions of the replaced file, and its owner if permitted."""
     old = _status(target)
     if old is None:
         return

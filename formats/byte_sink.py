@@ -1,4 +1,4 @@
-"""What writers of files need of a stream."""
+"""The stream interface of file writers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ Bytes: TypeAlias = bytes | bytearray | memoryview
 
 
 class ByteSink(Protocol):
-    """Takes bytes, one piece after another, and never goes back."""
+    """A sequential output stream of bytes, without seeks."""
 
     def write(self, data: Bytes, /) -> int: ...

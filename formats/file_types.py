@@ -1,5 +1,5 @@
 """
-What a file is that a command does not take, by how it begins, and what to do with it.
+Identify files of unsupported types by their content, with a remedy for the message.
 
 Only messages depend on it: a file is asked after reading it has failed.
 """
@@ -73,7 +73,7 @@ _SAFETENSORS = "safetensors, weights without a graph; export the model to ONNX f
 
 def identify_bytes(data: Bytes, is_text: bool = False) -> str | None:
     """
-    What the content of a file is, and a way out: `a PyTorch file; export it with …`; `None` if unknown.
+    Name the type of a file and a remedy: `a PyTorch file; export it with …`; `None` if unknown.
 
     With `is_text` only what is not simply text of some kind, which whoever reads it knows best.
     """
@@ -97,7 +97,7 @@ def identify_bytes(data: Bytes, is_text: bool = False) -> str | None:
 
 
 def identify_file(path: Path) -> str | None:
-    """As `identify_bytes`, of a file; `None` for one that cannot be mapped."""
+    """Apply `identify_bytes` to a file; `None` if it cannot be mapped."""
     try:
         with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
             return identify_bytes(data)
@@ -106,14 +106,14 @@ def identify_file(path: Path) -> str | None:
 
 
 def identify_folder(path: Path) -> str | None:
-    """What a folder is; `None` if unknown."""
+    """Name the kind of a folder; `None` if unknown."""
     if (path / "saved_model.pb").is_file():
         return _SAVED_MODEL
     return _COREML if path.suffix == ".mlpackage" and path.is_dir() else None
 
 
 def _of_protobuf(head: bytes) -> str | None:
-    """Messages of protobuf by their first fields; they have no mark of their own."""
+    """Identify protobuf messages by their first fields, since they have no magic number."""
     if head.startswith(b"\x08") and b"com.github.apple.coremltools" in head:
         return _COREML
     if head.startswith(b"\x08\x01\x12"):
@@ -125,7 +125,7 @@ def _of_protobuf(head: bytes) -> str | None:
 
 
 def _of_archive(data: Bytes) -> str:
-    """A ZIP archive by the names of its members."""
+    """Identify a ZIP archive by the names of its members."""
     names = _members(data[-MAX_LISTED:])
     if not names:
         return "a damaged ZIP archive; get the file again"
@@ -147,7 +147,7 @@ def _of_archive(data: Bytes) -> str:
 
 
 def _members(directory: bytes | memoryview) -> list[str]:
-    """The names in the directory at the end of a ZIP archive, which may be too large to be read whole."""
+    """Return the member names from the directory at the end of a ZIP archive, without a full read."""
     held = bytes(directory)
     found: list[str] = []
     place = held.find(_ENTRY)
@@ -159,7 +159,7 @@ def _members(directory: bytes | memoryview) -> list[str]:
 
 
 def _of_text(head: bytes, is_text: bool) -> str | None:
-    """Text by what stands in it; `None` for what is no text."""
+    """Identify text by its content; `None` if it is not text."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     start = text[:1024].lower()
     if start.startswith((b"<!doctype html", b"<html")):

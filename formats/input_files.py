@@ -1,5 +1,5 @@
 """
-The files that a command has read, which its outputs must not replace.
+The input files of a command, which its outputs must not overwrite.
 
 Readers note what they open while a command runs inside `protect_inputs`; a program that uses the Python
 interface decides for itself what it replaces.
@@ -22,7 +22,7 @@ _INPUTS: ContextVar[set[tuple[int, int]] | None] = ContextVar("inputs", default=
 
 @contextmanager
 def protect_inputs() -> Generator[None]:
-    """Notes inputs while the block runs."""
+    """Record input files while the block runs."""
     token = _INPUTS.set(set())
     try:
         yield
@@ -31,7 +31,7 @@ def protect_inputs() -> Generator[None]:
 
 
 def record_input(file: Path | int) -> None:
-    """Notes a file, by its name or an open descriptor, as one that is read."""
+    """Record a file as input, by its path or an open descriptor."""
     inputs = _INPUTS.get()
     if inputs is None:
         return
@@ -43,6 +43,6 @@ def record_input(file: Path | int) -> None:
 
 
 def require_not_input(path: Path, status: os.stat_result) -> None:
-    """Raises `XonncError` if the file at `path` was noted."""
+    """Raise `XonncError` if the file at `path` was recorded as input."""
     if (status.st_dev, status.st_ino) in (_INPUTS.get() or ()):
         raise XonncError(f"{path}: is an input of this command, which would be lost; name another output")

@@ -1,1 +1,1 @@
-"""Command lines, thin over the public API."""
+"""Command-line tools on top of the public API."""

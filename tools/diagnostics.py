@@ -1,4 +1,4 @@
-"""What a tool says about a place in a text: `file:line:column: error: …`, the line, and a caret."""
+"""Diagnostics with source location: `file:line:column: error: …`, the source line, and a caret."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_LINE_LENGTH = 240
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message; without a line it is about the whole file."""
+    """A diagnostic; without a line it refers to the whole file."""
 
     severity: Severity
     message: str
@@ -38,7 +38,7 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
 
     def text(self, source: str = "") -> str:
-        """The message as printed, with the line of `source` it is about."""
+        """Return the message as printed, with its line of `source`."""
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
         lines = [f"{place}: {self.severity}: {self.message}"]
         if self.line is not None and self.column is not None:
@@ -61,13 +61,13 @@ def _excerpt(source: str, line: int, column: int) -> list[str]:
 
 
 def parse_diagnostic(error: ParseError, parser: OnnxParser, file: str) -> Diagnostic:
-    """What the parser did not like."""
+    """Return the diagnostic of a parse error."""
     line, column = parser.place(error.span.start)
     return Diagnostic("error", _one_line(error.msg), file, line, column)
 
 
 def verify(module: ModuleOp, parser: OnnxParser, file: str, show_op: bool = True) -> list[Diagnostic]:
-    """All ops that break their own rules; not their whole module, which xDSL would print for each."""
+    """Verify each op by itself: xDSL's error of the whole module would print all of it."""
     broken = [
         op_diagnostic(op, reason, parser, file, show_op)
         for op in module.walk()
@@ -84,7 +84,7 @@ def verify(module: ModuleOp, parser: OnnxParser, file: str, show_op: bool = True
 def op_diagnostic(
     op: Operation, message: str, parser: OnnxParser, file: str, show_op: bool = True
 ) -> Diagnostic:
-    """A message about an op, at its place in the text as far as it has one."""
+    """Return a diagnostic about an op, at its location in the text if known."""
     message = _one_line(message)
     if not message.startswith("'"):
         message = f"'{op.name}' op {message[:1].lower()}{message[1:]}"
@@ -96,14 +96,14 @@ def op_diagnostic(
 
 
 def remark_diagnostic(told: Remark, parser: OnnxParser, file: str) -> Diagnostic:
-    """A warning or remark of a pass, at the place of the op it is about."""
+    """Return the diagnostic of a pass's warning or remark, at the location of its op."""
     place = place_of(told.about, parser, file) if told.about is not None else None
     line, column = place or (None, None)
     return Diagnostic(told.severity, str(told), file, line, column)
 
 
 def error_diagnostics(error: XonncError, parser: OnnxParser, file: str) -> list[Diagnostic]:
-    """What a pass did not like: one message for each reason, at the place of the op it is about."""
+    """Return the diagnostics of a pass's error, one per reason, at the locations of their ops."""
     if isinstance(error, CollectedError):
         found = list(zip(error.reasons, error.subjects, strict=True))
     else:
@@ -118,7 +118,7 @@ def error_diagnostics(error: XonncError, parser: OnnxParser, file: str) -> list[
 def _place_of_error(
     reason: str, about: object, names: _Names, file: str
 ) -> tuple[int, int] | tuple[None, None]:
-    """The place of the op that an error is about, or of the one that its message names."""
+    """Return the location of an error's op, or of the op that its message names."""
     if isinstance(about, Operation):
         found = place_of(about, names.parser, file)
     else:
@@ -128,18 +128,18 @@ def _place_of_error(
 
 @dataclass
 class _Names:
-    """The nodes of a text by name; only asked for when something is wrong."""
+    """The nodes of a text by name, computed on the first error."""
 
     parser: OnnxParser
 
     def place(self, name: str) -> tuple[int, int] | None:
-        """The place of the one node of this name."""
+        """Return the location of the only node of this name."""
         found = {start for op, start in self.parser.starts.items() if name and node_name(op) == name}
         return self.parser.place(found.pop()) if len(found) == 1 else None
 
 
 def place_of(op: Operation, parser: OnnxParser, file: str) -> tuple[int, int] | None:
-    """Line and column of an op, of what it was made from, or of the op around it."""
+    """Return line and column of an op, else of the op it was derived from, else of its parent op."""
     around: Operation | None = op
     while around is not None:
         if around in parser.starts:
@@ -151,7 +151,7 @@ def place_of(op: Operation, parser: OnnxParser, file: str) -> tuple[int, int] | 
 
 
 def _place_of_name(location: Attribute, parser: OnnxParser) -> tuple[int, int] | None:
-    """The place of the first node in the text that a location names."""
+    """Return the position of the first node in the text that a location names."""
     if isinstance(location, NameLoc) and (found := _Names(parser).place(location.desc.data)):
         return found
     return next((found for part in _parts(location) if (found := _place_of_name(part, parser))), None)
@@ -164,7 +164,7 @@ def _parts(location: Attribute) -> Iterable[Attribute]:
 
 
 def _place(location: LocationAttr | Attribute, file: str) -> tuple[int, int] | None:
-    """The first place in the file that a location, or one inside of it, names."""
+    """Return the first file position in a location or its nested locations."""
     if isinstance(location, FileLineColLoc) and location.filename.data == file:
         return location.line.data, location.column.data
     return next((found for part in _parts(location) if (found := _place(part, file))), None)

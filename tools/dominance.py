@@ -1,4 +1,4 @@
-"""Whether each value is made before it is used, as MLIR asks of every region but modules and `onnx.Fused`."""
+"""SSA dominance, which MLIR requires of all regions except graph regions (modules, `onnx.Fused`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GRAPH_REGION_OPS = (ModuleOp, FusedOp)
 
 def dominance_violations(root: Operation) -> Iterator[tuple[Operation, int]]:
     """
-    The ops under `root` that use a value before it is made, each with the operand's number.
+    Return the ops under `root` that use a value before its definition, with operand indices.
 
     Of regions with several blocks only uses within a block are looked at.
     """
@@ -26,7 +26,7 @@ def dominance_violations(root: Operation) -> Iterator[tuple[Operation, int]]:
 def _in_region(
     region: Region, waiting: set[Operation], is_unordered: bool
 ) -> Iterator[tuple[Operation, int]]:
-    """`waiting` holds the ops whose results are not to be seen: they come later, or are in another body."""
+    """Check a region; results of ops in `waiting` are not visible: those are later, or in another body."""
     for block in region.blocks:
         if not is_unordered:
             yield from _in_block(block, waiting)

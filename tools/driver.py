@@ -65,14 +65,14 @@ class Command(NamedTuple):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
+    """An argument parser with one-line errors."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(Exit.USAGE, f"{self.prog}: {message}; see '{self.prog} --help'\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the tool; `argv` without the program's name."""
+    """Run the tool; `argv` excludes the program name."""
     argv = sys.argv[1:] if argv is None else argv
     if not argv or argv[0] in ("-h", "--help"):
         print(_overview())

@@ -40,7 +40,7 @@ SATURATION_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Difference:
-    """How one output of a model differs from the original's over all inputs tried."""
+    """The difference of one output from the original's, over all generated inputs."""
 
     output: str
     largest_error: float
@@ -59,7 +59,7 @@ class Difference:
 
 def compare_models(original: Path, other: Path, count: int, seed: int = 0) -> list[Difference]:
     """
-    Runs two binary models on `count` inputs; one difference for each output of the original.
+    Run two serialized models on `count` inputs; return one difference per output of the original.
 
     Raises `XonncError` if onnxruntime does not run them or they have other inputs or outputs.
     """
@@ -99,7 +99,7 @@ def _first_accepted(
     seed: int,
     rules: InputConstraints,
 ) -> tuple[Feeds, list[Array]]:
-    """The first made-up inputs that the original takes, and its outputs."""
+    """Return the first generated inputs that the original accepts, and its outputs."""
     reasons: list[XonncError] = []
     for feeds in trial_feeds(ports, index, seed, rules):
         try:
@@ -116,7 +116,7 @@ def _exclude_random_outputs(
     found: Sequence[Difference], before: Sequence[object], again: Sequence[object], other: Sequence[object]
 ) -> list[Difference]:
     """
-    The differences, but for outputs whose elements are others when the original runs again.
+    Exempt outputs whose elements change when the original runs again.
 
     Types and shapes count nevertheless where those of the original stay.
     """
@@ -132,7 +132,7 @@ def _allow_reordering_noise(
     found: Sequence[Difference], expected: Sequence[object], reordered: Sequence[object]
 ) -> list[Difference]:
     """
-    The differences, with as much allowed as onnxruntime's own optimisations make, and a few times that.
+    Raise tolerances to a multiple of the effect of onnxruntime's own optimisations.
 
     Of a saturated sigmoid, or a sum that cancels, all digits are rounding: 1e-7 where the largest value is
     1e-7, too.
@@ -152,14 +152,14 @@ def _allow_reordering_noise(
 
 
 def _max_reordering_error(expected: object) -> float:
-    """The largest error of an output that may be rounding, relative to its largest number."""
+    """Return the largest error that may be rounding, relative to the output's largest value."""
     numbers = [part[np.isfinite(part)] for part in tensors_in(expected) if part.dtype.kind == "f"]
     largest = max((float(np.abs(each).max(initial=0.0)) for each in numbers), default=0.0)
     return max(MAX_TOLERANCE, SATURATION_TOLERANCE / (largest or 1.0))
 
 
 def _is_nondeterministic(before: object, again: object, other: object) -> bool:
-    """Whether only elements differ, or shapes of the original do from run to run."""
+    """Return whether only elements differ, or the shapes of the original vary between runs."""
     return _layout(before) == _layout(other) or _layout(before) != _layout(again)
 
 
@@ -168,7 +168,7 @@ def _layout(held: object) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
 
 
 def _is_same(before: object, after: object) -> bool:
-    """Whether two runs gave the same elements."""
+    """Return whether two runs gave equal elements."""
     first, second = tensors_in(before), tensors_in(after)
     return len(first) == len(second) and all(
         a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
@@ -177,13 +177,13 @@ def _is_same(before: object, after: object) -> bool:
 
 
 def _difference(output: str, expected: object, found: object) -> Difference:
-    """How two values of an output differ; of sequences and maps the worst of their parts."""
+    """Return the difference of two values; for sequences and maps, that of their worst element."""
     made = compare_values(expected, found)
     return Difference(output, made.relative_error, made.allowed, made.mismatch)
 
 
 def _worse(a: Difference, b: Difference) -> Difference:
-    """The worst of two differences of one output."""
+    """Return the larger of two differences of one output."""
     return Difference(
         a.output,
         max(a.largest_error, b.largest_error),

@@ -16,7 +16,7 @@ _EXPECTED = re.compile(
 
 @dataclass
 class Expectation:
-    """One comment: a message of some severity on some line (`None`: nowhere in the file)."""
+    """An expected diagnostic: severity, message and line (`None`: no location in the file)."""
 
     severity: str
     text: str
@@ -26,7 +26,7 @@ class Expectation:
     met: bool = field(default=False)
 
     def matches(self, diagnostic: Diagnostic) -> bool:
-        """Whether the message is the one expected; one without a place may be expected on any line."""
+        """Return whether a diagnostic is the expected one; without location, it matches any line."""
         if diagnostic.severity != self.severity:
             return False
         if diagnostic.line is not None and diagnostic.line != self.line:
@@ -37,7 +37,7 @@ class Expectation:
 
 
 def expectations(source: str) -> list[Expectation]:
-    """The expectations written in the comments of a text."""
+    """Return the expected diagnostics in the comments of a text."""
     found: list[Expectation] = []
     waiting: list[Expectation] = []
     last_plain = 0
@@ -95,6 +95,6 @@ def _meet(waiting: Sequence[Expectation], diagnostic: Diagnostic) -> bool:
 
 
 def _regex(text: str) -> str:
-    """`plain {{regex}} plain` as one expression."""
+    """Compile `plain {{regex}} plain` to one regular expression."""
     parts = re.split(r"\{\{(.*?)\}\}", text)
     return "".join(part if index % 2 else re.escape(part) for index, part in enumerate(parts))

@@ -1,4 +1,4 @@
-"""Whether a compiled model says what the original says: the same inputs through both, outputs compared."""
+"""Verification of compiled models: compare outputs with the original's on equal inputs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FP16 keeps 11 bits; a network of some fifty layers loses about three of them.
 
 @dataclass(frozen=True)
 class Agreement:
-    """How one output of a compiled model compares with the reference over all inputs tried."""
+    """Agreement of one output of a compiled model with the reference over all inputs."""
 
     output: str
     cosine: float
@@ -45,12 +45,12 @@ class Agreement:
 
     @property
     def passed(self) -> bool:
-        """Whether every input agrees: cosine, and top-1 wherever it is clear."""
+        """Return whether all inputs agree: cosine similarity, and top-1 where it is unambiguous."""
         return self.cosine >= COSINE_BOUND and (not self.scores or self.same_clear_top == self.clear_top)
 
 
 def compare(output: str, reference: Sequence[Array], compiled: Sequence[Array]) -> Agreement:
-    """Compares one output over several inputs; both lists hold one array of the same shape an input."""
+    """Compare one output over several inputs; the lists hold one array per input, of equal shapes."""
     cosines: list[float] = []
     errors: list[float] = []
     same = clear = same_clear = 0
@@ -73,7 +73,7 @@ def compare(output: str, reference: Sequence[Array], compiled: Sequence[Array]) 
 
 
 def _is_clear(scores: Array) -> bool:
-    """Whether the two highest scores differ by more than noise; probabilities do as their logits do."""
+    """Return whether the two highest scores differ by more than noise; for probabilities, in their logits."""
     if scores.min() >= 0 and abs(scores.sum() - 1) < FP16_NOISE:
         scores = np.log(np.maximum(scores, np.finfo(np.float16).smallest_subnormal))
         # Known up to a sum: in the middle they are as small as the layer before can have made them.
@@ -83,7 +83,7 @@ def _is_clear(scores: Array) -> bool:
 
 
 def random_feeds(ports: Sequence[ModelParameter], count: int, seed: int = 0) -> Iterator[Mapping[str, Array]]:
-    """`count` seeded sets of inputs: standard normal numbers, or the whole range of an integer type."""
+    """Generate `count` seeded sets of inputs: standard normal, or the full range of an integer type."""
     for index in range(count):
         generator = np.random.default_rng((seed, index))
         yield {port.name: _random(port, generator) for port in ports}

@@ -1,4 +1,4 @@
-"""Passes on a command line: `--cse --constprop-onnx='expansion-bound=2'`, `-p "cse,dce"`."""
+"""Passes as command-line options: `--cse --constprop-onnx='expansion-bound=2'`, `-p "cse,dce"`."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _OPTION = re.compile(r"""\s*([\w-]+)(?:=(?:"([^"]*)"|'([^']*)'|\{([^}]*)\}|([^\s
 
 @dataclass
 class PassFlags:
-    """The passes asked for, in order, and the rest of the command line."""
+    """The requested passes in order, and the remaining arguments."""
 
     passes: list[ArgSpec] = field(default_factory=list[ArgSpec])
     rest: list[str] = field(default_factory=list[str])
 
 
 def suggest_pass(name: str, known: Iterable[str]) -> str:
-    """` did you mean 'x'?` if something known is close to `name`, else nothing."""
+    """Return `; did you mean 'x'?` for the most similar known name, or an empty string."""
     found = difflib.get_close_matches(name, list(known), 1, 0.6) or _by_words(name, known)
     return f"; did you mean '{found[0]}'?" if found else ""
 
 
 def split_pass_flags(argv: Sequence[str], known: Iterable[str], options: Mapping[str, bool]) -> PassFlags:
     """
-    Takes the passes out of `argv`; `options` are the tool's own with whether they take a value.
+    Extract the passes from `argv`; `options` maps the tool's own options to whether they take a value.
 
     A long option may have one dash as in MLIR. Raises `UsageError` for what is neither pass nor option.
     """
@@ -74,7 +74,7 @@ def split_pass_flags(argv: Sequence[str], known: Iterable[str], options: Mapping
 
 
 def pipeline_specs(text: str, known: Iterable[str]) -> list[ArgSpec]:
-    """The passes of `a,b{k=v}`; an outer `builtin.module(…)` as MLIR writes it is taken off."""
+    """Return the passes of `a,b{k=v}`, without an enclosing `builtin.module(…)` as in MLIR."""
     text = text.strip()
     if text.startswith("builtin.module(") and text.endswith(")"):
         text = text[len("builtin.module(") : -1]
@@ -91,7 +91,7 @@ def pipeline_specs(text: str, known: Iterable[str]) -> list[ArgSpec]:
 
 
 def make_pass(spec: ArgSpec, factories: PassFactories) -> ModulePass:
-    """The pass with its options; `UsageError` for one that it does not have or a value it does not take."""
+    """Create a pass from its options; `UsageError` for an unknown option or an invalid value."""
     if spec.name not in factories:
         raise UsageError(f"no pass '{spec.name}'{suggest_pass(spec.name, factories)}")
     cls = factories[spec.name]()
@@ -114,7 +114,7 @@ def make_pass(spec: ArgSpec, factories: PassFactories) -> ModulePass:
 
 
 def _by_words(name: str, known: Iterable[str]) -> list[str]:
-    """What shares the most words with `name`: `onnx-fold` is no typing error, but it is about onnx."""
+    """Return the known name that shares the most words with `name` (`onnx-fold`), if any."""
     words = {_MEANT.get(word, word) for word in re.split("[-_]", name)}
     scored = [(len(words & set(other.split("-"))), other) for other in known]
     best = max((score for score, _ in scored), default=0)
@@ -144,7 +144,7 @@ def _take_option(
 
 
 def _pass_options(text: str, name: str) -> dict[str, ParameterListType]:
-    """The options in `k=v flag k2="a b"`."""
+    """Parse the options in `k=v flag k2="a b"`."""
     options: dict[str, ParameterListType] = {}
     position = 0
     text = text.strip()
@@ -163,7 +163,7 @@ def _values(text: str) -> ParameterListType:
 
 
 def _fitting(values: ParameterListType, hint: Any) -> ParameterListType:
-    """The values as the type an option is declared with, if one reading of them fits; else as they are."""
+    """Convert values to the declared type of an option if possible; else return them unchanged."""
     if not values:
         return (True,) if isa(True, hint) else values
     texts = tuple(value if isinstance(value, str) else str(value) for value in values)

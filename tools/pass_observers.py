@@ -1,4 +1,4 @@
-"""Observers for onnx-mlir's options: which pass begins, and what memory is held around some."""
+"""Observers for onnx-mlir's options: names of passes as they start, memory around some of them."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ _STATUS = Path("/proc/self/status")
 
 @dataclass
 class PassAnnouncer:
-    """Tells each pass as it begins (`-v`)."""
+    """Prints the name of each pass as it starts (`-v`)."""
 
     tool: str
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Tells the pass."""
+        """Print the name of the pass."""
         print(f"{self.tool}: {pass_.pipeline_pass_spec()}", file=sys.stderr)
 
     def after(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Has nothing to tell."""
+        """Do nothing."""
 
 
 @dataclass
 class HeapReporter:
-    """Tells the memory held before and after some passes (`--report-heap-before`, `--report-heap-after`)."""
+    """Prints memory before and after some passes (`--report-heap-before`, `--report-heap-after`)."""
 
     ctx: Context
     before_passes: tuple[str, ...]
     after_passes: tuple[str, ...]
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Tells it if asked to."""
+        """Print the memory if requested."""
         if pass_.name in self.before_passes:
             self._report("before", pass_)
 
     def after(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Tells it if asked to."""
+        """Print the memory if requested."""
         if pass_.name in self.after_passes:
             self._report("after", pass_)
 
@@ -57,7 +57,7 @@ class HeapReporter:
 
 
 def resident_bytes() -> int | None:
-    """The memory of this process; `None` where the system does not tell."""
+    """Return the resident memory of this process; `None` if the system does not report it."""
     if not _STATUS.exists():
         return None
     for line in _STATUS.read_text().splitlines():

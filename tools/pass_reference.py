@@ -12,22 +12,22 @@ from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, LEVELED_PASSES, 
 
 
 def passes() -> Mapping[str, type[ModulePass]]:
-    """The project's own passes by name, in alphabetical order."""
+    """Return the project's own passes by name, in alphabetical order."""
     return {name: pass_class(name) for name in sorted(PASSES)}
 
 
 def levels() -> Sequence[tuple[LeveledPass, str]]:
-    """The table of the optimization levels, with what each pass does."""
+    """Return the table of the optimization levels with a summary of each pass."""
     return [(row, summary(pass_class(row.name))) for row in LEVELED_PASSES]
 
 
 def summary(of: type[object]) -> str:
-    """The first sentence of a docstring."""
+    """Return the first paragraph of a docstring."""
     return " ".join((of.__doc__ or "").strip().split("\n\n")[0].split())
 
 
 def options(of: type[ModulePass]) -> Mapping[str, str]:
-    """A pass's options as written on a command line, with their defaults."""
+    """Return a pass's options as written on a command line, with their defaults."""
     return {
         field.name.replace("_", "-"): _shown(field.default)
         for field in fields(of)
@@ -36,14 +36,14 @@ def options(of: type[ModulePass]) -> Mapping[str, str]:
 
 
 def _shown(default: object) -> str:
-    """A default as a command line spells it; what a pass decides itself is left open."""
+    """Return a default value in command-line syntax; empty if the pass computes it."""
     if isinstance(default, bool):
         return str(default).lower()
     return "" if default is None else str(default)
 
 
 def optimization_levels_page() -> str:
-    """`docs/optimization-levels.md`."""
+    """Return `docs/optimization-levels.md`."""
     lines = [
         "# Optimization levels",
         "",
@@ -94,7 +94,7 @@ def optimization_levels_page() -> str:
 
 
 def passes_page() -> str:
-    """`docs/passes.md`."""
+    """Return `docs/passes.md`."""
     lines = [
         "# Passes",
         "",

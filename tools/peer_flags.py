@@ -29,7 +29,7 @@ PROBES = "`xonnc run --profile` measures the steps of a model, `--timing` and `-
 
 @dataclass(frozen=True)
 class PeerFlag:
-    """One option of onnx-mlir."""
+    """An option of onnx-mlir."""
 
     name: str
     """Its name without dashes; of several that choose one thing, all of them with commas between."""
@@ -49,12 +49,12 @@ class PeerFlag:
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """The names by which it is given, without dashes."""
+        """Return the names of the option, without dashes."""
         return tuple(self.name.split(","))
 
 
 def _folding(option: str) -> tuple[tuple[str, str], ...]:
-    """An option of constant propagation, wherever there is some."""
+    """Return an option of constant propagation, passed to each occurrence of that pass."""
     folding = ("constprop-onnx", "onnx-hybrid-transform", "simplify-shape-related-ops-onnx")
     return tuple((name, option) for name in folding)
 
@@ -391,10 +391,10 @@ PEER_FLAGS = (*COMMON, *DRIVER, *TOOL)
 
 @cache
 def peer_flags() -> dict[str, PeerFlag]:
-    """The options by each of their spellings."""
+    """Return the options by each of their spellings."""
     return {spelling: flag for flag in PEER_FLAGS for spelling in flag.spellings}
 
 
 def spelled(name: str) -> str:
-    """An option with its dashes: `-o`, `--parallel`."""
+    """Return an option with its dashes: `-o`, `--parallel`."""
     return f"-{name}" if len(name) == 1 or name in ("O0", "O1", "O2", "O3") else f"--{name}"

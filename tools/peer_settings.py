@@ -1,4 +1,4 @@
-"""onnx-mlir's options as given on a command line, in its environment variable, in its configuration file."""
+"""Values of onnx-mlir's options from command line, environment variable and configuration file."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 @dataclass
 class PeerSettings:
-    """The options that were given, each by the spelling it was given by."""
+    """The options that were given, by the spelling used."""
 
     values: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def on(self, name: str, default: bool = False) -> bool:
-        """Whether a switch is on; the last word counts."""
+        """Return whether a switch is on; the last occurrence wins."""
         given = self.values.get(name)
         return _SWITCH[given[-1]] if given else default
 
     def text(self, name: str) -> str | None:
-        """The value of an option, the last if it was given more than once."""
+        """Return the value of an option, the last if it occurs more than once."""
         given = self.values.get(name)
         return given[-1] if given else None
 
     def names(self, name: str) -> tuple[str, ...]:
-        """The names in all values of an option, between commas."""
+        """Return the comma-separated names of all values of an option."""
         return tuple(part for text in self.values.get(name, ()) for part in text.split(",") if part)
 
     def number(self, name: str) -> int | None:
-        """The value of an option that counts something; `UsageError` for any other text."""
+        """Return the integer value of an option; `UsageError` for other text."""
         text = self.text(name)
         if text is None:
             return None
@@ -57,12 +57,12 @@ class PeerSettings:
         return int(text)
 
     def chosen(self, names: Iterable[str]) -> str | None:
-        """The one of several switches that was given last."""
+        """Return the one of several switches that was given last."""
         given = [name for name in self.values if name in names and self.on(name)]
         return given[-1] if given else None
 
     def for_passes(self, specs: Iterable[ArgSpec]) -> list[ArgSpec]:
-        """The passes with the options that stand beside them; what a pass itself is given counts more."""
+        """Return the passes with the options set here; options of the pass itself take precedence."""
         beside: dict[str, dict[str, ParameterListType]] = {}
         for spelling, given in self.values.items():
             for name, option in peer_flags()[spelling].sets:
@@ -71,7 +71,7 @@ class PeerSettings:
         return [ArgSpec(spec.name, beside.get(spec.name, {}) | spec.parameters) for spec in specs]
 
     def arguments(self) -> list[str]:
-        """The options as they could be given again."""
+        """Return the options as command-line arguments."""
         return [
             f"--{name}={text}" if peer_flags()[name].value or text != "true" else f"--{name}"
             for name, given in self.values.items()
@@ -84,7 +84,7 @@ def take_peer_flags(
     argv: Sequence[str], tool: Tool, known: Collection[str] = ()
 ) -> tuple[PeerSettings, list[str]]:
     """
-    Takes onnx-mlir's options out of `argv`; gives them and the rest.
+    Extract onnx-mlir's options from `argv`; return them and the remaining arguments.
 
     `known` are names that mean something else to this tool. `UsageError` names an option that the tool does
     not take, with the nearest there is. Writes the file that `--save-config-file` names.
@@ -106,7 +106,7 @@ def take_peer_flags(
 def _take(
     settings: PeerSettings, argument: str, following: Iterator[str], tool: Tool, known: Collection[str]
 ) -> bool:
-    """Notes the option in `argument`; whether it is one for here."""
+    """Record the option in `argument`; return whether it is one of onnx-mlir's."""
     if not argument.startswith("-") or argument == "-":
         return False
     name, equals, value = argument.lstrip("-").partition("=")
@@ -137,14 +137,14 @@ def _take(
 
 
 def refusal(flag: PeerFlag, spelling: str) -> str:
-    """Why a tool does not take an option, and what to take instead."""
+    """Return why a tool does not accept an option, and the alternative."""
     if flag.by:
         return f"option '{spelled(spelling)}' of onnx-mlir is for {' and '.join(flag.by)}"
     return f"option '{spelled(spelling)}' of onnx-mlir is not taken; nearest: {flag.does}"
 
 
 def _take_stored(settings: PeerSettings, argv: Sequence[str], tool: Tool) -> None:
-    """Notes the options from the configuration file and the environment that are for this tool."""
+    """Record the options from configuration file and environment that apply to this tool."""
     found: list[str] = []
     for file in _given(argv, "config-file"):
         found += _read_configuration(Path(file))
@@ -167,7 +167,7 @@ def _take_stored(settings: PeerSettings, argv: Sequence[str], tool: Tool) -> Non
 
 
 def _given(argv: Sequence[str], option: str) -> list[str]:
-    """The values of an option, before any other is looked at."""
+    """Return the values of one option in `argv`, before the options are parsed."""
     values: list[str] = []
     for argument, following in zip(argv, [*argv[1:], ""], strict=False):
         name, equals, value = argument.lstrip("-").partition("=")

@@ -1,5 +1,5 @@
 """
-Holds what a plug-in's operators say of themselves against each other, on generated samples.
+Consistency checks of plug-in operators on generated samples.
 
 The types that `infer` gives, what `decompose` and native code compute, and the results of `reference` must
 agree. Samples are drawn from the declaration; an operator that takes only some shapes or attributes has a
@@ -60,7 +60,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class NodeSample:
-    """Operands and attributes of one node, and what `reference` gives for them."""
+    """Operands and attributes of one node, and the results of `reference` for them."""
 
     operands: Sequence[Array | None]
     attributes: dict[str, Any]
@@ -68,7 +68,7 @@ class NodeSample:
 
 
 def check_operator(spec: OperatorSpec) -> Iterator[CheckResult]:
-    """The findings for an operator, one for each check."""
+    """Return the results of the checks of an operator."""
     name = f"{spec.name}-{spec.since}"
     problem = _signatures(spec)
     yield CheckResult(name, "signature", problem or "ok")
@@ -97,7 +97,7 @@ def check_operator(spec: OperatorSpec) -> Iterator[CheckResult]:
 def _first(
     samples: Sequence[NodeSample], check: Callable[[NodeSample], str], spec: OperatorSpec, needed: str = ""
 ) -> str:
-    """The first problem that a check has with a sample."""
+    """Return the first problem that a check finds with a sample."""
     if needed and spec.function(needed) is None:
         return "-"
     for sample in samples:
@@ -142,7 +142,7 @@ def _is_of_kind(declared: AttributeDeclaration[Any]) -> bool:
 
 
 def _samples(spec: OperatorSpec) -> tuple[list[NodeSample], str]:
-    """Samples that `reference` takes, and the last reason why it did not take one."""
+    """Return samples that `reference` accepts, and the last reason for a rejection."""
     rng = np.random.default_rng(0)
     own = spec.function("samples")
     drawn = own(rng) if own is not None else _drawn(spec, rng)
@@ -163,7 +163,7 @@ def _samples(spec: OperatorSpec) -> tuple[list[NodeSample], str]:
 
 
 def with_absent(spec: OperatorSpec, operands: Sequence[Array | None]) -> list[Array | None]:
-    """The operands of a node, `None` in place of those left out at the end."""
+    """Return the operands of a node, with `None` for trailing absent ones."""
     fixed = sum(port.count != "variadic" for port in spec.inputs)
     return [*operands, *[None] * (fixed - len(operands))]
 
@@ -222,7 +222,7 @@ def _array(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generato
 
 
 def sample_model(spec: OperatorSpec, sample: NodeSample, is_dynamic: bool = False) -> onnx.ModelProto:
-    """A model of one node; with `is_dynamic` all dimensions of its inputs are symbolic."""
+    """Return a model of one node; with `is_dynamic`, all dimensions of its inputs are symbolic."""
     names = [f"x{index}" if held is not None else "" for index, held in enumerate(sample.operands)]
     while names and not names[-1]:
         names.pop()
@@ -242,7 +242,7 @@ def sample_model(spec: OperatorSpec, sample: NodeSample, is_dynamic: bool = Fals
 
 
 def opsets_of(spec: OperatorSpec) -> list[onnx.OperatorSetIdProto]:
-    """The opsets of a model with an operator."""
+    """Return the opsets of a model with an operator."""
     newest = OPSET if spec.domain or spec.until is None else min(OPSET, spec.until - 1)
     opsets = [onnx.helper.make_opsetid("", newest)]
     if spec.domain:

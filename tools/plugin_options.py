@@ -10,7 +10,7 @@ from xonnc.tools.usage import UsageError
 
 
 def add_plugin_options(parser: argparse.ArgumentParser) -> None:
-    """Lists the options in a help text; `take_plugin_options` has taken them before a parser sees them."""
+    """Add the options to the help text; `take_plugin_options` handles them before the parser."""
     group = parser.add_argument_group("plug-ins")
     group.add_argument(
         "--plugin",
@@ -24,7 +24,7 @@ def add_plugin_options(parser: argparse.ArgumentParser) -> None:
 
 def take_plugin_options(argv: Sequence[str]) -> list[str]:
     """
-    The arguments without those about plug-ins, which are loaded.
+    Load plug-ins and return the arguments without their options.
 
     Before anything else, since commands list the operators, passes and targets that there are.
     """

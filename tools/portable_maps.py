@@ -1,4 +1,4 @@
-"""Portable grey maps and pixel maps, image files that `nvdla_runtime` reads too: binary `.pgm` and `.ppm`."""
+"""Binary portable grey maps and pixel maps (`.pgm`, `.ppm`), which `nvdla_runtime` reads too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADER = re.compile(rb"(P\d)" + rb"(?:\s+|#[^\n]*\n)+(\d+)" * 3 + rb"\s", re.DO
 
 def read_portable_map(path: Path) -> npt.NDArray[np.uint8]:
     """
-    The pixels of a binary `.pgm` or `.ppm` file as `HxWx1` or `HxWx3`.
+    Return the pixels of a binary `.pgm` or `.ppm` file as `H×W×1` or `H×W×3`.
 
     `XonncError` for other files and for values of more than 8 bits.
     """

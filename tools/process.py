@@ -1,4 +1,4 @@
-"""What every command line does with its outcome: exit codes, one-line errors, reproducers."""
+"""Exit codes, one-line errors and reproducer files of all command-line tools."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
 
 
 def _print_reasons(tool: str, error: CollectedError) -> None:
-    """Tells each reason; of those that the model's checker finds too, the first ones."""
+    """Print all reasons; of those that the model checker reports too, only the first ones."""
     count = MAX_REPORTED if isinstance(error, InvalidModelError) else len(error.reasons)
     for reason in error.reasons[:count]:
         print(f"{tool}: {reason}", file=sys.stderr)
@@ -82,18 +82,18 @@ def _print_reasons(tool: str, error: CollectedError) -> None:
 
 
 def _show_warning(tool: str, message: Warning | str, *_: object) -> None:
-    """Tells what a library warns of as one line."""
+    """Print a library's warning in one line."""
     print(f"{tool}: warning: {message}", file=sys.stderr)
 
 
 def _ignore_numpy() -> None:
-    """NaN and infinities are values like others: what NumPy warns of them says nothing to a user."""
+    """Silence NumPy's warnings on NaN and infinities, which are valid values here."""
     for kind in ("overflow", "invalid value", "divide by zero", "underflow"):
         warnings.filterwarnings("ignore", f"{kind} encountered", RuntimeWarning)
 
 
 def _reproducer(tool: str, argv: Sequence[str]) -> Path:
-    """Writes the command line, versions and traceback of a bug to a file of its own."""
+    """Write command line, versions and traceback of a crash to a reproducer file."""
     packages = ("xonnc", "xdsl", "onnx", "numpy", "ml_dtypes")
     lines = [
         f"command   {shlex.join([tool, *argv])}",

@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pages() -> Mapping[str, str]:
-    """The generated pages by their file name in `docs`."""
+    """Return the generated pages by their file name in `docs`."""
     return {
         "contrib-operators.md": contrib_page(),
         "native-operators.md": _native_operators(),
@@ -53,13 +53,13 @@ def pages() -> Mapping[str, str]:
 
 
 def write() -> None:
-    """Writes the pages."""
+    """Write the pages."""
     for name, text in pages().items():
         (ROOT / "docs" / name).write_text(text)
 
 
 def operators() -> Mapping[str, tuple[str, ...]]:
-    """The ops of the dialect for each ONNX operator, newest first, in alphabetical order."""
+    """Return the dialect's ops for each ONNX operator, newest first, in alphabetical order."""
     found: dict[str, tuple[str, ...]] = {}
     for op in op_classes():
         if identity := identity_of_class(op):
@@ -68,7 +68,7 @@ def operators() -> Mapping[str, tuple[str, ...]]:
 
 
 def dla_operators(precision: str) -> Mapping[str, str]:
-    """How the DLA runs each ONNX operator it takes in `fp16` or `int8`, in alphabetical order."""
+    """Return the DLA lowering of each supported ONNX operator in `fp16` or `int8`, in alphabetical order."""
     found: dict[str, str] = {}
     for op, function in LOWERINGS_BY_PRECISION[precision].items():
         if identity := identity_of_class(op):
@@ -78,7 +78,7 @@ def dla_operators(precision: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class NativeOperator:
-    """How native code runs an operator, and of which elements."""
+    """The native lowering of an operator, and its element types."""
 
     how: str
     elements: str
@@ -87,7 +87,7 @@ class NativeOperator:
 
 
 def native_operators() -> Mapping[str, NativeOperator]:
-    """How native code runs each ONNX operator that it takes, in alphabetical order."""
+    """Return the native lowering of each supported ONNX operator, in alphabetical order."""
     found: dict[str, NativeOperator] = {}
     for op, function in {**LOWERINGS, **ELEMENTWISE}.items():
         identity = identity_of_class(op) if issubclass(op, OnnxOp) else None
@@ -171,7 +171,7 @@ def _nvdla_checks() -> str:
 
 
 def limit_rows(target: NvdlaTarget) -> list[tuple[str, str]]:
-    """What a target takes, by name: its precisions, register fields, what it lacks, its buffers."""
+    """Return a target's limits by name: precisions, register fields, missing features, buffers."""
     rows = [("precision", ", ".join(target.precisions))]
     rows += [(f"{limit.what}, {limit.engine}", f"{limit.least} to {limit.most}") for limit in limits.LIMITS]
     rows.append(("LRN size", ", ".join(map(str, limits.LRN_SIZES))))
@@ -331,7 +331,7 @@ def _targets() -> str:
 
 
 def _cores() -> list[str]:
-    """The cores that tiles are computed for, and on which of them speed was measured."""
+    """Return the CPU targets with tile tables, and those on which speed was measured."""
     lines = [
         "",
         "### Cores",

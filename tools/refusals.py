@@ -1,5 +1,5 @@
 """
-Every refusal that the lowering of operators can utter, read from its source: `docs/nvdla-refusals.md`.
+Messages of the lowerings' refusals, extracted from the source: `docs/nvdla-refusals.md`.
 
 A refusal is a call `….refuse("rule (what is taken); way out")`; what stands in braces is shown as `…`.
 """
@@ -28,7 +28,7 @@ THEMES = {
 
 @dataclass(frozen=True)
 class RefusalEntry:
-    """What is said: the theme (the file of the lowering), the rule, and what to do."""
+    """A refusal: its theme (the file of the lowering), the rule, and the remedy."""
 
     theme: str
     rule: str
@@ -36,7 +36,7 @@ class RefusalEntry:
 
 
 def refusals() -> list[RefusalEntry]:
-    """All refusals by theme, each once, in the order of the source."""
+    """Return all refusals by theme, without repetition, in source order."""
     found: dict[RefusalEntry, None] = {}
     for path in sorted(FOLDER.glob("*.py")):
         theme = THEMES.get(path.stem, path.stem.replace("_", " "))
@@ -59,7 +59,7 @@ def _is_refuse(function: ast.expr) -> bool:
 
 
 def _shown(text: ast.expr) -> str | None:
-    """A string as it is written, with `…` for what is filled in; `None` for anything else."""
+    """Return a string literal with `…` for formatted values; `None` for other expressions."""
     match text:
         case ast.Constant(value=str() as value):
             return value

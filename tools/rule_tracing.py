@@ -1,4 +1,4 @@
-"""`--debug-rules`: on which ops rules apply, and why they do not on others."""
+"""`--debug-rules`: print for each op whether rules match, and the reasons if not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xonnc.rewriting.statistics import tracing_rules
 
 @dataclass
 class RuleNameFilter:
-    """The rules whose names match one of the patterns; remembers all names it is asked for."""
+    """The rules whose names match one of the patterns; records the names queried."""
 
     patterns: tuple[str, ...]
     asked: dict[str, bool] = field(default_factory=dict[str, bool])
@@ -31,13 +31,13 @@ class RuleNameFilter:
         return self.asked[name]
 
     def tell(self, name: str, op: Operation, refusal: str) -> None:
-        """Remarks on an attempt, once if it is repeated with the same outcome."""
+        """Print a remark on an attempt, once per outcome."""
         if (name, op, refusal) not in self.told:
             self.told.add((name, op, refusal))
             remark(f"{name} does not apply: {refusal}" if refusal else f"{name} applies", op)
 
     def untried(self) -> list[str]:
-        """The patterns that no rule asked for matches."""
+        """Return the patterns that matched no queried rule."""
         return [
             pattern for pattern in self.patterns if not any(fnmatchcase(name, pattern) for name in self.asked)
         ]
@@ -45,7 +45,7 @@ class RuleNameFilter:
 
 @contextmanager
 def trace_rules(asked: Sequence[str]) -> Generator[None]:
-    """Remarks on every attempt of the rules named (`A,B`, `Recompose*`) inside the block."""
+    """Print a remark on every attempt of the named rules (`A,B`, `Recompose*`) inside the block."""
     if not asked:
         yield
         return

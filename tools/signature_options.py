@@ -1,4 +1,4 @@
-"""`--shapeInformation` and `--dimParams` as onnx-mlir spells them (docs/internals/onnx-rules.md §8.4)."""
+"""Parse onnx-mlir's `--shapeInformation` and `--dimParams` (docs/internals/onnx-rules.md §8.4)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAME = re.compile(r"(\d+)[=:](\S.*)")
 
 
 def signature_of(peer: PeerSettings) -> Signature | None:
-    """What the two options say, `None` without them; `UsageError` for text that is not of their form."""
+    """Parse both options; `None` if both are absent, `UsageError` for invalid text."""
     shapes, names = peer.text("shapeInformation"), peer.text("dimParams")
     if shapes is None and names is None:
         return None
@@ -31,7 +31,7 @@ def signature_of(peer: PeerSettings) -> Signature | None:
 
 
 def read_shapes(text: str) -> Mapping[int, Sequence[int]]:
-    """`0:1x3x-1,1-2:5` as sizes by place, -1 for all inputs; the first entry of a place counts."""
+    """Parse `0:1x3x-1,1-2:5` to shapes by input index (-1: all inputs); the first entry of an index wins."""
     found: dict[int, Sequence[int]] = {}
     for item in filter(None, text.split(",")):
         match = _SHAPE.fullmatch(item)
@@ -49,7 +49,7 @@ def read_shapes(text: str) -> Mapping[int, Sequence[int]]:
 
 
 def read_names(text: str) -> Mapping[int, Mapping[int, str]]:
-    """`0:0=batch,1=seq|1:0=batch` as names by axis by place, -1 for all inputs."""
+    """Parse `0:0=batch,1=seq|1:0=batch` to names by input index (-1: all inputs) and axis."""
     found: dict[int, Mapping[int, str]] = {}
     for item in filter(None, text.split("|")):
         match = _NAMES.fullmatch(item)

@@ -1,4 +1,4 @@
-"""`onnx-translate`: one format into another, chosen by file name; nothing is optimised on the way."""
+"""`onnx-translate`: convert between formats, chosen by file name, without optimization."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class _Parser(argparse.ArgumentParser):
 
 @dataclass(frozen=True)
 class Translation:
-    """One translation as asked for on the command line."""
+    """A translation as requested on the command line."""
 
     source: str
     target: str
@@ -96,7 +96,7 @@ class Translation:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the tool; `argv` without the program's name."""
+    """Run the tool; `argv` excludes the program name."""
     arguments = sys.argv[1:] if argv is None else argv
 
     def work() -> int:
@@ -154,7 +154,7 @@ def _work(arguments: Sequence[str]) -> int:
 
 
 def import_options_of(peer: PeerSettings) -> ImportOptions | None:
-    """What onnx-mlir's import options ask for; `None` if nothing."""
+    """Return the values of onnx-mlir's import options; `None` if none is given."""
     if not any(name in peer.values for name in IMPORT_OPTIONS):
         return None
     from xonnc.formats.onnx.import_options import ImportOptions
@@ -212,7 +212,7 @@ def _parser() -> _Parser:
 
 
 def translate(job: Translation) -> None:
-    """Does the translation; `UsageError` for one that there is not, `XonncError` for a wrong input."""
+    """Translate; `UsageError` for an unsupported pair of formats, `XonncError` for invalid input."""
     data = sys.stdin.buffer.read() if job.source == STDIN else None
     source = job.source_format or _format_of(job.source) or (_sniff(data) if data is not None else None)
     if source is None:
@@ -257,7 +257,7 @@ def _format_of(name: str) -> Format | None:
 
 
 def _sniff(data: bytes) -> Format:
-    """What standard input holds: loadables have a mark, models are not text."""
+    """Return the format of standard input: loadables have a magic number, models are not text."""
     if data[4:8] == b"NVDA":
         return "nvdla"
     try:
@@ -346,7 +346,7 @@ def _loadable_text(job: Translation, data: bytes | None) -> Callable[[BinaryIO],
 
 
 def _write(job: Translation, write: Callable[[BinaryIO], None]) -> None:
-    """Lets `write` write the output: a file that appears only when all is written, or standard output."""
+    """Run `write` on the output: a file that is created only on success, or standard output."""
     if job.target == STDIN:
         write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
@@ -360,7 +360,7 @@ def _put(stream: BinaryIO, data: bytes) -> None:
 
 
 def _write_loadable(job: Translation, module: ModuleOp) -> None:
-    """The last stage of the compiler: a module of the dla dialect in which everything has a place."""
+    """Run the compiler's last stage on a module of the dla dialect with allocated memory."""
     from xonnc.dialects.dla.storage import MemoryOp
     from xonnc.formats.nvdla.writer import to_bytes, write_loadable
     from xonnc.lowering.dla_to_loadable.emit_loadable import loadable_of

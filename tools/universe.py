@@ -1,5 +1,5 @@
 """
-What xonnc gives to every xDSL tool: dialects and passes, found by the entry point `xdsl.universe`.
+Dialects and passes for every xDSL tool, found by the entry point `xdsl.universe`.
 
 Every start of `xdsl-opt` loads this module: it imports no pass and no dialect.
 """

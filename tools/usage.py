@@ -1,4 +1,4 @@
-"""Command lines that cannot be meant."""
+"""Errors in the usage of a command line."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from xonnc.errors import XonncError
 
 
 class UsageError(XonncError):
-    """A command line that cannot be meant; the tools exit 2."""
+    """An invalid command line; the tools exit with 2."""

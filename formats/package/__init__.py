@@ -1,1 +1,1 @@
-"""Packages: one file with everything that a model became, for the DLA and for the CPU."""
+"""Packages: one file with the partitions of a model for the DLA and the CPU."""

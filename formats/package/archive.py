@@ -1,5 +1,5 @@
 """
-The file of a package: a ZIP archive whose members are stored as they are, without compression.
+The package file: a ZIP archive with uncompressed members.
 
 The same parts give the same bytes: members have no dates, and stand in the order of the steps, the manifest
 last. Nothing is ever unpacked to disk.
@@ -33,7 +33,7 @@ WritePart = Callable[[ByteSink], object]
 
 
 class _HashingWriter:
-    """A stream that knows how much went through it, and its SHA-256."""
+    """A stream that counts bytes and computes their SHA-256."""
 
     def __init__(self, stream: IO[bytes]):
         self._stream = stream
@@ -41,19 +41,19 @@ class _HashingWriter:
         self.size = 0
 
     def write(self, data: Bytes, /) -> int:
-        """Writes and counts."""
+        """Write bytes and update count and digest."""
         self._digest.update(data)
         self.size += memoryview(data).nbytes
         return self._stream.write(data)
 
     def hexdigest(self) -> str:
-        """The digest of all that was written."""
+        """Return the SHA-256 of the bytes written."""
         return self._digest.hexdigest()
 
 
 def write_package(path: Path, manifest: Manifest, parts: Sequence[WritePart]) -> int:
     """
-    Writes a package through a temporary file; gives its size in bytes.
+    Write a package through a temporary file; return its size in bytes.
 
     `parts` write the files of the manifest's steps, whose sizes and digests become known by that.
     """
@@ -82,7 +82,7 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 @dataclass(frozen=True)
 class Package:
-    """A package's manifest, and the bytes of each step's part in the same order."""
+    """The manifest of a package, and the bytes of each step's partition in the same order."""
 
     name: str
     manifest: Manifest
@@ -90,7 +90,7 @@ class Package:
 
 
 def read_package(path: Path) -> Package:
-    """The package in a file, each part checked against its digest; `XonncError` for what is none."""
+    """Read a package and check each digest; `XonncError` if it is invalid."""
     if not path.is_file():
         raise XonncError(f"{path}: no such file")
     try:
@@ -110,14 +110,14 @@ def read_package(path: Path) -> Package:
 
 
 def _describe_foreign_file(path: Path) -> str | None:
-    """What a file is that is no package, if it can be told; a package may be damaged."""
+    """Name the type of a file that is no package, if known; it may be a damaged package."""
     meaning = identify_file(path)
     is_package = meaning is None or meaning == PACKAGE or "ZIP archive" in meaning
     return None if is_package else f"no package: this is {meaning}"
 
 
 def _members(archive: zipfile.ZipFile, length: int) -> dict[str, zipfile.ZipInfo]:
-    """The members by name: stored, whole inside the file, each once."""
+    """Return the members by name; each is uncompressed, inside the file, and unique."""
     found: dict[str, zipfile.ZipInfo] = {}
     for info in archive.infolist():
         name = info.filename

@@ -1,5 +1,5 @@
 """
-What a package says of itself: `manifest.json`, the form of which is in docs/nvdla-package.md.
+The manifest of a package, `manifest.json`; docs/nvdla-package.md has its format.
 
 Everything read is checked: names, numbers, and that each step finds what it takes.
 """
@@ -28,7 +28,7 @@ _FILE = re.compile(r"parts/[0-9]+\.(nvdla|onnx)")
 @dataclass(frozen=True)
 class TensorInfo:
     """
-    A value that goes between steps: numpy's name of its element type, `sequence` or the like for others.
+    The type of a value between steps: NumPy's name of the element type, or `sequence` and the like.
 
     `shape` has `None` for sizes that only a run knows, and is `None` itself where the rank is unknown.
     """
@@ -39,7 +39,7 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class PackagePort:
-    """An input or output of the model, and the value that it is."""
+    """An input or output of the model, and the value bound to it."""
 
     name: str
     value: str
@@ -47,7 +47,7 @@ class PackagePort:
 
 @dataclass(frozen=True)
 class PackageStep:
-    """One part: the file that holds it, its bytes and their SHA-256, and the values it takes and gives."""
+    """A partition: its file, size and SHA-256, and the values that it consumes and produces."""
 
     kind: StepKind
     file: str
@@ -61,7 +61,7 @@ class PackageStep:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The whole of it; steps run in order."""
+    """The manifest; steps run in order."""
 
     target: str
     inputs: tuple[PackagePort, ...]
@@ -70,7 +70,7 @@ class Manifest:
     steps: tuple[PackageStep, ...]
 
     def __post_init__(self) -> None:
-        """Raises `XonncError` if a step takes what none before it gives, or gives what there is already."""
+        """Raise `XonncError` if a step consumes an undefined value or produces a defined one."""
         there = _require_unique([port.value for port in self.inputs], "inputs")
         _require_unique([port.name for port in self.inputs], "names of inputs")
         _require_unique([port.name for port in self.outputs], "names of outputs")
@@ -101,7 +101,7 @@ def _require_unique(names: Sequence[str], what: str) -> set[str]:
 
 
 def write_manifest(manifest: Manifest) -> bytes:
-    """The JSON of a manifest: the same bytes for the same manifest."""
+    """Return the JSON of a manifest; equal manifests give equal bytes."""
     table = {
         "format": FORMAT,
         "version": VERSION,
@@ -132,7 +132,7 @@ def write_manifest(manifest: Manifest) -> bytes:
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """The manifest in `data`; `XonncError` names the entry that is wrong."""
+    """Parse a manifest; `XonncError` names the invalid entry."""
     try:
         table: Any = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -213,7 +213,7 @@ def _is_object(table: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def _object(table: Any) -> Mapping[str, Any]:
-    """A JSON object; anything else has no entries."""
+    """Return a JSON object; for another type, an empty one."""
     return table if _is_object(table) else {}
 
 

@@ -141,8 +141,8 @@ def _tilings(rows: ConvBufferDemand, resident_rows: int, entries: int) -> Iterat
     yield fewest
     yield _full_tiles(rows, resident_rows)
     half = max(entries // 2 // rows.entries_per_slice, rows.kernel_height)
-    halves = len(row_tiles(rows, half)) if half < rows.height else 2
-    counts = {halves, 2 * halves, 4 * halves}
+    half_tiles = len(row_tiles(rows, half)) if half < rows.height else 2
+    counts = {half_tiles, 2 * half_tiles, 4 * half_tiles}
     for count in sorted(counts):
         if not len(fewest) < count <= min(rows.output_height, MAX_TILES):
             continue

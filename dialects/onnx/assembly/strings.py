@@ -8,7 +8,7 @@ _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 
 
 def quoted(text: str | bytes) -> str:
-    """Return `text` in quotes; bytes except printable ASCII are escaped by two upper-case hexadecimal digits."""
+    """Return `text` in quotes; other bytes than printable ASCII as two upper-case hexadecimal digits."""
     if isinstance(text, str) and _PLAIN.fullmatch(text):
         return f'"{text}"'
     data = text.encode() if isinstance(text, str) else text

@@ -40,7 +40,7 @@ def test_prompts_and_tokens():
     assert session.compiled == 1
 
 
-def test_a_cache_with_room_is_updated_in_place():
+def test_a_cache_with_spare_capacity_is_updated_in_place():
     session = xonnc.compile(decoder(SIZE), target="cpu")
     tokens = np.random.default_rng(1).integers(0, SIZE.vocabulary, (1, 7))
     feeds = prompt_feeds(SIZE, tokens, 24)
