@@ -19,6 +19,7 @@ from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
 from xonnc.rewriting.building import ReplacementBuilder, RewritePlan
+from xonnc.rewriting.decision_limit import REFUSAL, may_decide
 from xonnc.rewriting.driver import MatcherTable
 from xonnc.rewriting.editing import erase, insert_before, replace_uses
 from xonnc.rewriting.extensions import rules_joining
@@ -37,7 +38,8 @@ def convert(root: Operation, context: Context, rules: RuleSet, *, pass_name: str
 
     Counts are recorded in `statistics`. A cycle of rules raises `XonncError` with the op.
     """
-    conversion = _Conversion(DisposablePool.of(context), MatcherTable(rules, rules_joining(pass_name)))
+    table = MatcherTable(rules, rules_joining(pass_name))
+    conversion = _Conversion(DisposablePool.of(context), table, pass_name)
     conversion.run(root)
     record(pass_name, conversion.fired)
     return conversion.fired
@@ -49,6 +51,7 @@ class _Conversion:
 
     pool: DisposablePool
     rules: MatcherTable
+    pass_name: str
     fired: Counter[str] = field(default_factory=Counter[str])
     builders: dict[int, ReplacementBuilder] = field(default_factory=dict[int, ReplacementBuilder])
 
@@ -89,6 +92,8 @@ class _Conversion:
         plan = builder.plan(match)
         if isinstance(plan, MatchFailure):
             return None, plan.reason
+        if not may_decide(self.pass_name, matcher.rule.name, op):
+            return None, REFUSAL
         return (builder, plan, match), ""
 
     def replace(

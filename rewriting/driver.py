@@ -26,6 +26,7 @@ from xonnc.dialects.onnx.locations import derived, describe
 from xonnc.errors import XonncError
 from xonnc.rewriting.building import ReplacementBuilder, RewritePlan
 from xonnc.rewriting.constant_hoisting import hoist_constants
+from xonnc.rewriting.decision_limit import REFUSAL, may_decide
 from xonnc.rewriting.editing import erase, insert_before, replace_uses, retype_function, transfer_results
 from xonnc.rewriting.extensions import rules_joining
 from xonnc.rewriting.matcher import Match, Matcher, compile_rule
@@ -97,7 +98,8 @@ def apply_rules(
     `max_rewrites` rewrites (default: a multiple of the number of ops) raise `XonncError` with the names of
     the rules at work. Counts are recorded in `statistics`.
     """
-    driver = _Driver(root, DisposablePool.of(context), MatcherTable(rules, rules_joining(pass_name)))
+    table = MatcherTable(rules, rules_joining(pass_name))
+    driver = _Driver(root, DisposablePool.of(context), table, pass_name)
     driver.run(max_rewrites)
     record(pass_name, driver.report.fired)
     return driver.report
@@ -122,9 +124,8 @@ def apply_rules_within(
     `visit` is called with each op before its rules. Reaching the limit is no error: the report names the
     rules at work (`unfinished`).
     """
-    driver = _Driver(
-        root, DisposablePool.of(context), MatcherTable(rules, rules_joining(pass_name)), visit=visit
-    )
+    table = MatcherTable(rules, rules_joining(pass_name))
+    driver = _Driver(root, DisposablePool.of(context), table, pass_name, visit=visit)
     driver.run(max_rewrites)
     record(pass_name, driver.report.fired)
     return driver.report
@@ -137,6 +138,7 @@ class _Driver:
     root: Operation
     pool: DisposablePool
     rules: MatcherTable
+    pass_name: str
     report: RewriteReport = field(default_factory=RewriteReport)
     worklist: Worklist = field(default_factory=Worklist)
     last: deque[tuple[str, str]] = field(default_factory=lambda: deque[tuple[str, str]](maxlen=12))
@@ -258,6 +260,8 @@ class _Driver:
         plan = builder.plan(match)
         if isinstance(plan, MatchFailure):
             return plan.reason
+        if not may_decide(self.pass_name, matcher.rule.name, op):
+            return REFUSAL
         if self.postpone(op, plan):
             return ""
         self.report.fired[matcher.rule.name] += 1

@@ -61,6 +61,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc verify model.onnx",
         "xonnc verify model.onnx model.so --profile all -n 3",
         "xonnc verify model.onnx --simplify --layers",
+        "xonnc verify model.onnx --bisect reproducer",
         "xonnc verify model.onnx --matrix --inputs test_data_set_0",
     ),
     "check": (

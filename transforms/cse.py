@@ -15,6 +15,7 @@ from xdsl.utils.hints import isa
 from xonnc.dialects.onnx.locations import NODE_NAME
 from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.rewriting.decision_limit import may_decide
 
 
 def erase_dead(module: ModuleOp) -> None:
@@ -86,7 +87,7 @@ def _merge_block(block: Block, scope: _AvailableOps) -> int:
         twin = scope.twin(op, reads)
         if twin is None:
             scope.add(op, reads)
-        elif is_side_effect_free(op):
+        elif is_side_effect_free(op) and may_decide("onnx-cse-with-node-name", "merge", op):
             for result, same in zip(op.results, twin.results, strict=True):
                 result.replace_all_uses_with(same)
             op.detach()

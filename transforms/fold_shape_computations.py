@@ -22,6 +22,7 @@ from xonnc.dialects.onnx.ops.math.elementwise import ExpandOp
 from xonnc.dialects.onnx.ops.tensor.shape import ReshapeOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
 from xonnc.rewriting.attribute_conversion import decode, encode
+from xonnc.rewriting.decision_limit import may_decide
 from xonnc.rewriting.editing import replace_uses
 from xonnc.transforms.dims.dim_context import Elements
 from xonnc.transforms.dims.expressions import DimExpr
@@ -95,6 +96,10 @@ class _ShapeFolder:
             return
         exprs = tuple(expr for expr, _ in elements)
         numbers = [expr.number for expr in exprs if expr.number is not None]
+        if (len(numbers) == len(exprs) or (result.type, exprs) in known) and not may_decide(
+            "shape-inference-onnx", "fold-shape-computation", op
+        ):
+            return
         if len(numbers) == len(exprs):
             replace_uses(result, OpBuilder(op).constant(np.array(numbers, np.int64).reshape(shape)))
             self.changed = True
@@ -112,7 +117,7 @@ class _ShapeFolder:
         if sizes is None or elements is None or isinstance(op.shape.owner, ConstantOp):
             return
         wanted = constant_target_shape(elements, sizes, decode(op.properties.get("allowzero")) == 1)
-        if wanted is not None:
+        if wanted is not None and may_decide("shape-inference-onnx", "fold-reshape-target", op):
             shape = OpBuilder(op).ints(*wanted)
             assert isinstance(shape, OpResult)
             self.dims.learn(shape.op)

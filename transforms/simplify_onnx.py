@@ -69,6 +69,9 @@ MEETING = ("SwapTransposeConcatPattern",)
 BY_CHANNEL = ("FuseAddConv", "FuseBatchNorm", "FuseMulConv")
 """Name prefixes of canonicalisation rules that fold per-channel arithmetic into convolutions."""
 
+MAX_OPSET = 1000
+"""An opset newer than all."""
+
 MAX_ROUNDS = 10
 """Limit of rounds; each must have changed something. No known model needs as many."""
 
@@ -195,3 +198,18 @@ def parts_are_read_once(root: Operation) -> str | None:
     if isinstance(maker, Operation) and all(part.has_one_use() for part in maker.operands):
         return None if root.operands[0].has_one_use() else "the parts are read together too"
     return "a part has other readers"
+
+
+def pass_of_rule(name: str) -> str | None:
+    """Return the pass that a rule of simplification belongs to."""
+    if name in fusing_rules():
+        return fusing_rules()[name]
+    tables: tuple[tuple[str, Mapping[str, object]], ...] = (
+        (ConstProp.name, ConstProp().rules()),
+        (FuseChannels.name, fuse_channels.RULES),
+        (FuseOperators.name, FUSIONS | LAST),
+        (Canonicalize.name, all_rules()),
+        (MoveTransposes.name, move_transposes.RULES),
+        (Recompose.name, standard_rules(MAX_OPSET)),
+    )
+    return next((owner for owner, table in tables if name in table), None)

@@ -51,6 +51,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.reductions import keeps_blocks
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
+from xonnc.rewriting.decision_limit import may_decide
 from xonnc.rewriting.editing import retype
 
 
@@ -68,6 +69,8 @@ class AssignLayout(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Assign layouts in each function; a module that has layouts already stays as it is."""
         if any(layout_of(result) is not None for each in op.walk() for result in each.results):
+            return
+        if not may_decide(self.name, "layouts", op):
             return
         tiles = Tiles.of(self.processor, self.portable, op)
         groups = dissolve_groups(op)

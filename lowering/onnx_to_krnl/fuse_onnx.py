@@ -60,6 +60,7 @@ from xonnc.lowering.onnx_to_krnl.qdq_elimination import eliminate_qdq
 from xonnc.lowering.onnx_to_krnl.qdq_pairs import expand_qdq_pairs
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
+from xonnc.rewriting.decision_limit import may_decide
 from xonnc.rewriting.editing import operands_of
 
 
@@ -113,7 +114,8 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
     taken = {member for group in groups for member in group.members}
     builder.fused |= taken
     groups += _elementwise(others, builder)
-    put_groups(block, [group for group in groups if len(group.members) > 1])
+    chosen = [group for group in groups if len(group.members) > 1]
+    put_groups(block, [group for group in chosen if may_decide(FuseOnnx.name, group.kind, group.members[-1])])
     drop_constants(block)
 
 

@@ -46,6 +46,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layers", action="store_true", help="compare all intermediate values that both models have"
     )
+    parser.add_argument(
+        "--bisect",
+        nargs="?",
+        type=Path,
+        const=Path("reproducer"),
+        metavar="FOLDER",
+        help="if outputs differ, find the pass and the rewrite that make it, and write a reduced model with "
+        "its inputs and outputs to FOLDER (default: reproducer)",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=30,
+        help="time to reduce the model of --bisect (default: %(default)s)",
+    )
     inputs = parser.add_argument_group("inputs")
     inputs.add_argument(
         "--profile",
@@ -92,6 +107,10 @@ def run(args: argparse.Namespace) -> int:
         raise XonncError("--matrix: compares MODEL with itself; leave out the other form and --layers")
     if args.matrix:
         return _matrix(args)
+    if args.bisect and (args.other or args.layers or args.other_engine not in (None, "native", "simplified")):
+        raise XonncError(
+            "--bisect: is for MODEL and its native code, or with --simplify its simplified model"
+        )
     with progress(f"verifying {args.model.name}", args.quiet) as step:
         step(0, 1)
         found = _layers(args) if args.layers else _compared(args)
@@ -99,7 +118,32 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(_as_json(found), indent=2))
     elif not args.quiet:
         _report(found, args.layers)
+    if args.bisect and found.failing:
+        _bisect(args, found)
     return 0 if found.passed else 1
+
+
+def _bisect(args: argparse.Namespace, found: Verification) -> None:
+    """Find what makes the first wrong result, reduce the model and write a reproducer."""
+    from xonnc.formats.onnx.load_model import load_proto
+    from xonnc.tools.bisection import Case, bisect, reduced_case
+    from xonnc.tools.reproducer import write_reproducer
+
+    case = Case(load_proto(args.model), next(iter(found.failing.values())), _tolerance(args))
+    with progress(f"bisecting {args.model.name}", args.quiet) as step:
+        culprit = bisect(case)
+        if culprit is None:
+            raise XonncError(f"{args.model}: the difference is within rounding; bisection needs a larger one")
+        smaller = reduced_case(
+            case, culprit.is_native, args.seconds, lambda nodes: step(0, 1, f"{nodes} nodes")
+        )
+        files = write_reproducer(args.bisect, smaller, culprit, len(case.model.graph.node))
+    if args.quiet or args.json:
+        return
+    row("pass", culprit.pass_name)
+    row("decision", f"{culprit.what} on {culprit.node or 'the whole model'}, number {culprit.decisions}")
+    row("reduced", f"{len(case.model.graph.node)} nodes to {len(smaller.model.graph.node)}")
+    row("wrote", f"{args.bisect} ({len(files)} files)")
 
 
 def _compared(args: argparse.Namespace) -> Verification:
