@@ -47,10 +47,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--unused-output", nargs="+", default=[], metavar="NAME", help="outputs to remove")
     parser.add_argument("--mutable-initializer", action="store_true", help="keep inputs with an initializer")
     parser.add_argument("--inline-functions", action="store_true", help="inline local functions")
+    parser.add_argument("--target-opset", type=_opset, metavar="N", help="convert to this opset, or latest")
     parser.add_argument("--check-rtol", type=float, default=1e-4, help="relative tolerance")
     parser.add_argument("--check-atol", type=float, default=1e-5, help="absolute tolerance")
     parser.add_argument("--save-as-external-data", action="store_true", help="write weights to OUT.data")
     return parser
+
+
+def _opset(text: str) -> int | str:
+    return text if text == "latest" else int(text)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -81,6 +86,7 @@ def _run(args: argparse.Namespace) -> bool:
         unused_output=args.unused_output,
         mutable_initializer=args.mutable_initializer,
         inline_functions=args.inline_functions,
+        target_opset_version=args.target_opset,
         check_rtol=args.check_rtol,
         check_atol=args.check_atol,
         input_fill=args.input_fill,

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import onnx
 
 from xonnc import simplifier
 from xonnc.compat.onnxoptimizer.manager import default_passes, run
 from xonnc.compat.onnxsim.comparison import InputFill, is_same
+from xonnc.contexts import new_context
 from xonnc.errors import XonncError, suggest
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.formats.onnx.importer import import_loaded
 from xonnc.formats.onnx.load_model import LoadedModel, load
-from xonnc.formats.onnx.loaded_export import whole_model
+from xonnc.formats.onnx.loaded_export import save_loaded, whole_model
+from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.formats.onnx.tensors import AnyArray
+from xonnc.transforms.models.opset_conversion import convert_opset
 
 Sizes: TypeAlias = Mapping[str, Sequence[int]] | Sequence[int]
 """Shapes by input; one shape alone is that of the only input."""
@@ -40,6 +45,8 @@ def simplify(
     *,
     inline_functions: bool = False,
     input_shapes: Sizes | None = None,
+    target_opset_version: int | Literal["latest"] | None = None,
+    output_path: str | Path | None = None,
     check_rtol: float = 1e-4,
     check_atol: float = 1e-5,
     input_fill: InputFill = "random",
@@ -67,19 +74,28 @@ def simplify(
         mutable_initializer: whether inputs with an initializer stay inputs.
         inline_functions: whether calls of local functions are replaced by their bodies.
         input_shapes: both `overwrite_input_shapes` and `test_input_shapes`.
+        target_opset_version: the opset to convert the model to first.
+        output_path: where the simplified model is written too; `model` must be a path.
         check_rtol: relative tolerance of the comparison.
         check_atol: absolute tolerance of the comparison.
         input_fill: elements of its inputs: `random`, `ones`, `zeros` or `arange`.
 
     Returns: the simplified model, and whether the comparison found no difference.
 
-    Raises: `XonncError` for an invalid model, an unknown input or output, or a `custom_lib`.
+    Raises:
+        XonncError: for an invalid model, an unknown input or output, an opset that cannot express the model,
+            or a `custom_lib`.
+        ValueError: for `output_path` without a path as `model`.
     """
     del skip_shape_inference, dynamic_input_shape, include_subgraph, tensor_size_threshold
     if custom_lib is not None:
         raise XonncError(f"custom_lib {custom_lib}: libraries of onnxruntime are not loaded; use a plug-in")
+    if output_path is not None and isinstance(model, onnx.ModelProto):
+        raise ValueError("output_path needs the path of a model")
     original = model if isinstance(model, onnx.ModelProto) else whole_model(load(model))
     prepared = _without_outputs(original, unused_output or ())
+    if target_opset_version is not None:
+        prepared = _converted(prepared, target_opset_version, inline_functions)
     shapes = _shapes(prepared, overwrite_input_shapes or input_shapes or {})
     skipped = [*(skipped_optimizers or ()), *(["fuse_bn_into_conv"] if skip_fuse_bn else [])]
     own_rules = perform_optimization and not skipped
@@ -96,11 +112,23 @@ def simplify(
     ).proto()
     if perform_optimization and skipped:
         simplified = _optimized(simplified, skipped)
+    if output_path is not None:
+        save_loaded(LoadedModel.of(simplified), output_path)
     if not check_n:
         return simplified, True
     sizes = shapes | _shapes(prepared, test_input_shapes or input_shapes or {})
     tolerances = (check_rtol, check_atol)
     return simplified, is_same(original, simplified, check_n, sizes, input_data or {}, input_fill, tolerances)
+
+
+def _converted(
+    model: onnx.ModelProto, version: int | Literal["latest"], inline_functions: bool
+) -> onnx.ModelProto:
+    """Return a model of another opset."""
+    context = new_context()
+    module = import_loaded(LoadedModel.of(model), context, inline_functions, keep_defaults=True)
+    convert_opset(module, newest_opset("") or 1 if version == "latest" else version, context)
+    return export_proto(module)
 
 
 def _optimized(model: onnx.ModelProto, skipped: Sequence[str]) -> onnx.ModelProto:

@@ -34,7 +34,15 @@ LEAVES = ("argument_types", "errors")
 """Modules that every folder may import."""
 
 MAY_IMPORT = {
-    "compat": {"compat", "formats/onnx", "model_check", "runtime", "simplifier"},
+    "compat": {
+        "compat",
+        "contexts",
+        "formats/onnx",
+        "model_check",
+        "runtime",
+        "simplifier",
+        "transforms/models",
+    },
     "contrib": {"plugin"},
     "dialects": {"dialects"},
     "rewriting": {"dialects", "rewriting"},

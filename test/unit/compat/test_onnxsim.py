@@ -13,6 +13,7 @@ import pytest
 from xonnc.compat.onnxsim import main, simplify
 from xonnc.compat.onnxsim.comparison import InputFill
 from xonnc.errors import XonncError
+from xonnc.formats.onnx.schemas import newest_opset
 
 BN = """g (float[N, 1, 3] x) => (float[N, 2, 2] y, float[1] z)
 <float[2, 1, 2] w = {1, 2, -3, 4}, float[2] s = {2, -1}, float[2] b = {0.5, 1}, float[2] m = {1, -1},
@@ -56,6 +57,26 @@ def test_shapes():
     assert simplified.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 5
     simplified, _ = simplify(parsed())
     assert simplified.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "N"
+
+
+@pytest.mark.parametrize(("version", "found"), [(23, 23), ("latest", newest_opset(""))])
+def test_target_opset(version: Any, found: int):
+    simplified, passed = simplify(
+        parsed(), check_n=1, test_input_shapes=[1, 1, 3], target_opset_version=version
+    )
+    assert passed
+    assert [each.version for each in simplified.opset_import] == [found]
+    with pytest.raises(XonncError, match="BatchNormalization as it is here exists from opset 7 on"):
+        simplify(parsed(), target_opset_version=6)
+
+
+def test_output_path(tmp_path: Path):
+    source, target = tmp_path / "in.onnx", tmp_path / "out.onnx"
+    source.write_bytes(parsed().SerializeToString())
+    simplified, _ = simplify(str(source), output_path=str(target))
+    assert onnx.ModelProto.FromString(target.read_bytes()) == simplified
+    with pytest.raises(ValueError, match="output_path needs the path of a model"):
+        simplify(parsed(), output_path=str(target))
 
 
 def test_initializers_that_are_inputs():
@@ -117,7 +138,17 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     )
     assert operators(onnx.ModelProto.FromString(target.read_bytes())) == ["Conv"]
     assert "BatchNormalization         1           0" in capsys.readouterr().out
-    main([str(source), str(target), "--skip-optimization", "eliminate_identity", "--save-as-external-data"])
+    main(
+        [
+            str(source),
+            str(target),
+            "--skip-optimization",
+            "eliminate_identity",
+            "--target-opset",
+            "22",
+            "--save-as-external-data",
+        ]
+    )
     assert "Identity" in operators(onnx.ModelProto.FromString(target.read_bytes()))
 
 
