@@ -18,6 +18,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 Array = npt.NDArray[Any]
 
+OPSETS = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+
 
 @dataclass(frozen=True)
 class DecoderSize:
@@ -173,11 +175,21 @@ def decoder(size: DecoderSize, seed: int = 0) -> onnx.ModelProto:
         x, total = model.skip_norm(total, model.feed_forward(x, layer), f"{name}/next_layernorm")
     logits = model.linear(x, "/lm_head", size.hidden, size.vocabulary)
     model.node("Identity", [logits], "logits", outputs=["logits"])
-    return helper.make_model(
-        _graph(model),
-        opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)],
-        ir_version=10,
+    return helper.make_model(_graph(model), opset_imports=OPSETS, ir_version=10)
+
+
+def linear_model(size: DecoderSize, columns: int, seed: int = 0) -> onnx.ModelProto:
+    """Return a product of `x`, rows of `hidden` elements, with quantized weights of so many columns."""
+    model, info = _Decoder(size, np.random.default_rng(seed)), helper.make_tensor_value_info
+    y = model.linear("x", "linear", size.hidden, columns)
+    graph = helper.make_graph(
+        model.nodes,
+        "linear",
+        [info("x", TensorProto.FLOAT, ["rows", size.hidden])],
+        [info(y, TensorProto.FLOAT, ["rows", columns])],
+        model.weights,
     )
+    return helper.make_model(graph, opset_imports=OPSETS, ir_version=10)
 
 
 def _graph(model: _Decoder) -> onnx.GraphProto:

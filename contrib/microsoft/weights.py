@@ -20,6 +20,17 @@ def unpacked(packed: Array, bits: int) -> Array:
     return np.stack(parts, -1).reshape((*packed.shape[:-1], packed.shape[-1] * count))
 
 
+def unpacked_rows(packed: Array, bits: int) -> Array:
+    """Unpack integers from the bytes of the last axis of a matrix, transposed: one column for each row."""
+    count = 8 // bits
+    # The bytes are transposed, not the integers, of which there are more.
+    columns = np.ascontiguousarray(packed.T)
+    found = np.empty((columns.shape[0] * count, columns.shape[1]), np.uint8)
+    for index in range(count):
+        np.right_shift(columns, bits * index, out=found[index::count])
+    return np.bitwise_and(found, (1 << bits) - 1, out=found)
+
+
 def block_weights(op: Any, packed: Array, scales: Array, zeros: Array | None) -> Array:
     """Dequantize the weights of MatMulNBits; return them transposed, one row for each output column."""
     rows, blocks = op.N, -(-op.K // op.block_size)
@@ -95,18 +106,14 @@ class MatMulNBits:
     def dequantize(op: Any, b: Builder, packed: Array, scales: Array, zeros: Array | None) -> Value:
         """Build a DequantizeLinear of the constant weights, `K×N`, with a scale for each block of rows."""
         dtype = np.uint8 if op.bits == 8 else ml_dtypes.uint4
-        shape = op.N, op.K // op.block_size
-
-        def columns(integers: Array) -> Array:
-            return np.ascontiguousarray(integers.T).astype(dtype)
-
-        values = unpacked(packed.reshape((op.N, -1)), op.bits)
+        shape = op.K // op.block_size, op.N
+        values = unpacked_rows(packed.reshape((op.N, -1)), op.bits)
         if zeros is None:
             offsets: Array = np.full(shape, 1 << (op.bits - 1), np.uint8)
         else:
-            offsets = unpacked(zeros.reshape((op.N, -1)), op.bits)[:, : shape[1]]
-        real_scales = np.ascontiguousarray(scales.reshape(shape).T)
-        constants = [b.constant(each) for each in (columns(values), real_scales, columns(offsets))]
+            offsets = unpacked_rows(zeros.reshape((op.N, -1)), op.bits)[: shape[0]]
+        real_scales = np.ascontiguousarray(scales.reshape(shape[::-1]).T)
+        constants = [b.constant(each) for each in (values.view(dtype), real_scales, offsets.view(dtype))]
         return b.DequantizeLinear(*constants, axis=0, block_size=op.block_size)
 
     @staticmethod

@@ -33,6 +33,13 @@ from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, vector_of
 MANTISSA_BITS = 23
 EXPONENT_BIAS = 127
 
+MAX_SUMS = 16
+"""
+Sums of a tile at most: more rows take fewer vectors of a panel at a time.
+
+Besides them, registers hold weights, scales, and the masks, exponents and offsets of fields.
+"""
+
 MAX_ROWS_OF_BLOCK_SUMS = 1
 """Up to this height of a tile, scales are multiplied with the sum of a block."""
 
@@ -102,25 +109,30 @@ def emit_dequantize_gemm(
 
     def panel(column: SSAValue, width: int) -> None:
         def tile(row: SSAValue, height: int) -> None:
-            _emit_tile(product, row, column, height, width)
+            step = max(1, MAX_SUMS // height) * product.lanes
+            for start in range(0, width, step):
+                _emit_tile(product, row, column, height, (start, min(width, start + step)))
 
         emit_steps(builder, all_rows, m, step_sizes(rows, *REMAINDER_ROWS), tile)
 
     emit_steps(builder, iterations, op.n.value.data, [columns], panel)
 
 
-def _emit_tile(product: _Product, row: SSAValue, column: SSAValue, height: int, width: int) -> None:
-    """Emit one tile, whose sums stay in vector registers over all blocks."""
+def _emit_tile(
+    product: _Product, row: SSAValue, column: SSAValue, height: int, part: tuple[int, int]
+) -> None:
+    """Emit one tile, of some columns of a panel; its sums stay in vector registers over all blocks."""
     builder, op, lanes = product.builder, product.op, product.lanes
     (n, k), block = product.sizes, op.block.value.data
-    widths = [min(lanes, width - start) for start in range(0, width, lanes)]
+    beside, end = part
+    widths = [min(lanes, end - start) for start in range(beside, end, lanes)]
     c, a, b, *parameters = product.pointers
     a_row = builder.address(a, builder.imul(row, k), f32)
     # Panels of all operands have as many elements in each row as the panel has columns.
-    words = builder.address(b, builder.imul(column, k // op.per_word), i32)
+    words = builder.address(builder.address(b, builder.imul(column, k // op.per_word), i32), beside, i32)
     per_panel = k // block
     starts = [
-        builder.address(each, builder.imul(column, per_panel), type_)
+        builder.address(builder.address(each, builder.imul(column, per_panel), type_), beside, type_)
         for each, type_ in zip(parameters, (f32, i8), strict=False)
     ]
     has_block_sums = height <= MAX_ROWS_OF_BLOCK_SUMS
@@ -157,7 +169,7 @@ def _emit_tile(product: _Product, row: SSAValue, column: SSAValue, height: int, 
     corner = builder.address(builder.address(c, builder.imul(row, n), f32), column, f32)
     for index, total in enumerate(sums):
         line, number = divmod(index, len(widths))
-        builder.store(total, builder.address(corner, line * n + number * lanes, f32))
+        builder.store(total, builder.address(corner, line * n + beside + number * lanes, f32))
 
 
 def _vectors(product: _Product, pointer: SSAValue, widths: Sequence[int]) -> list[SSAValue]:

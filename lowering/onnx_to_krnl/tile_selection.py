@@ -74,8 +74,8 @@ class Tiles:
     def dequantize_gemm(self, n: int) -> Tile:
         """Return rows and columns of a product with quantized weights of `n` columns."""
         lanes = self.target.vector_bytes // 4
-        # Besides sums, registers hold the masks, exponents and offsets of fields, and the words.
-        rows, vectors = (4, 4) if self.target.registers >= 32 else (4, 2)
+        # A row takes all vectors of a panel, more rows fewer at a time (`krnl_to_llvm/dequantize_gemm.py`).
+        rows, vectors = (8, 4) if self.target.registers >= 32 else (4, 2)
         return rows, min(vectors, -(-n // lanes)) * lanes
 
     def square(self, size: int) -> int:

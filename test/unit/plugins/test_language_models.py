@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 import xonnc
 from bench.language_models import DecoderSize, decoder, next_feeds, prompt_feeds
@@ -60,3 +63,19 @@ def test_a_cache_with_spare_capacity_is_updated_in_place():
             assert np.isnan(found[:, :, length:]).all()
         feeds = next_feeds(SIZE, logits[:, -1:].argmax(-1), length, expected[1:])
         length += 1
+
+
+def test_the_code_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    page = (Path(__file__).resolve().parents[3] / "docs/language-models.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "model.onnx").write_bytes(decoder(SIZE).SerializeToString())
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    exec(code, found)
+    assert len(found["tokens"]) == 11
+    assert found["session"].compiled == 1
+    # The tokens that the model gives without a cache.
+    plain = import_module("onnxruntime").InferenceSession("model.onnx")
+    for length in range(3, 11):
+        logits = plain.run(["logits"], prompt_feeds(SIZE, np.array([found["tokens"][:length]])))[0]
+        assert int(logits[0, -1].argmax()) == found["tokens"][length]
