@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i1
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import bf16, f32, i1
 from xdsl.ir import Attribute
 
 from xonnc.dialects.onnx.types import OptType, SeqType
@@ -94,6 +96,10 @@ def dropout(ctx: InferenceContext) -> Types:
     return [None, None] if shape is None else [*ctx.ranked(shape), *typed(shape, i1)]
 
 
+STASH_TYPES: Mapping[int | None, Attribute] = {1: f32, 16: bf16}
+"""Element types by ONNX's numbers of them."""
+
+
 @infers("LayerNormalization", "RMSLayerNormalization", "RMSNormalization")
 def layer_normalization(ctx: InferenceContext) -> Types:
     """The data's type, and statistics with 1 from `axis` on."""
@@ -103,4 +109,7 @@ def layer_normalization(ctx: InferenceContext) -> Types:
         return [None] * (count + 1)
     axis = ctx.axis(ctx.integer("axis", -1), len(shape))
     reduced = shape[:axis] + (1,) * (len(shape) - axis)
-    return [*ctx.ranked(shape), *ctx.ranked(reduced) * count]
+    # The statistics have the type in which they are computed, by default float32 for every type of data.
+    element = STASH_TYPES.get(ctx.integer("stash_type", 1))
+    statistics = ctx.ranked(reduced) if element is None else typed(reduced, element)
+    return [*ctx.ranked(shape), *statistics * count]

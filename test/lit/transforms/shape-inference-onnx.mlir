@@ -100,3 +100,15 @@ func.func @features(%x: tensor<5x3xi64>) -> tensor<*xf32> {
   %3, %4 = "onnx.LinearClassifier"(%1) <{coefficients = [1.0 : f32], classlabels_ints = [4, 5, 6]}> : (tensor<*xf32>) -> (tensor<*xi64>, tensor<*xf32>)
   onnx.Return %2 : tensor<*xf32>
 }
+
+// -----
+
+// Statistics are of the type in which they are computed: float32 here.
+// CHECK-LABEL: @statistics
+// CHECK:         "onnx.LayerNormalization"
+// CHECK-SAME:      -> (tensor<5x3xf16>, tensor<5x1xf32>, tensor<5x1xf32>)
+func.func @statistics(%x: tensor<5x3xf16>, %s: tensor<3xf16>) -> tensor<*xf16> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %y, %m, %d = "onnx.LayerNormalization"(%x, %s, %none) <{axis = -1 : si64, epsilon = 1.0e-05 : f32, stash_type = 1 : si64}> : (tensor<5x3xf16>, tensor<3xf16>, none) -> (tensor<*xf16>, tensor<*xf32>, tensor<*xf32>)
+  onnx.Return %y : tensor<*xf16>
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import onnx
@@ -135,3 +136,15 @@ def test_a_node_may_leave_out_its_last_results():
     ones = np.ones((2, 4), np.float32)
     (found,) = session.run(None, {"x": ones, "s": ones, "w": np.arange(4, dtype=np.float32)})
     np.testing.assert_allclose(np.asarray(found), np.tile(np.arange(4.0), (2, 1)), rtol=1e-4)
+
+
+def test_float16_models_of_the_transformer_optimizer_run_natively():
+    text = """<ir_version: 8, opset_import: ["": 21, "com.microsoft": 1]>
+        g (float16[2, 4] x, float16[2, 4] s, float16[4] w) => (float16[n, m] y)
+        { y = com.microsoft.SkipLayerNormalization (x, s, w) }"""
+    session = xonnc.compile(onnx.parser.parse_model(text))
+    x: Any = np.array([[1, 2, 3, 4], [0, 0, 0, 8]], np.float16)
+    (found,) = session.run(None, {"x": x, "s": x, "w": np.ones(4, np.float16)})
+    centred = x - x.mean(1, keepdims=True)
+    np.testing.assert_allclose(np.asarray(found), centred / x.std(1, keepdims=True), rtol=1e-2)
+    assert not session.host_calls()
