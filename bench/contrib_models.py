@@ -1,7 +1,7 @@
 """
 Models that onnxruntime's own tools write, in native code and in onnxruntime, on one thread.
 
-    python bench/contrib_models.py [--match bert] [--rounds 7]
+    python bench/contrib_models.py [--match bert] [--rounds 7] [--page docs/contrib-operators.md]
 
 Rounds are interleaved; times are the minimum. The error is that to onnxruntime without graph optimization,
 which changes how dynamically quantized models round, relative to the largest value of the output.
@@ -25,11 +25,24 @@ import onnx
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.contrib_page import MODELS as HEADING
 from bench.latency.feeds import feeds_for
 from bench.zoo.optimized import MODELS
 from xonnc.native import compile_native
 
 ROUND_SECONDS = 0.1
+
+HEAD = """
+Models written by onnxruntime's static, dynamic and 4-bit quantizers, by its graph optimizer and by its
+transformer optimizer, on one thread (`python bench/contrib_models.py --page docs/contrib-operators.md`): the
+least time of interleaved rounds, and their ratio. The error is that to onnxruntime without graph
+optimization, relative to the largest value of the output. Errors above 1e-3 are those of quantized models,
+in which a tie that is rounded otherwise changes what follows: onnxruntime's own levels of graph optimization
+differ as much. No model calls the host.
+
+| Model | Operators of com.microsoft | onnxruntime | native | ratio | error |
+|---|---|---|---|---|---|
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,12 +50,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--match", default="", help="a regular expression for the models' names")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds")
+    parser.add_argument("--page", type=Path, help="the page whose section to write")
     args = parser.parse_args(argv)
-    print("| Model | Operators of com.microsoft | onnxruntime | native | ratio | error | host |")
-    print("|---|---|---|---|---|---|---|")
+    rows: list[str] = []
     for name, make in MODELS.items():
         if re.search(args.match, name):
-            print(row_of(name, make(), args.rounds), flush=True)
+            rows.append(row_of(name, make(), args.rounds))
+            print(rows[-1], flush=True)
+    if args.page is not None:
+        before = args.page.read_text().partition(HEADING)[0]
+        args.page.write_text(before + HEADING + HEAD + "\n".join(rows) + "\n")
     return 0
 
 
@@ -66,7 +83,9 @@ def row_of(name: str, model: onnx.ModelProto, rounds: int) -> str:
                 best[index] = min(best[index], seconds(session, feeds))
     found = ", ".join(contrib_names(model))
     times = f"{best[0] * 1e3:.2f} ms | {best[1] * 1e3:.2f} ms | {best[1] / best[0]:.2f}"
-    return f"| {name} | {found} | {times} | {error:.1e} | {len(own.host_calls())} |"
+    if calls := own.host_calls():
+        times += f" ({len(calls)} host calls)"
+    return f"| {name} | {found} | {times} | {error:.1e} |"
 
 
 def session_of(path: Path, level: str) -> Any:
