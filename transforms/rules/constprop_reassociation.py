@@ -31,6 +31,7 @@ from xonnc.transforms.rules.conditions import (
     result_is_static,
     x_gives_the_shape,
 )
+from xonnc.transforms.rules.zero_signs import sign_unseen_after_adding, sign_unseen_after_subtracting
 
 x, y = variable.x, variable.y
 c, d = const.c, const.d
@@ -105,7 +106,7 @@ RULES = rules(
     **reassociation(Add),
     **reassociation(Mul),
     # x + 0 = x
-    AddZerosOnRhs=rule(Add(x, c), x, where=(x_gives_the_shape, all_zeros)),
+    AddZerosOnRhs=rule(Add(x, c), x, where=(x_gives_the_shape, all_zeros, sign_unseen_after_adding)),
     # (x c + d) e = x (c e) + d e for a finite e
     DistributeMulConst=rule(
         Mul(one_use(Add(one_use(Mul(x, c)), d)), const.e),
@@ -135,5 +136,5 @@ RULES = rules(
     # x - c = x + (-c)
     SubConstToNeg=rule(Sub(x, c), Add(x, elementwise(same(np.negative), c))),
     # x - 0 = x
-    SubZerosOnRhs=rule(Sub(x, c), x, where=(x_gives_the_shape, all_zeros)),
+    SubZerosOnRhs=rule(Sub(x, c), x, where=(x_gives_the_shape, all_zeros, sign_unseen_after_subtracting)),
 )
