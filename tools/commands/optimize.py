@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.formats.onnx.save_model import ExternalData
 
     if (names := names_asked_for(args)) is not None:
-        print(json.dumps(names) if args.json else " ".join(names))
+        print(json.dumps([_described(name) for name in names], indent=2) if args.json else " ".join(names))
         return 0
     if args.input is None or args.output is None:
         raise UsageError("two files are needed: the model and the optimized model")
@@ -75,6 +75,21 @@ def run(args: argparse.Namespace) -> int:
         for path in written:
             print(f"wrote           {path} ({size(path.stat().st_size)})")
     return 0
+
+
+def _described(name: str) -> dict[str, str]:
+    """Return what there is to know of a pass."""
+    from xonnc.compat.onnxoptimizer.registry import PASSES
+
+    one = PASSES[name]
+    return {
+        "name": name,
+        "type": one.kind.name.lower(),
+        "efficiency": one.efficiency.name.lower(),
+        "optimizes": one.optimizes.name.lower(),
+        "does": one.summary,
+        "differs": one.differs,
+    }
 
 
 def _print(args: argparse.Namespace, report: Report, nodes: int) -> None:

@@ -19,7 +19,7 @@ import xonnc.compat.onnxoptimizer as onnxoptimizer
 from xonnc.compat.onnxoptimizer.manager import run
 from xonnc.compat.onnxoptimizer.registry import PASSES, PassEfficiency, PassOptimizationType
 from xonnc.formats.onnx.load_model import LoadedModel
-from xonnc.formats.onnx.tensors import DTYPES
+from xonnc.formats.onnx.tensors import DTYPES, proto
 from xonnc.model_check import check_model
 from xonnc.runtime.reference import Array, open_session
 from xonnc.tools.driver import main
@@ -279,7 +279,22 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["optimize", "--print_all_passes"]) == 0
     assert capsys.readouterr().out.split() == onnxoptimizer.get_available_passes()
     assert main(["optimize", "--print_fuse_elimination_passes", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == onnxoptimizer.get_fuse_and_elimination_passes()
+    listed = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in listed] == onnxoptimizer.get_fuse_and_elimination_passes()
+    assert {each["type"] for each in listed} == {"fuse", "nop"}
+
+
+def test_weights_stay_external(tmp_path: Path):
+    weights = np.arange(1000, dtype=np.float32)
+    model = parsed("g (float[1000] x) => (float[1000] y) {i = Identity(x) a = Mul(i, w) y = Relu(a)}")
+    model.graph.initializer.append(proto(weights, "w"))
+    source = tmp_path / "in.onnx"
+    source.write_bytes(model.SerializeToString())
+    assert main(["optimize", str(source), str(tmp_path / "a.onnx"), "--external-data=w.bin", "-q"]) == 0
+    assert (tmp_path / "w.bin").read_bytes() == weights.tobytes()
+    assert main(["optimize", str(tmp_path / "a.onnx"), str(tmp_path / "b.onnx"), "-q"]) == 0
+    assert (tmp_path / "b.onnx.data").read_bytes() == weights.tobytes()
+    assert len((tmp_path / "b.onnx").read_bytes()) < 1000
 
 
 @pytest.mark.parametrize(
