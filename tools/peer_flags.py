@@ -126,7 +126,7 @@ COMMON = (
         "NAMES",
         IMPORT,
     ),
-    PeerFlag("disable-krnl-op-fusion", "common", "none, kernels take in what is element-wise always"),
+    PeerFlag("disable-krnl-op-fusion", "common", "none; elementwise operators are always fused into kernels"),
     PeerFlag("disable-quantization-zero-point", "common", "none, zero points are heeded always"),
     PeerFlag("enable-krnl-buffer-reuse", "common", "none needed, tensors share memory always"),
     PeerFlag("enable-safe-code-gen", "common", "none needed, indices are checked unless `--unsafe` is given"),

@@ -56,7 +56,7 @@ def output_size(window: Window2D, source: CubeShape, builder: DlaBuilder) -> tup
     rows, columns = window.output_size(source)
     if min(rows, columns) < 1:
         kernel = "x".join(map(str, window.kernel))
-        builder.refuse(f"the kernel {kernel} is larger than the padded input; nothing comes out")
+        builder.refuse(f"the kernel {kernel} is larger than the padded input; increase the pads or the input")
     return rows, columns
 
 

@@ -208,7 +208,7 @@ def _lowered(module: ModuleOp, options: CompileOptions, tiles: Mapping[str, Tile
             name = key_of(op)
             # Kernels that differ in what is done to their sums have one tile: the last is measured.
             known = found[name].nodes if name in found else ()
-            # What is left in the module is let go, constants above all.
+            # Free what is left in the module, above all its constants.
             function.detach()
             found[name] = _Kernel(function, op, [*known, *nodes.get(function.sym_name.data, ())])
     drop_attributes(copy)

@@ -39,6 +39,8 @@ BANNED = {
     r"packings": "prepacked weights, weight prepacking",
     r"shared? out|shares out": "parallelized over, divided among",
     r"nobody|[Ww]atcher": "no-op callback, StageCallback",
+    r"lets? go of|somebody|nothing comes out": "free, release; another program, the first read; empty result",
+    r"krnl\.(?:later|part)|dla\.grid": "krnl.deferred_call, krnl.subview, dla.qparams",
     r"issue \d+": "what is measured or promised, not a number of the tracker",
     r"(?:spec|design)/[\w-]+\.md": "a page of docs/ or a public source",
 }

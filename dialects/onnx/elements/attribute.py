@@ -88,8 +88,8 @@ class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
     A compile-time tensor: printed as `dense<…> : tensor<2x3xf32>`.
 
     Attributes are compared by identity, not by content. Views (`transpose`, `reshape`,
-    `expand`, `slice`, …) share memory; element-wise work (`map`, `cast`, `DisposablePool.combine`) waits
-    until somebody reads.
+    `expand`, `slice`, …) share memory; elementwise functions (`map`, `cast`, `DisposablePool.combine`)
+    are deferred until the first read.
     """
 
     name = "onnx.dense_disposable"

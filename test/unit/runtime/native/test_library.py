@@ -67,7 +67,7 @@ def test_a_library_without_the_functions_that_it_promises_is_refused(tmp_path: P
         xonnc.Library(tmp_path / "other.so")
 
 
-@pytest.mark.parametrize("content", [b"", b"\x7fELF of somebody", b"xonnc native model, prefix net;"])
+@pytest.mark.parametrize("content", [b"", b"\x7fELF of another program", b"xonnc native model, prefix net;"])
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "net.so").write_bytes(content)
     with pytest.raises(XonncError, match=r"net\.so: (not a library compiled by xonnc|cannot be read)"):

@@ -1,4 +1,4 @@
-"""Element-wise work waits, runs once, and in the elements' own types."""
+"""Elementwise functions are deferred, run once, and in the elements' own types."""
 
 from __future__ import annotations
 
