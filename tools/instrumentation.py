@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from xdsl.context import Context
@@ -15,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 
 from xonnc.dialects.onnx.assembly import OnnxPrinter
+from xonnc.errors import XonncError
 from xonnc.rewriting.statistics import Ledger
 from xonnc.tools.console import size
 
@@ -141,14 +143,36 @@ class PoolRecorder:
 
 
 @dataclass
+class IrTree:
+    """The directory of `--mlir-print-ir-tree-dir`: a file for each print, numbered, as MLIR names them."""
+
+    directory: Path
+    _count: int = field(default=0, init=False)
+
+    def write(self, pass_name: str, text: str) -> None:
+        """Writes the next file."""
+        folder = self.directory / "builtin_module_no-symbol-name"
+        path = folder / f"{self._count}_{pass_name}.mlir"
+        self._count += 1
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise XonncError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@dataclass
 class IrPrinter:
-    """Prints the module around passes to standard error, as MLIR does; `None` means every pass."""
+    """Prints the module around passes, as MLIR does; `None` means every pass."""
 
     printed_before: frozenset[str] | None
     printed_after: frozenset[str] | None
     only_changes: bool
     elide_larger: int | None
     debuginfo: bool
+    local_scope: bool = False
+    tree: IrTree | None = None
+    """Where to print; standard error without it."""
     _last: str = field(default="", init=False)
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:
@@ -168,11 +192,20 @@ class IrPrinter:
 
     def _print(self, when: str, pass_: ModulePass, text: str) -> None:
         title = f"IR Dump {when} {type(pass_).__name__} ({pass_.name})"
-        print(f"// -----// {title} //----- //\n{text}\n", file=sys.stderr)
+        dump = f"// -----// {title} //----- //\n{text}\n"
+        if self.tree is None:
+            print(dump, file=sys.stderr)
+        else:
+            self.tree.write(pass_.name, dump)
 
     def _text(self, module: ModuleOp) -> str:
         stream = StringIO()
-        printer = OnnxPrinter(stream=stream, elide_larger=self.elide_larger, print_debuginfo=self.debuginfo)
+        printer = OnnxPrinter(
+            stream=stream,
+            elide_larger=self.elide_larger,
+            print_debuginfo=self.debuginfo,
+            local_scope=self.local_scope,
+        )
         printer.print_op(module)
         return stream.getvalue()
 

@@ -37,6 +37,7 @@ from xonnc.tools.files import require_output
 from xonnc.tools.instrumentation import (
     ConstantCollector,
     IrPrinter,
+    IrTree,
     PassObserver,
     PassRecord,
     PassRecorder,
@@ -47,12 +48,14 @@ from xonnc.tools.instrumentation import (
     timing_report,
 )
 from xonnc.tools.ir_text import make_ir_parser, parse_ir
+from xonnc.tools.nested_passes import pipeline_text
 from xonnc.tools.opt_arguments import add_arguments, make_parser
 from xonnc.tools.pass_flags import ALIASES, make_pass, split_pass_flags, suggest_pass
 from xonnc.tools.pass_observers import HeapReporter, PassAnnouncer
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.plugin_options import take_plugin_options
 from xonnc.tools.process import Exit, run
+from xonnc.tools.roundtrip import roundtrip_errors
 from xonnc.tools.rule_tracing import trace_rules
 from xonnc.tools.signature_options import signature_of
 from xonnc.tools.universe import installed_dialects
@@ -112,6 +115,8 @@ class OnnxOptMain(xDSLOptMain):
             tuple(ALIASES.get(name, name) for name in self.peer.names(f"report-heap-{when}"))
             for when in ("before", "after")
         )
+        directory = self.args.mlir_print_ir_tree_dir
+        self.tree = None if directory is None else IrTree(Path(directory))
         watched = (*self.args.print_ir_before, *self.args.print_ir_after, *self.heap_before, *self.heap_after)
         for name in _named(watched):
             if name not in self.available_passes:
@@ -160,6 +165,12 @@ class OnnxOptMain(xDSLOptMain):
         if self.args.help_passes:
             print(pass_list(self.available_passes))
             return Exit.DONE
+        if self.args.show_dialects:
+            print(f"Available Dialects: {', '.join(sorted(universe().all_dialects))}")
+            return Exit.DONE
+        if self.args.dump_pass_pipeline:
+            print(f"Pass Manager with {len(self.passes)} passes:", file=sys.stderr)
+            print(pipeline_text(self.passes), file=sys.stderr)
         text = self.read()
         for name, ending in ((self.args.output_file, ".mlir"), (self.args.stats_json, ".json")):
             if name not in (None, "-"):
@@ -251,6 +262,8 @@ class OnnxOptMain(xDSLOptMain):
             produced.append(module)
             return None
         produced += verify(module, parser, name, not self.args.verify_diagnostics)
+        if not produced and self.args.verify_roundtrip:
+            produced += roundtrip_errors(self.ctx, module, name)
         if produced:
             return None
         try:
@@ -324,6 +337,8 @@ class OnnxOptMain(xDSLOptMain):
             self.args.print_ir_after_change,
             self.args.mlir_elide_elementsattrs_if_larger,
             self.args.mlir_print_debuginfo,
+            self.args.mlir_print_local_scope,
+            self.tree,
         )
 
     @contextmanager
@@ -332,8 +347,10 @@ class OnnxOptMain(xDSLOptMain):
         try:
             yield
         except (DiagnosticException, XonncError):
+            self.write_reproducer(text)
             raise
         except Exception as error:
+            self.write_reproducer(text)
             command = shlex.join(["onnx-opt", *(f"--{spec}" for spec in map(str, self.passes))])
             with tempfile.NamedTemporaryFile(
                 "w", prefix="onnx-opt-bug-", suffix=".mlir", delete=False, encoding="utf-8"
@@ -345,6 +362,16 @@ class OnnxOptMain(xDSLOptMain):
                 file.write(text)
             print(f"onnx-opt: the input of the failing pipeline is kept in {file.name}", file=sys.stderr)
             raise
+
+    def write_reproducer(self, text: str) -> None:
+        """Write the input and the pipeline to a file, as `--mlir-pass-pipeline-crash-reproducer` asks for."""
+        name = self.args.mlir_pass_pipeline_crash_reproducer
+        if name is None:
+            return
+        command = shlex.join(["onnx-opt", name, f"--pass-pipeline={pipeline_text(self.passes)}"])
+        with atomic_write(Path(name)) as file:
+            file.write(f"// configuration: {command}\n{text.lstrip()}".encode())
+        print(f"onnx-opt: {name} has the input of the failing pipeline", file=sys.stderr)
 
     def print_module(self, module: ModuleOp, stream: IO[str]) -> None:
         """Writes the result, and what there is of each op if that is asked for."""
@@ -361,6 +388,7 @@ class OnnxOptMain(xDSLOptMain):
             print_debuginfo=self.args.mlir_print_debuginfo,
             elide_larger=self.args.mlir_elide_elementsattrs_if_larger,
             hex_larger=self.args.mlir_print_elementsattrs_with_hex_if_larger,
+            local_scope=self.args.mlir_print_local_scope,
         )
         printer.print_op(module)
         stream.write("\n")

@@ -71,8 +71,21 @@ def _input_and_output(group: OptionGroup) -> Iterator[argparse.Action]:
 
 def _pipeline(group: OptionGroup) -> Iterator[argparse.Action]:
     add = group.add_argument
-    yield add("-p", "--pass-pipeline", metavar='"a,b{k=v}"', help="passes as a list")
+    yield add(
+        "-p",
+        "--pass-pipeline",
+        metavar='"a,b{k=v}"',
+        help="passes as a list; func.func(c) nests",
+    )
     yield add("--help-passes", action="store_true", help="list the passes and their options")
+    yield add("--dump-pass-pipeline", action="store_true", help="print the pipeline before it runs")
+    yield add("--show-dialects", action="store_true", help="list the dialects")
+    yield add(
+        "--mlir-pass-pipeline-crash-reproducer",
+        metavar="FILE",
+        help="written if a pass fails",
+    )
+    yield add("--verify-roundtrip", action="store_true", help="print and read the input, compare")
     yield add("--no-verify-each", action="store_true", help="verify only what is read")
     yield add("--verify-each", action="store_true", help=argparse.SUPPRESS)
 
@@ -81,6 +94,12 @@ def _printing(group: OptionGroup) -> Iterator[argparse.Action]:
     add = group.add_argument
     yield add("--mlir-print-op-generic", "--print-op-generic", action="store_true", help="generic form")
     yield add("--mlir-print-debuginfo", "--print-debuginfo", action="store_true", help="with locations")
+    yield add(
+        "--mlir-print-local-scope",
+        action="store_true",
+        help="no aliases of attributes and locations",
+    )
+    yield add("--mlir-print-ir-tree-dir", metavar="DIR", help="IR of --print-ir-… to files of a directory")
     yield add(
         "--mlir-elide-elementsattrs-if-larger", type=int, metavar="N", help="leave out larger constants"
     )

@@ -13,6 +13,7 @@ from xdsl.utils.arg_spec import ArgSpec, ParameterListType, ParameterType, parse
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import isa
 
+from xonnc.tools.nested_passes import on_each_function
 from xonnc.tools.peer_flags import peer_flags
 from xonnc.tools.usage import UsageError
 
@@ -29,11 +30,24 @@ _WITHOUT_EFFECT = {
 _OPTION = re.compile(r"""\s*([\w-]+)(?:=(?:"([^"]*)"|'([^']*)'|\{([^}]*)\}|([^\s{}"']*)))?(?=\s|$)""")
 
 
+MODULE, FUNCTION = "builtin.module", "func.func"
+"""Ops that passes are nested in."""
+
+_NESTED = re.compile(r"([\w.]+)\s*\((.*)\)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class PassSpec(ArgSpec):
+    """A pass with its options, and the op that it runs on: the module, or each function by itself."""
+
+    anchor: str = MODULE
+
+
 @dataclass
 class PassFlags:
     """The requested passes in order, and the remaining arguments."""
 
-    passes: list[ArgSpec] = field(default_factory=list[ArgSpec])
+    passes: list[PassSpec] = field(default_factory=list["PassSpec"])
     rest: list[str] = field(default_factory=list[str])
 
 
@@ -62,7 +76,7 @@ def split_pass_flags(argv: Sequence[str], known: Iterable[str], options: Mapping
         elif name in options:
             _take_option(flags.rest, name, equals, value, options[name], arguments)
         elif name in ALIASES or name in names:
-            flags.passes.append(ArgSpec(ALIASES.get(name, name), _pass_options(value, name)))
+            flags.passes.append(PassSpec(ALIASES.get(name, name), _pass_options(value, name)))
         elif argument[1:2] in options and not argument.startswith("--"):
             # One letter with its value attached: `-oout.mlir`, `-O3`, `-j4`.
             _take_option(flags.rest, argument[1], "=", argument[2:], options[argument[1]], arguments)
@@ -73,21 +87,63 @@ def split_pass_flags(argv: Sequence[str], known: Iterable[str], options: Mapping
     return flags
 
 
-def pipeline_specs(text: str, known: Iterable[str]) -> list[ArgSpec]:
-    """Return the passes of `a,b{k=v}`, without an enclosing `builtin.module(…)` as in MLIR."""
-    text = text.strip()
-    if text.startswith("builtin.module(") and text.endswith(")"):
-        text = text[len("builtin.module(") : -1]
+def pipeline_specs(text: str, known: Iterable[str], anchor: str = MODULE) -> list[PassSpec]:
+    """
+    Return the passes of `a,b{k=v},func.func(c)`, without an enclosing `builtin.module(…)` or `any(…)`.
+
+    Raises `UsageError` for what cannot be read, an unknown pass, or ops that passes do not nest in.
+    """
+    names = {*known, *ALIASES}
+    found: list[PassSpec] = []
+    for part in _split_pipeline(text):
+        nested = _NESTED.fullmatch(part)
+        if nested is None:
+            found += [PassSpec(spec.name, spec.parameters, anchor) for spec in _flat_specs(part, text, names)]
+        elif nested[1] in (MODULE, "any") and anchor == MODULE:
+            found += pipeline_specs(nested[2], known)
+        elif nested[1] in (FUNCTION, "any"):
+            found += pipeline_specs(nested[2], known, FUNCTION)
+        else:
+            raise UsageError(
+                f'cannot read the pipeline "{text}": passes nest in {MODULE} and {FUNCTION}, '
+                f"not in {nested[1]}" + (f" inside {anchor}" if nested[1] == MODULE else "")
+            )
+    return found
+
+
+def _flat_specs(part: str, text: str, names: Iterable[str]) -> list[ArgSpec]:
     try:
-        specs = list(parse_pipeline(text))
+        specs = list(parse_pipeline(part))
     except ArgSpecParseError as error:
         reason = str(error).strip().splitlines()[-1].strip()
         raise UsageError(f'cannot read the pipeline "{text}": {reason}') from error
-    names = {*known, *ALIASES}
     for spec in specs:
         if spec.name not in names:
             raise UsageError(f"no pass '{spec.name}'{suggest_pass(spec.name, names)}")
     return [ArgSpec(ALIASES.get(spec.name, spec.name), spec.parameters) for spec in specs]
+
+
+def _split_pipeline(text: str) -> list[str]:
+    """Split at the commas outside of parentheses, braces and quotes; `UsageError` for unbalanced ones."""
+    parts, depth, quote = [""], 0, ""
+    for character in text.strip():
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "({":
+            depth += 1
+        elif character in ")}":
+            depth -= 1
+        if character == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+        if depth < 0:
+            break
+    if depth or quote:
+        raise UsageError(f'cannot read the pipeline "{text}": a parenthesis, brace or quote is not closed')
+    return [part.strip() for part in parts]
 
 
 def make_pass(spec: ArgSpec, factories: PassFactories) -> ModulePass:
@@ -107,6 +163,8 @@ def make_pass(spec: ArgSpec, factories: PassFactories) -> ModulePass:
             raise UsageError(
                 f"pass '{spec.name}' has no option '{option}'{suggest_pass(option, known) or listed}"
             )
+    if isinstance(spec, PassSpec) and spec.anchor == FUNCTION:
+        cls = on_each_function(cls)
     try:
         return cls.from_pass_spec(ArgSpec(spec.name, parameters))
     except ValueError as error:

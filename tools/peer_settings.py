@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from xdsl.utils.arg_spec import ArgSpec, ParameterListType
@@ -68,7 +68,7 @@ class PeerSettings:
             for name, option in peer_flags()[spelling].sets:
                 options = beside.setdefault(name, {})
                 options[option] = tuple(part for text in given for part in text.split(",") if part)
-        return [ArgSpec(spec.name, beside.get(spec.name, {}) | spec.parameters) for spec in specs]
+        return [replace(spec, parameters=beside.get(spec.name, {}) | spec.parameters) for spec in specs]
 
     def arguments(self) -> list[str]:
         """Return the options as command-line arguments."""

@@ -56,6 +56,7 @@ PASSES: Mapping[str, str] = {
     "fuse-channels-onnx": "transforms.fuse_channels_onnx:FuseChannels",
     "fuse-onnx": "lowering.onnx_to_krnl.fuse_onnx:FuseOnnx",
     "fuse-operators-onnx": "transforms.fuse_operators_onnx:FuseOperators",
+    "inline": "transforms.inline:Inline",
     "insert-qdq-onnx": "lowering.qdq.insert_qdq_onnx:InsertQdqOnnx",
     "instrument-onnx-runtime-signature": (
         "transforms.instrument_onnx_runtime_signature:InstrumentOnnxRuntimeSignature"
@@ -83,6 +84,7 @@ PASSES: Mapping[str, str] = {
     "simplify-onnx": "transforms.simplify_onnx:Simplify",
     "simplify-shape-related-ops-onnx": "transforms.simplify_shape_related_ops_onnx:SimplifyShapeRelatedOps",
     "standard-func-return": "transforms.standard_func_return:StandardFuncReturn",
+    "symbol-dce": "transforms.symbol_dce:SymbolDce",
     "write-op-stats-to-module-attribute": (
         "transforms.write_op_stats_to_module_attribute:WriteOpStatsToModuleAttribute"
     ),

@@ -60,6 +60,8 @@ class OnnxPrinter(Printer):
     hex_larger: int = field(default=100, kw_only=True)
     elide_larger: int | None = field(default=None, kw_only=True)
     number_disposables: bool = field(default=False, kw_only=True)
+    local_scope: bool = field(default=False, kw_only=True)
+    """Whether attributes and locations are printed in their place, without aliases."""
     _names: Names | None = field(default=None, init=False)
     _aliases: Aliases = field(default_factory=Aliases, init=False)
     _default_dialects: list[str] = field(default_factory=lambda: ["builtin"], init=False)
@@ -86,7 +88,7 @@ class OnnxPrinter(Printer):
         while (parent := top.parent_op()) is not None:
             top = parent
         self._names = value_names(top)
-        if op.parent is None:
+        if op.parent is None and not self.local_scope:
             self._aliases = Aliases(op, self.print_debuginfo)
         for attribute in self._aliases.names:
             self._print_definition(attribute)
