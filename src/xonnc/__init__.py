@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from xonnc.runtime.package import LoadedPackage
     from xonnc.simplifier import SimplifiedModel, simplify
     from xonnc.targets import load_target
+    from xonnc.torch_backend import from_torch
     from xonnc.verifier import verify
 
 __version__: str
@@ -48,6 +49,7 @@ __all__ = [
     "compile_artifact",
     "compile_model",
     "compile_package",
+    "from_torch",
     "load",
     "load_package",
     "load_params",
@@ -81,6 +83,7 @@ _HOMES = {
     "compile_artifact": "artifacts",
     "compile_model": "compiler",
     "compile_package": "packages",
+    "from_torch": "torch_backend",
     "load": "native",
     "load_package": "package_engine",
     "load_params": "formats.native.param_dict",

@@ -231,6 +231,7 @@ def test_public_modules():
         "plugin",
         "quantizer",
         "simplifier",
+        "torch_backend",
         "tuning",
         "verification_models",
         "verifier",

@@ -470,6 +470,24 @@ def test_the_backend_takes_inputs_in_order():
     assert backend.is_compatible(model)
 
 
+def test_the_backend_runs_single_nodes():
+    x = floats(3)
+    node = helper.make_node("Clip", ["x", "", "limit"], ["y"])
+    (y,) = backend.run_node(node, [x, np.float32(0.25)])
+    np.testing.assert_array_equal(np.asarray(y, np.float32), np.minimum(x, 0.25))
+    node = helper.make_node("TopK", ["x", "k"], ["", "places"])
+    (places,) = backend.run_node(node, {"k": np.array([1]), "x": x})
+    assert np.asarray(places).tolist() == [int(x.argmax())]
+    old = helper.make_node("Squeeze", ["x"], ["y"], axes=[0])
+    assert np.asarray(backend.run_node(old, [x[None]], opset_version=11)[0]).shape == (3,)
+    with pytest.raises(XonncError, match="1 inputs were fed, the node takes 2"):
+        backend.run_node(node, [x])
+    with pytest.raises(XonncError, match="no input 'k' is given"):
+        backend.run_node(node, {"x": x})
+    with pytest.raises(XonncError, match="no device 'CUDA'; there is CPU"):
+        backend.run_node(node, [x, np.array([1])], "CUDA")
+
+
 def test_each_kernel_is_timed() -> None:
     nodes = [
         helper.make_node("Softmax", ["x"], ["s"], "first"),

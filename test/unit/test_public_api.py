@@ -18,6 +18,7 @@ FOLDER = ROOT / "src/xonnc"
 ENTRY_POINTS = (
     "backend.prepare",
     "backend.run_model",
+    "backend.run_node",
     "calibration.calibrate_module",
     "calibration.input_shapes",
     "calibration.measure_ranges",
@@ -29,6 +30,7 @@ ENTRY_POINTS = (
     "model_check.check_model",
     "native.resolve_processor",
     "simplifier.specialize_shapes",
+    "torch_backend.backend",
     "tuning.tune",
 )
 """Functions of public modules that users call, beside those of `xonnc.__all__`."""
