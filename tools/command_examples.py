@@ -80,6 +80,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc report model.nvdla",
         "xonnc report model.onnx --target nv_small --calibrate images.npz",
         "xonnc report model.onnx --memory --target cpu --input-shape x:1,3,224,224",
+        "xonnc report model.onnx --target nv_small --html report.html",
     ),
     "demo": ("xonnc demo squeezenet --target nv_full",),
     "targets": ("xonnc targets", "xonnc targets nv_small --json"),

@@ -40,6 +40,7 @@ FILE_KINDS: Mapping[str, str] = {
     ".pgm": "image",
     ".ppm": "image",
     ".toml": "target",
+    ".html": "page",
 }
 """What a file's name says that it holds."""
 

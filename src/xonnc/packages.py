@@ -142,12 +142,34 @@ def compile_package(
     Example:
         >>> xonnc.compile_package("model.onnx", "nv_small").write("model.xpkg")
     """
+    return compile_placement(path, target, on_stage, calibrate, images, strict)[0]
+
+
+def compile_placement(
+    path: str | Path,
+    target: str = "nv_full",
+    on_stage: StageCallback | None = None,
+    calibrate: Calibrate | None = None,
+    images: Mapping[str, ImageInput] | None = None,
+    strict: bool = False,
+) -> tuple[CompiledPackage, Placement]:
+    """
+    Compile a model to a package, and return also the partitioned graph with the IR of each part.
+
+    Parameters and errors: as `compile_package`.
+
+    Returns: the package and its partitions.
+
+    Example:
+        >>> package, placement = compile_placement("model.onnx", "nv_small")
+        >>> len(placement.partitions)
+    """
     front = run_frontend(path, on_stage, calibrate, images, strict)
     graph = graph_of(front.module)
     names = unique_value_names(graph)
     placement = place(front.module, target, front.context, names, on_stage)
     check_images(placement)
-    return _assemble(front, placement, target)
+    return _assemble(front, placement, target), placement
 
 
 def check_images(placement: Placement) -> None:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import atomic_writes
 from xonnc.targets import DEFAULT_TARGET, load_target
+from xonnc.targets.cpu import cpu_names
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import columns, quantity, row, size
-from xonnc.tools.files import is_package
+from xonnc.tools.files import is_package, require_output
 from xonnc.tools.memory_report import report_memory
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from xonnc.formats.nvdla.performance import HardwareLayer, Performance
     from xonnc.lowering.quantization_statistics.quantization_error import QuantizationError
     from xonnc.targets import NvdlaTarget
+    from xonnc.tools.html_report.document import Document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,12 +72,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="cycles of the firmware's access to a register (default: 0, the hardware alone)",
     )
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page with seven linked views; --target may be cpu"
+    )
+    parser.add_argument(
+        "--trace", type=Path, metavar="FILE", help="write the timeline in the format of Chrome and Perfetto"
+    )
     parser.add_argument("--total", action="store_true", help="leave out the table of layers")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Estimate and print."""
+    if args.html or args.trace:
+        return _write_page(args)
     if args.memory:
         return report_memory(args, calibration_of(args))
     if args.input_shape:
@@ -97,6 +108,67 @@ def run(args: argparse.Namespace) -> int:
         for line in quantization_error_table(errors):
             print(line)
     return 0
+
+
+def _write_page(args: argparse.Namespace) -> int:
+    """Write the report page or the trace."""
+    from xonnc.tools.html_report.page import render, trace
+
+    files = [(path, text) for path, text in ((args.html, render), (args.trace, trace)) if path is not None]
+    for path, _ in files:
+        require_output(path, (".html",) if path is args.html else (".json",), args.model)
+    document = _document(args)
+    with atomic_writes() as outputs:
+        for path, text in files:
+            with outputs.open(path) as file:
+                file.write(text(document).encode())
+    for path, _ in files:
+        row("wrote", str(path))
+    return 0
+
+
+def _document(args: argparse.Namespace) -> Document:
+    name: str = args.target or DEFAULT_TARGET
+    if is_package(args.model):
+        from xonnc.formats.nvdla.checks.loadable_check import require_sound
+        from xonnc.tools.commands.inspect import read_parts
+        from xonnc.tools.html_report.nvdla import report_loadable
+
+        _require_floats(args)
+        parts, named = read_parts(args.model)
+        target = load_target(args.target or named or DEFAULT_TARGET)
+        for part, loadable in parts.items():
+            require_sound(loadable, part, target)
+        return report_loadable(args.model, parts, target, args.register_cycles)
+    if args.model.suffix == ".nvdla":
+        from xonnc.formats.nvdla.checks.loadable_check import read_checked
+        from xonnc.tools.html_report.nvdla import report_loadable
+
+        _require_floats(args)
+        hardware = load_target(name)
+        whole = {args.model.name: read_checked(args.model, hardware)}
+        return report_loadable(args.model, whole, hardware, args.register_cycles)
+    if name in ("cpu", *cpu_names()):
+        from xonnc.tools.html_report.native import report_native
+
+        for option in ("calib", "calibrate"):
+            if getattr(args, option):
+                raise XonncError(f"--{option} is for NVDLA targets, not for native code")
+        return report_native(args.model, name, dict(args.input_shape) or None)
+    if args.input_shape:
+        raise XonncError("--input-shape is for native code: --target cpu")
+    from xonnc.tools.html_report.nvdla import report_model
+
+    samples = _QuantizationSamples(args)
+    given = args.calib or args.calibrate
+    return report_model(
+        args.model,
+        name,
+        samples.calibrate if given else None,
+        samples.on_stage,
+        samples.measured if args.calibrate else None,
+        args.register_cycles,
+    )
 
 
 def _report_package(args: argparse.Namespace) -> int:

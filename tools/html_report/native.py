@@ -1,0 +1,213 @@
+"""The report of a model as native code for this processor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.artifacts import planned_module
+from xonnc.contexts import new_context
+from xonnc.dialects.onnx.locations import node_names
+from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.types import element_type, static_shape
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.importer import import_model
+from xonnc.lowering.native.module_memory_map import memory_map
+from xonnc.native import compile_native
+from xonnc.runtime.native.session import ReportLine, Session
+from xonnc.runtime.reference import ModelParameter
+from xonnc.runtime.verification.trial_inputs import input_constraints, trial_feeds
+from xonnc.simplifier import simplify
+from xonnc.tools.console import plural, size
+from xonnc.tools.html_report.document import Document, GraphNode, Memory, Roofline, Task, Timeline
+from xonnc.tools.html_report.front_end import FrontEnd, ImportedNode, compute_nodes
+from xonnc.tools.html_report.nvdla import memory_of
+
+RUNS = 5
+"""Runs of which the fastest is reported."""
+
+
+def report_native(path: Path, target: str, input_shapes: Mapping[str, Sequence[int]] | None) -> Document:
+    """Compile and run a model on this processor, and report on it."""
+    front = FrontEnd()
+    # The rules and the difference come from the simplifier, which native code shares.
+    with front.recording():
+        front.on_stage("onnx", import_model(path, new_context(), inline_functions=True))
+        simplified = simplify(path, input_shapes=input_shapes).module
+    front.on_stage("simplified", simplified)
+    session = compile_native(path, target, profile=True)
+    lines, feeds_note = _fastest(session, path, input_shapes)
+    work = _work(simplified)
+    tasks = _tasks(lines, work)
+    nodes = _nodes(front.nodes, lines, simplified)
+    memories, missing = _memories(path, target, input_shapes)
+    total = sum(line.seconds for line in lines)
+    hosts = sum(node.engine == "host" for node in nodes)
+    macs = sum(task.macs for task in tasks)
+    facts = (
+        ("target", f"{target}: this processor, one thread"),
+        ("nodes", f"{len(nodes)}, {sum(front.after.values())} after simplification"),
+        ("kernels", f"{plural(len(tasks), 'step')}, {hosts} nodes by the ONNX reference on the host"),
+        ("latency", f"{total * 1e3:.3f} ms (fastest of {RUNS} runs, with timers around each kernel)"),
+        (
+            "work",
+            f"{macs / 1e6:.1f} M multiplications"
+            + (f", {2 * macs / total / 1e9:.1f} GFLOP/s" if total else ""),
+        ),
+        *(
+            (("activations", f"{size(memories[0].size)} (bound {size(memories[0].lower_bound)})"),)
+            if memories
+            else ()
+        ),
+        ("inputs", feeds_note),
+    )
+    best = max((2 * task.macs / task.added for task in tasks if task.added and task.macs), default=0.0)
+    return Document(
+        path.name,
+        target,
+        "native",
+        facts,
+        nodes,
+        memories,
+        Timeline("us", f"measured on this processor, fastest of {RUNS} runs", tasks),
+        Roofline(best / 2, 0, "the fastest kernel of this run"),
+        (),
+        front.rewrites({}),
+        front.diff,
+        front.operators(nodes),
+        {"accuracy": "Native code computes in the model's own types.", "memory": missing},
+    )
+
+
+def _fastest(
+    session: Session, path: Path, input_shapes: Mapping[str, Sequence[int]] | None
+) -> tuple[list[ReportLine], str]:
+    """Run on made-up inputs; return the steps of the fastest run, and what the inputs were."""
+    constraints = input_constraints(path, new_context())
+    for feeds in trial_feeds(_ports(session, input_shapes or {}), 0, rules=constraints):
+        try:
+            session.run(None, feeds)
+        except XonncError:
+            continue
+        break
+    else:
+        raise XonncError(f"{path}: no made-up inputs fit; give the sizes with --input-shape")
+    runs: list[list[ReportLine]] = []
+    for _ in range(RUNS):
+        session.run(None, feeds)
+        runs.append(session.report())
+    shapes = ", ".join(
+        f"{name} {'x'.join(map(str, array.shape)) or 'scalar'}" for name, array in feeds.items()
+    )
+    return min(runs, key=lambda lines: sum(line.seconds for line in lines)), f"made-up numbers: {shapes}"
+
+
+def _ports(session: Session, input_shapes: Mapping[str, Sequence[int]]) -> list[ModelParameter]:
+    found: list[ModelParameter] = []
+    for spec in session.inputs:
+        if spec.dtype is None or spec.shape is None:
+            raise XonncError(f"input '{spec.name}': made-up inputs need a tensor of known rank")
+        found.append(ModelParameter(spec.name, tuple(input_shapes.get(spec.name, spec.shape)), spec.dtype))
+    return found
+
+
+def _tasks(lines: Sequence[ReportLine], work: Mapping[str, tuple[int, int]]) -> tuple[Task, ...]:
+    """Return the steps one after another, in microseconds."""
+    tasks: list[Task] = []
+    begin = 0.0
+    counted: set[str] = set()
+    for line in lines:
+        end = begin + line.seconds * 1e6
+        # A node of several kernels: the work is said of the first that is not a data movement.
+        macs, moved = work.get(line.node, (0, 0))
+        is_first = line.node not in counted and not line.what.startswith(("copy", "pack", "transpose"))
+        if is_first:
+            counted.add(line.node)
+        engine = line.where if line.where != "native" else "CPU"
+        tasks.append(
+            Task(
+                line.what or line.node,
+                engine,
+                begin,
+                begin,
+                end,
+                end - begin,
+                "",
+                macs if is_first else 0,
+                moved if is_first else 0,
+                line.node,
+            )
+        )
+        begin = end
+    return tuple(tasks)
+
+
+def _work(module: ModuleOp) -> dict[str, tuple[int, int]]:
+    """Return multiplications, and bytes of operands and results, of each node with static shapes."""
+    found: dict[str, tuple[int, int]] = {}
+    for op in compute_nodes(module):
+        moved = sum(_bytes(value) for value in (*op.operands, *op.results))
+        for name in node_names(op):
+            macs, known = found.get(name, (0, 0))
+            found[name] = (macs + _multiplications(op), known + moved)
+    return found
+
+
+def _bytes(value: SSAValue) -> int:
+    shape, element = static_shape(value.type), element_type(value.type)
+    if shape is None or element is None:
+        return 0
+    width = getattr(element, "bitwidth", None)
+    return prod(shape) * (width if isinstance(width, int) else 32) // 8
+
+
+def _multiplications(op: Operation) -> int:
+    if not isinstance(op, ConvOp | GemmOp | MatMulOp):
+        return 0
+    left, right = (static_shape(operand.type) for operand in op.operands[:2])
+    result = static_shape(op.results[0].type)
+    if left is None or right is None or result is None or not left:
+        return 0
+    if isinstance(op, ConvOp):
+        return prod(result) * prod(right[1:])
+    if isinstance(op, GemmOp):
+        return prod(result) * (left[0] if op.transA.value.data else left[1])
+    return prod(result) * left[-1]
+
+
+def _nodes(
+    imported: Sequence[ImportedNode], lines: Sequence[ReportLine], simplified: ModuleOp
+) -> tuple[GraphNode, ...]:
+    """Return the nodes of the model with where they run and the steps that compute them."""
+    merged = {
+        name: names[0] for op in compute_nodes(simplified) if (names := node_names(op)) for name in names
+    }
+    steps: dict[str, list[int]] = {}
+    host = {line.node: line.reason for line in lines if line.where == "host"}
+    for index, line in enumerate(lines):
+        steps.setdefault(line.node, []).append(index)
+    found: list[GraphNode] = []
+    for node in imported:
+        executor = node.name if node.name in steps else merged.get(node.name, "")
+        engine = "host" if executor in host else "CPU" if executor else "gone"
+        layers = tuple(steps.get(executor, ()))
+        found.append(GraphNode(node.name, node.op, node.inputs, engine, host.get(executor, ""), layers))
+    return tuple(found)
+
+
+def _memories(
+    path: Path, target: str, input_shapes: Mapping[str, Sequence[int]] | None
+) -> tuple[tuple[Memory, ...], str]:
+    """Return the arena, or why it cannot be drawn."""
+    try:
+        found = memory_map(planned_module(path, target, input_shapes))
+    except XonncError as error:
+        return (), str(error)
+    if found.peak is None:
+        return (), "Sizes are dynamic: --input-shape makes them static."
+    return (memory_of("arena", found),), ""

@@ -1,0 +1,202 @@
+"""The report of a model that is compiled for NVDLA, or of a loadable."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from xonnc.explanation import CPU, NodeExplanation, explain_package
+from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.formats.nvdla.performance import HardwareLayer, Performance, performance
+from xonnc.lowering.dla.memory_map import memory_map
+from xonnc.lowering.memory_planning.memory_map import MemoryMap
+from xonnc.lowering.quantization_statistics.quantization_error import QuantizationError
+from xonnc.packages import compile_placement
+from xonnc.targets import NvdlaTarget, load_target
+from xonnc.tools.console import plural, quantity, size
+from xonnc.tools.html_report.document import (
+    Buffer,
+    Document,
+    GraphNode,
+    Memory,
+    QuantizedValue,
+    Roofline,
+    Task,
+    Timeline,
+)
+from xonnc.tools.html_report.front_end import FrontEnd, ImportedNode
+
+
+def report_model(
+    path: Path,
+    target_name: str,
+    calibrate: Callable[[ModuleOp], Ranges] | None,
+    on_stage: Callable[[str, ModuleOp], None],
+    measure: Callable[[], Sequence[QuantizationError]] | None,
+    register_cycles: float,
+) -> Document:
+    """
+    Compile a model, to a package if the DLA does not take all of it, and report on it.
+
+    `measure` returns the quantization errors after compilation, if there are samples.
+    """
+    target = load_target(target_name)
+    front = FrontEnd()
+
+    def seen(stage: str, module: ModuleOp) -> None:
+        front.on_stage(stage, module)
+        on_stage(stage, module)
+
+    with front.recording():
+        compiled, placement = compile_placement(path, target_name, seen, calibrate)
+    explanation = explain_package(path, target_name, calibrate)
+    costs = [performance(one.loadable, target, register_cycles) for one in compiled.compiled]
+    names = [layer.node for one in compiled.compiled for layer in one.report.layers]
+    tasks = _tasks(costs, names)
+    parts = [one for one in placement.partitions if one.compiled is not None]
+    memories = [
+        memory_of(f"part {place}", memory_map(one.outlined.module, target)) for place, one in enumerate(parts)
+    ]
+    nodes = graph_nodes(front.nodes, explanation.nodes)
+    errors = () if measure is None else tuple(_quantized(one) for one in measure())
+    cycles = sum(cost.cycles for cost in costs)
+    engines = Counter("CPU" if node.engine == CPU else "DLA" for node in nodes if node.engine != "gone")
+    facts = (
+        ("target", f"{target.name}, {target.clock_mhz:g} MHz, {target.dram_gb_per_s:g} GB/s"),
+        ("nodes", f"{len(nodes)}, {sum(front.after.values())} after simplification"),
+        (
+            "placed",
+            f"DLA {engines['DLA']}, CPU {engines['CPU']}, in {plural(len(placement.partitions), 'part')}",
+        ),
+        (
+            "latency",
+            f"{cycles / target.clock_mhz / 1000:.3f} ms on the DLA, {quantity(cycles)} cycles (estimated)",
+        ),
+        ("work", f"{quantity(sum(cost.macs for cost in costs))} multiplications"),
+        ("memory moved", size(sum(cost.traffic_bytes for cost in costs))),
+        ("activations", ", ".join(f"{size(one.size)} (bound {size(one.lower_bound)})" for one in memories)),
+    )
+    return Document(
+        path.name,
+        target.name,
+        "nvdla",
+        facts,
+        nodes,
+        tuple(memories),
+        Timeline("cycles", _source(costs), tasks),
+        roofline_of(costs, target),
+        errors,
+        front.rewrites({}),
+        front.diff,
+        front.operators(nodes),
+        {} if errors else {"accuracy": "Give samples (--calibrate DATA) to measure the error of each value."},
+    )
+
+
+def report_loadable(
+    path: Path, parts: dict[str, Loadable], target: NvdlaTarget, register_cycles: float
+) -> Document:
+    """Report on compiled files, which have no graph of the model any more."""
+    costs = [performance(one, target, register_cycles) for one in parts.values()]
+    cycles = sum(cost.cycles for cost in costs)
+    facts = (
+        ("target", f"{target.name}, {target.clock_mhz:g} MHz, {target.dram_gb_per_s:g} GB/s"),
+        ("latency", f"{cycles / target.clock_mhz / 1000:.3f} ms, {quantity(cycles)} cycles (estimated)"),
+        ("work", f"{quantity(sum(cost.macs for cost in costs))} multiplications"),
+        ("memory moved", size(sum(cost.traffic_bytes for cost in costs))),
+    )
+    missing = "A compiled file does not have it: give the model."
+    notes = {view: missing for view in ("graph", "memory", "accuracy", "passes", "operators")}
+    return Document(
+        path.name,
+        target.name,
+        "loadable",
+        facts,
+        timeline=Timeline(
+            "cycles", _source(costs), _tasks(costs, [""] * sum(len(cost.layers) for cost in costs))
+        ),
+        roofline=roofline_of(costs, target),
+        notes=notes,
+    )
+
+
+def graph_nodes(nodes: Sequence[ImportedNode], explained: Sequence[NodeExplanation]) -> tuple[GraphNode, ...]:
+    """Return the nodes of the model with their engines."""
+    by_name = {one.node: one for one in explained}
+    found: list[GraphNode] = []
+    for node in nodes:
+        known = by_name.get(node.name)
+        engine = "gone" if known is None else known.engine
+        layers = () if known is None else known.layers
+        reason = "" if known is None or known.reason is None else known.reason
+        found.append(GraphNode(node.name, node.op, node.inputs, engine, reason, layers))
+    return tuple(found)
+
+
+def memory_of(name: str, found: MemoryMap) -> Memory:
+    """Return a memory map as the page shows it; sizes must be static."""
+    buffers = tuple(
+        Buffer(each.name, each.first, each.last, each.offset, each.size) for each in found.buffers
+    )
+    peak = found.peak or 0
+    return Memory(
+        name, found.size, peak, found.lower_bound or 0, found.peak_step(), tuple(found.steps), buffers
+    )
+
+
+def roofline_of(costs: Sequence[Performance], target: NvdlaTarget) -> Roofline:
+    """Return the roofs of a target: multiplications and bytes per cycle."""
+    peak = max((layer.peak_macs for cost in costs for layer in cost.layers), default=0)
+    return Roofline(
+        peak,
+        target.bytes_per_cycle,
+        f"{target.name}: {peak} multiplications, {target.bytes_per_cycle:.3g} bytes a cycle",
+    )
+
+
+def _source(costs: Sequence[Performance]) -> str:
+    measured = all(cost.is_measured for cost in costs)
+    return "estimated by rules " + ("measured on this hardware" if measured else "extrapolated from nv_small")
+
+
+def _tasks(costs: Sequence[Performance], names: Sequence[str]) -> tuple[Task, ...]:
+    tasks: list[Task] = []
+    begin = 0
+    for cost in costs:
+        for layer in cost.layers:
+            tasks.append(_task(layer, begin, names[len(tasks)]))
+        begin += cost.cycles
+    return tuple(tasks)
+
+
+def _task(layer: HardwareLayer, begin: int, node: str) -> Task:
+    return Task(
+        node or f"layer of task {layer.task}",
+        "+".join(layer.engines),
+        begin + layer.start,
+        begin + layer.computes,
+        begin + layer.end,
+        layer.cycles,
+        layer.bound,
+        layer.macs,
+        layer.traffic_bytes,
+        node,
+    )
+
+
+def _quantized(one: QuantizationError) -> QuantizedValue:
+    snr = one.signal_to_noise
+    is_finite = snr < float("inf")
+    return QuantizedValue(
+        one.name,
+        one.operator,
+        one.element,
+        one.scale,
+        one.zero_point,
+        one.saturated,
+        snr if is_finite else None,
+    )
