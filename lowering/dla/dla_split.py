@@ -7,22 +7,24 @@ once if all of them stay in the buffer (docs/internals/nvdla-hardware.md §3.7).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.dla.attributes import BankPlan, BankPlanAttr, OperandMode, SdpStage
-from xonnc.dialects.dla.engines import ConvOp, SdpOp, integers
+from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp, integers
 from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import FlowType, ImageType, cube_of, image_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
+from xonnc.lowering.dla.fused_layers import EMULATED_OPS
 from xonnc.lowering.dla.network_checks import blocks
-from xonnc.lowering.dla.pipelined_plans import pipelined_plans
+from xonnc.lowering.dla.pipelined_plans import pipelined_plans, weights_stay
 from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan, RowTile
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -42,12 +44,62 @@ class DlaSplit(ModulePass):
 def split(module: ModuleOp, target: NvdlaTarget) -> None:
     """Fit every convolution of `module` into the convolution buffer."""
     for block in blocks(module):
-        for op, plan in pipelined_plans(block, target).items():
+        last: tuple[ConvOp, ConvolutionPlan] | None = None
+        tasks = _tasks(block)
+        plans = pipelined_plans(block, target)
+        for op, plan in plans.convolutions.items():
+            task = tasks[op]
             if len(plan.tiles) == 1:
                 _trim(op, plan.tiles[0])
                 op.banks = BankPlanAttr(BankPlan(plan.data_banks, plan.weight_banks))
+                parts = [op]
             else:
-                _split(op, plan)
+                parts = _split(op, plan)
+            tasks[parts[-1]] = task
+            if last is not None and tasks[last[0]] == task and last[0].weights is parts[0].weights:
+                if weights_stay(last[1], plan):
+                    _keep_weights(last[0], parts[0])
+            last = parts[-1], plan
+        for pool, tiles in plans.pools.items():
+            _split_pool(pool, tiles)
+
+
+def _split_pool(op: PdpOp, tiles: Sequence[RowTile]) -> None:
+    """Replace a pooling by one for each tile, which reads the rows that its windows reach."""
+    _, left, _, right = op.pads.get_values()
+    parts: list[SSAValue] = []
+    for tile in tiles:
+        part = PdpOp(
+            _rows(op.source, tile.first_input, tile.inputs, op),
+            _row_type(op.result, tile.outputs),
+            mode=op.mode,
+            kernel=op.kernel.get_values(),
+            strides=op.strides.get_values(),
+            pads=(tile.pad_top, left, tile.pad_bottom, right),
+            split_num=op.split_num.value.data,
+        )
+        parts.append(_insert(part, op))
+    joined = _insert(ConcatOp(parts, 2, op.result.type), op)
+    Rewriter.replace_op(op, [], [joined])
+
+
+def _tasks(block: Block) -> dict[Operation, int]:
+    """Return the number of emulated operations before each convolution, which are tasks of their own."""
+    tasks: dict[Operation, int] = {}
+    count = 0
+    for op in block.ops:
+        count += isinstance(op, EMULATED_OPS)
+        if isinstance(op, ConvOp):
+            tasks[op] = count
+    return tasks
+
+
+def _keep_weights(before: ConvOp, after: ConvOp) -> None:
+    """Let `after` use the weights that `before` leaves in the buffer."""
+    assert before.banks is not None
+    assert after.banks is not None
+    before.banks = BankPlanAttr(replace(before.banks.data, skip_weight_release=True))
+    after.banks = BankPlanAttr(replace(after.banks.data, weight_reuse=True))
 
 
 def _trim(op: ConvOp, tile: RowTile) -> None:
@@ -57,16 +109,19 @@ def _trim(op: ConvOp, tile: RowTile) -> None:
     op.properties["pads"] = integers((tile.pad_top, left, tile.pad_bottom, right))
 
 
-def _split(op: ConvOp, plan: ConvolutionPlan) -> None:
+def _split(op: ConvOp, plan: ConvolutionPlan) -> list[ConvOp]:
+    """Replace a convolution by one for each tile, which are returned."""
     reader = next(iter(op.accumulator.uses)).operation
     assert isinstance(reader, SdpOp)
     parts = [_part(op, reader, plan, index) for index in range(len(plan.tiles))]
-    joined = _insert(ConcatOp(parts, 2, reader.result.type), reader)
+    joined = _insert(ConcatOp([part.result for part in parts], 2, reader.result.type), reader)
     Rewriter.replace_op(reader, [], [joined])
     Rewriter.erase_op(op)
+    convolutions = [part.source.owner for part in parts]
+    return [each for each in convolutions if isinstance(each, ConvOp)]
 
 
-def _part(op: ConvOp, reader: SdpOp, plan: ConvolutionPlan, index: int) -> SSAValue:
+def _part(op: ConvOp, reader: SdpOp, plan: ConvolutionPlan, index: int) -> SdpOp:
     tile = plan.tiles[index]
     shares = plan.weights_resident
     banks = BankPlan(
@@ -83,7 +138,9 @@ def _part(op: ConvOp, reader: SdpOp, plan: ConvolutionPlan, index: int) -> SSAVa
     stages = [(stage, _operand_rows(stage, operand, tile, reader)) for stage, operand in reader.stages]
     accumulator = _insert(conv, reader)
     result_type = _row_type(reader.result, tile.outputs)
-    return _insert(SdpOp(accumulator, stages, result_type, out_cvt=reader.out_cvt), reader)
+    part = SdpOp(accumulator, stages, result_type, out_cvt=reader.out_cvt)
+    _insert(part, reader)
+    return part
 
 
 def _operand_rows(

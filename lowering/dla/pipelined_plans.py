@@ -9,7 +9,7 @@ whose rows it reads; its loads run beside the layer before it if both split the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -31,7 +31,13 @@ from xonnc.lowering.dla.convolution_plans import plan_of, window_of
 from xonnc.lowering.dla.fused_layers import EMULATED_OPS, FusedLayer, fused_layers
 from xonnc.lowering.dla.packing import constant_bytes
 from xonnc.lowering.dla.rows_read import rows_read
-from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan, candidate_plans
+from xonnc.lowering.dla_planning.convolution_tiling import (
+    ConvBufferDemand,
+    ConvolutionPlan,
+    RowTile,
+    candidate_plans,
+    equal_tiles,
+)
 from xonnc.lowering.dla_planning.feasibility import buffer_demand, buffer_of
 from xonnc.lowering.dla_planning.plan_cycles import PassDemand, tile_demands
 from xonnc.lowering.dla_planning.precision import precision_of
@@ -40,6 +46,9 @@ from xonnc.targets import NvdlaTarget
 
 REGISTER_CYCLES: Final = 4.0
 """Cycles of an access to a register by software that takes no time itself, so that no tile is tiny."""
+
+POOL_TILES: Final = (1, 2, 4, 8)
+"""Numbers of tiles that are tried for a pooling."""
 
 BEAM: Final = 3
 """Sequences of plans that are kept, each with another bank split of the last convolution."""
@@ -61,10 +70,20 @@ class PlanSequence:
     plans: list[ConvolutionPlan] = field(default_factory=list[ConvolutionPlan])
     done: dict[SSAValue, tuple[RowsDone, ...]] = field(default_factory=dict[SSAValue, tuple[RowsDone, ...]])
     traffic: int = 0
+    pools: dict[PdpOp, tuple[RowTile, ...]] = field(default_factory=dict[PdpOp, "tuple[RowTile, ...]"])
+    """Tiles of poolings that run beside the convolutions before them."""
+    weights: SSAValue | None = None
+    """Weights of the last convolution of the task, if there is one."""
 
     def copy(self) -> PlanSequence:
         """Return a sequence that can go on by itself."""
-        return PlanSequence(self.timeline.copy(), self.plans.copy(), self.done.copy(), self.traffic)
+        return replace(
+            self,
+            timeline=self.timeline.copy(),
+            plans=self.plans.copy(),
+            done=self.done.copy(),
+            pools=self.pools.copy(),
+        )
 
     @property
     def splits(self) -> tuple[tuple[int, int], ...]:
@@ -98,6 +117,12 @@ class PlanSequence:
                     yield rows.step
 
 
+def weights_stay(before: ConvolutionPlan, after: ConvolutionPlan) -> bool:
+    """Whether weights that two convolutions in a row share stay in the buffer between them."""
+    banks = (before.data_banks, before.weight_banks) == (after.data_banks, after.weight_banks)
+    return banks and before.weights_resident and after.weights_resident
+
+
 def _first_rows(op: ConcatOp) -> Sequence[int]:
     """Return where the rows of each source begin in the result."""
     if op.axis.value.data != 2:
@@ -105,8 +130,15 @@ def _first_rows(op: ConcatOp) -> Sequence[int]:
     return list(op.begins)[: len(op.sources)]
 
 
-def pipelined_plans(block: Block, target: NvdlaTarget) -> dict[ConvOp, ConvolutionPlan]:
-    """Return a plan for each convolution of a scheduled block; an error for one that does not fit."""
+class PipelinedPlans(NamedTuple):
+    """A plan for each convolution, and the tiles of poolings that have several."""
+
+    convolutions: dict[ConvOp, ConvolutionPlan]
+    pools: dict[PdpOp, tuple[RowTile, ...]]
+
+
+def pipelined_plans(block: Block, target: NvdlaTarget) -> PipelinedPlans:
+    """Return plans for a scheduled block; an error for a convolution that does not fit."""
     found = [PlanSequence(Timeline(target, REGISTER_CYCLES))]
     convolutions: list[ConvOp] = []
     for layer in fused_layers(block):
@@ -114,10 +146,13 @@ def pipelined_plans(block: Block, target: NvdlaTarget) -> dict[ConvOp, Convoluti
         if isinstance(first, ConvOp):
             convolutions.append(first)
             found = _extended(found, _PlannedConvolution(layer, first, target))
+        elif isinstance(first, PdpOp):
+            for sequence in found:
+                _add_pool(sequence, layer, first, target)
         else:
             for sequence in found:
                 _add_elements(sequence, layer, target)
-    return dict(zip(convolutions, found[0].plans, strict=True))
+    return PipelinedPlans(dict(zip(convolutions, found[0].plans, strict=True)), found[0].pools)
 
 
 class _PlannedConvolution:
@@ -150,10 +185,7 @@ class _PlannedConvolution:
 
     def _is_read(self, plan: ConvolutionPlan) -> bool:
         """Whether every tile gives a row that is read."""
-        return all(
-            self._read.intersection(range(tile.first_output, tile.first_output + tile.outputs))
-            for tile in plan.tiles
-        )
+        return all(self._read.intersection(tile.rows) for tile in plan.tiles)
 
     def add(self, sequence: PlanSequence, plan: ConvolutionPlan) -> tuple[RowsDone, ...]:
         """Add the tiles of a plan to the timeline of a sequence; return the rows that they write."""
@@ -162,7 +194,10 @@ class _PlannedConvolution:
         split = plan.data_banks, plan.weight_banks
         waits = not self._target.queues_bank_splits and last >= 0 and sequence.splits != (split,)
         done: list[RowsDone] = []
+        reuses = self._op.weights is sequence.weights and weights_stay(sequence.plans[-1], plan)
         for tile, demand in zip(plan.tiles, self._demands_of(plan), strict=True):
+            if reuses and not done:
+                demand = demand._replace(weights=0, first_weights=0)
             rows = tile.first_output, tile.first_output + tile.outputs
             after = set(sequence.writers(self._op.source, tile.first_input, tile.first_input + tile.inputs))
             for operand in self._operands:
@@ -186,6 +221,7 @@ class _PlannedConvolution:
         result = sequence.copy()
         result.done[self._layer.result] = self.add(result, plan)
         result.plans.append(plan)
+        result.weights = self._op.weights
         result.traffic += plan.traffic
         return result
 
@@ -258,6 +294,59 @@ def _rate(layer: FusedLayer, target: NvdlaTarget) -> float:
     return rate
 
 
+def _add_pool(sequence: PlanSequence, layer: FusedLayer, op: PdpOp, target: NvdlaTarget) -> None:
+    """Add a pooling with the number of tiles that ends first: tiles start when their rows are there."""
+    read, mark = rows_read(op.result), sequence.timeline.mark()
+    best: tuple[float, tuple[RowTile, ...]] | None = None
+    for count in POOL_TILES:
+        tiles = pool_tiles(op, count)
+        if len(tiles) < count or not all(read.intersection(tile.rows) for tile in tiles):
+            continue
+        _add_pool_tiles(sequence, layer, op, tiles, target)
+        if best is None or sequence.timeline.end < best[0]:
+            best = sequence.timeline.end, tiles
+        sequence.timeline.rewind(mark)
+    tiles = pool_tiles(op, 1) if best is None else best[1]
+    sequence.done[op.result] = _add_pool_tiles(sequence, layer, op, tiles, target)
+    if len(tiles) > 1:
+        sequence.pools[op] = tiles
+
+
+def pool_tiles(op: PdpOp, count: int) -> tuple[RowTile, ...]:
+    """Return `count` tiles of a pooling, fewer if it has fewer rows."""
+    source, result = cube_of(op.source.type), cube_of(op.result.type)
+    demand = ConvBufferDemand(
+        height=source.height,
+        output_height=result.height,
+        kernel_height=op.kernel.get_values()[0],
+        stride=op.strides.get_values()[0],
+        pad_top=op.pads.get_values()[0],
+        entries_per_slice=0,
+        row_bytes=0,
+        weight_bytes=0,
+        group_bytes=0,
+    )
+    return equal_tiles(demand, min(count, result.height))
+
+
+def _add_pool_tiles(
+    sequence: PlanSequence, layer: FusedLayer, op: PdpOp, tiles: tuple[RowTile, ...], target: NvdlaTarget
+) -> tuple[RowsDone, ...]:
+    source, result = cube_of(op.source.type), cube_of(op.result.type)
+    whole = _with_elements(Demand(), op, target)
+    done: list[RowsDone] = []
+    for tile in tiles:
+        demand = whole._replace(
+            streamed=dense_bytes(op.source.type, target) * tile.inputs // source.height,
+            results=dense_bytes(op.result.type, target) * tile.outputs // result.height,
+            elements=whole.elements * tile.inputs // source.height,
+        )
+        after = set(sequence.writers(op.source, tile.first_input, tile.first_input + tile.inputs))
+        done.append(RowsDone(tile.rows.start, tile.rows.stop, len(sequence.timeline.spans)))
+        sequence.timeline.add(demand, _engines(layer), tuple(after))
+    return tuple(done)
+
+
 def _add_elements(sequence: PlanSequence, layer: FusedLayer, target: NvdlaTarget) -> None:
     """Add a layer without convolution to the timeline."""
     read = sum(_bytes(value, target) for value in layer.inputs)
@@ -268,6 +357,7 @@ def _add_elements(sequence: PlanSequence, layer: FusedLayer, target: NvdlaTarget
     after = {step for value in layer.cubes for step in sequence.writers(value, 0, cube_of(value.type).height)}
     if isinstance(layer.ops[-1], EMULATED_OPS):
         sequence.timeline.barrier()
+        sequence.weights = None
     step = len(sequence.timeline.spans)
     sequence.timeline.add(demand, _engines(layer), tuple(after))
     sequence.done[layer.result] = (RowsDone(0, height, step),)

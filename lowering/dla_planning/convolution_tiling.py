@@ -63,6 +63,11 @@ class RowTile:
     pad_top: int
     pad_bottom: int
 
+    @property
+    def rows(self) -> range:
+        """The output rows."""
+        return range(self.first_output, self.first_output + self.outputs)
+
 
 @dataclass(frozen=True)
 class ConvolutionPlan:
@@ -141,8 +146,8 @@ def _tilings(rows: ConvBufferDemand, resident_rows: int, entries: int) -> Iterat
     yield fewest
     yield _full_tiles(rows, resident_rows)
     half = max(entries // 2 // rows.entries_per_slice, rows.kernel_height)
-    half_tiles = len(row_tiles(rows, half)) if half < rows.height else 2
-    counts = {half_tiles, 2 * half_tiles, 4 * half_tiles}
+    fitting_twice = len(row_tiles(rows, half)) if half < rows.height else 2
+    counts = {fitting_twice, 2 * fitting_twice, 4 * fitting_twice}
     for count in sorted(counts):
         if not len(fewest) < count <= min(rows.output_height, MAX_TILES):
             continue

@@ -21,6 +21,7 @@ from xonnc.lowering.dla.dla_bubble_up_slices import DlaBubbleUpSlices
 from xonnc.lowering.dla.dla_fuse import DlaFuse
 from xonnc.lowering.dla.dla_resolve_views import DlaResolveViews
 from xonnc.lowering.dla.dla_schedule import DlaSchedule
+from xonnc.lowering.dla.dla_share_constants import DlaShareConstants
 from xonnc.lowering.dla.dla_skip_rows import DlaSkipRows
 from xonnc.lowering.dla.dla_split import DlaSplit
 from xonnc.lowering.dla.dla_split_kernels import DlaSplitKernels
@@ -32,13 +33,18 @@ from xonnc.targets import load_target
 
 
 def _bubble_up_slices(target: str = "") -> ModulePass:
-    """Return the only pass that does not depend on the target."""
+    """Return a pass that does not depend on the target."""
     return DlaBubbleUpSlices()
+
+
+def _share_constants(target: str = "") -> ModulePass:
+    """Return a pass that does not depend on the target."""
+    return DlaShareConstants()
 
 
 STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
     ("dla", (ConvertOnnxToDla, _bubble_up_slices, DlaSplitKernels, DlaResolveViews, DlaFuse)),
-    ("scheduled", (DlaSkipRows, DlaSchedule, DlaSplit)),
+    ("scheduled", (_share_constants, DlaSkipRows, DlaSchedule, DlaSplit)),
     ("allocated", (DlaAllocate,)),
 )
 """The stages between `simplified` and `emitted`, and the passes of each."""

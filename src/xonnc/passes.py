@@ -50,6 +50,7 @@ PASSES: Mapping[str, str] = {
     "dla-fuse": "lowering.dla.dla_fuse:DlaFuse",
     "dla-resolve-views": "lowering.dla.dla_resolve_views:DlaResolveViews",
     "dla-schedule": "lowering.dla.dla_schedule:DlaSchedule",
+    "dla-share-constants": "lowering.dla.dla_share_constants:DlaShareConstants",
     "dla-skip-rows": "lowering.dla.dla_skip_rows:DlaSkipRows",
     "dla-split": "lowering.dla.dla_split:DlaSplit",
     "dla-split-kernels": "lowering.dla.dla_split_kernels:DlaSplitKernels",

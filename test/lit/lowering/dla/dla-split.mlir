@@ -61,3 +61,37 @@ func.func @unread_rows(%x: tensor<1x32x7x1024xf16>, %w: tensor<16x32x1x1xf16>) -
   %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x16x1x1024xf32>>) -> tensor<1x16x1x1024xf16>
   func.return %y : tensor<1x16x1x1024xf16>
 }
+
+// -----
+
+// Weights that convolutions in a row share stay in the buffer.
+// CHECK-LABEL: @shared_weights
+// CHECK:         "dla.conv"(%arg0, %arg1) <{banks = #dla.banks<data_banks = 15, weight_banks = 1, skip_weight_release = true>
+// CHECK:         "dla.conv"({{.*}}, %arg1) <{banks = #dla.banks<data_banks = 15, weight_banks = 1, weight_reuse = true>
+func.func @shared_weights(%x: tensor<1x16x8x8xf16>, %w: tensor<16x16x1x1xf16>) -> tensor<1x16x8x8xf16> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}>
+     : (tensor<1x16x8x8xf16>, tensor<16x16x1x1xf16>) -> !dla.flow<tensor<1x16x8x8xf32>>
+  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x16x8x8xf32>>) -> tensor<1x16x8x8xf16>
+  %c = "dla.conv"(%b, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}>
+     : (tensor<1x16x8x8xf16>, tensor<16x16x1x1xf16>) -> !dla.flow<tensor<1x16x8x8xf32>>
+  %y = "dla.sdp"(%c) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x16x8x8xf32>>) -> tensor<1x16x8x8xf16>
+  func.return %y : tensor<1x16x8x8xf16>
+}
+
+// -----
+
+// The rows of a pooling are tiled, so that it runs beside the convolution that gives them. Windows of three rows at
+// a stride of two share a row.
+// CHECK-LABEL: @pooling
+// CHECK:         "dla.concat"
+// CHECK:         "dla.pdp"(%{{.*}}) <{{{.*}}pads = array<i64: 1, 1, 0, 0>
+// CHECK:         %[[P1:.*]] = "dla.slice"(%{{.*}}) <{offsets = array<i64: 0, {{[0-9]+}}, 0>}>
+// CHECK:         "dla.pdp"(%[[P1]]) <{{{.*}}pads = array<i64: 0, 1, 0, 0>
+func.func @pooling(%x: tensor<1x32x128x64xf16>, %w: tensor<16x32x3x3xf16>) -> tensor<1x16x64x32xf16> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}>
+     : (tensor<1x32x128x64xf16>, tensor<16x32x3x3xf16>) -> !dla.flow<tensor<1x16x128x64xf32>>
+  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x16x128x64xf32>>) -> tensor<1x16x128x64xf16>
+  %y = "dla.pdp"(%b) <{kernel = array<i64: 3, 3>, mode = "max", pads = array<i64: 1, 1, 0, 0>, split_num = 1, strides = array<i64: 2, 2>}>
+     : (tensor<1x16x128x64xf16>) -> tensor<1x16x64x32xf16>
+  func.return %y : tensor<1x16x64x32xf16>
+}

@@ -6,8 +6,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from xonnc.dialects.dla.engines import ConvOp
+from xonnc.dialects.dla.engines import ConvOp, PdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
+from xonnc.lowering.dla.dla_split import split
 from xonnc.lowering.dla.network_checks import blocks
 from xonnc.lowering.dla.pipelined_plans import pipelined_plans
 from xonnc.lowering.dla.rows_read import rows_read
@@ -36,7 +37,7 @@ STRIDED = "pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>"
 
 def plans_of(module: ModuleOp, target: str = "nv_small") -> list[ConvolutionPlan]:
     (block,) = blocks(module)
-    return list(pipelined_plans(block, load_target(target)).values())
+    return list(pipelined_plans(block, load_target(target)).convolutions.values())
 
 
 def test_a_convolution_larger_than_the_buffer_loads_beside_itself(context: Context):
@@ -119,3 +120,66 @@ def test_rows_read_through_views(context: Context):
     assert rows_read(concat.operands[0]) == {1}
     assert rows_read(interleaved.operands[0]) == {0}
     assert rows_read(next(op for op in block.ops if isinstance(op, SliceOp)).result) == {0, 2}
+
+
+POOL = """
+      %p = "dla.pdp"(%a) <{kernel = array<i64: 3, 3>, mode = "max", pads = array<i64: 1, 1, 0, 0>,
+                           split_num = 1, strides = array<i64: 2, 2>}>
+        : (tensor<1x64x56x56xi8>) -> tensor<1x64x28x28xi8>"""
+
+
+def test_a_pooling_runs_beside_the_convolution_before(context: Context):
+    body = conv("%x", "a", "64x56x56", "64x64x3x3", "64x56x56", SAME) + POOL
+    module = parsed(
+        context,
+        f"{body}\nfunc.return %p : tensor<1x64x28x28xi8>",
+        "%x: tensor<1x64x56x56xi8>, %wa: tensor<64x64x3x3xi8>",
+        "tensor<1x64x28x28xi8>",
+    )
+    (block,) = blocks(module)
+    ((_, tiles),) = pipelined_plans(block, load_target("nv_small")).pools.items()
+    assert {tile.outputs for tile in tiles} <= {28 // len(tiles), 28 // len(tiles) + 1}
+    split(module, load_target("nv_small"))
+    module.verify()
+    pools = [op for op in module.walk() if isinstance(op, PdpOp)]
+    assert len(pools) == len(tiles) > 1
+    # Only the first has padding above; each reads the rows that its windows reach.
+    assert [op.pads.get_values()[0] for op in pools] == [1, *(0 for _ in tiles[1:])]
+    assert [tile.inputs for tile in tiles] == [2 * tile.outputs + (tile is not tiles[0]) for tile in tiles]
+
+
+def test_a_pooling_by_itself_is_not_tiled(context: Context):
+    module = parsed(
+        context,
+        f"{POOL}\nfunc.return %p : tensor<1x64x28x28xi8>",
+        "%a: tensor<1x64x56x56xi8>",
+        "tensor<1x64x28x28xi8>",
+    )
+    (block,) = blocks(module)
+    assert not pipelined_plans(block, load_target("nv_small")).pools
+
+
+def shared(context: Context, between: str = "", last: str = "a") -> list[tuple[bool, bool]]:
+    """Return whether each of two convolutions with the same weights keeps them, and uses those kept."""
+    body = conv("%x", "a", "8x8x8", "8x8x1x1", "8x8x8", SINGLE) + between
+    body += conv("%" + last, "y", "8x8x8", "8x8x1x1", "8x8x8", SINGLE).replace("%wy", "%wa")
+    module = parsed(
+        context,
+        f"{body}\nfunc.return %y : tensor<1x8x8x8xi8>",
+        "%x: tensor<1x8x8x8xi8>, %wa: tensor<8x8x1x1xi8>",
+        "tensor<1x8x8x8xi8>",
+    )
+    split(module, load_target("nv_small"))
+    banks = [op.banks.data for op in module.walk() if isinstance(op, ConvOp) and op.banks]
+    return [(each.skip_weight_release, each.weight_reuse) for each in banks]
+
+
+def test_weights_that_convolutions_in_a_row_share_are_loaded_once(context: Context):
+    assert shared(context) == [(True, False), (False, True)]
+
+
+def test_weights_do_not_stay_between_tasks(context: Context):
+    power = """
+      %p = "dla.power"(%a) <{power = 1.0 : f32, scale = 1.0 : f32, shift = 0.0 : f32}>
+        : (tensor<1x8x8x8xi8>) -> tensor<1x8x8x8xi8>"""
+    assert shared(context, power, "p") == [(False, False), (False, False)]

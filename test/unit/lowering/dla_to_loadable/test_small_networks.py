@@ -22,9 +22,9 @@ Simplified = Callable[[onnx.ModelProto], ModuleOp]
 @pytest.mark.parametrize(
     ("name", "engines", "peak"),
     [
-        ("squeezenet", {"CONV": 95, "SDP": 96, "PDP": 5, "EMU": 1}, 1_964_288),
-        ("resnet50", {"CONV": 267, "SDP": 267, "PDP": 2, "EMU": 1}, 2_609_152),
-        ("inception_v2", {"CONV": 214, "SDP": 214, "PDP": 13, "EMU": 1}, 2_007_040),
+        ("squeezenet", {"CONV": 94, "SDP": 95, "PDP": 8, "EMU": 1}, 1_964_288),
+        ("resnet50", {"CONV": 270, "SDP": 270, "PDP": 5, "EMU": 1}, 2_609_152),
+        ("inception_v2", {"CONV": 217, "SDP": 217, "PDP": 16, "EMU": 1}, 2_007_040),
     ],
 )
 def test_layers_and_memory(name: str, engines: dict[str, int], peak: int, compiled: Compiled):

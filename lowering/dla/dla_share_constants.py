@@ -1,0 +1,47 @@
+"""
+`dla-share-constants`: keep one of several equal constants.
+
+Convolutions in a row with the same weights then load them once (`dla-split`), such as those of a global
+average, whose weights are ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from xonnc.dialects.dla.attributes import ConstantLayout
+from xonnc.dialects.dla.storage import ConstantOp
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.lowering.dla.network_checks import blocks
+
+
+@dataclass(frozen=True)
+class DlaShareConstants(ModulePass):
+    """Replace constants that have the type, the layout and the elements of an earlier one."""
+
+    name = "dla-share-constants"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        share_constants(op)
+
+
+def share_constants(module: ModuleOp) -> None:
+    """Keep the first of equal constants in every function of `module`."""
+    for block in blocks(module):
+        known: dict[tuple[Attribute, ConstantLayout, str, bytes], ConstantOp] = {}
+        for op in [op for op in block.ops if isinstance(op, ConstantOp)]:
+            array = elements_array(op.value)
+            if array is None:
+                continue
+            # A digest, so that no second copy of all weights is held.
+            digest = sha256(array.tobytes()).digest()
+            first = known.setdefault((op.result.type, op.layout, str(array.dtype), digest), op)
+            if first is not op:
+                Rewriter.replace_op(op, [], [first.result])
