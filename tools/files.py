@@ -1,4 +1,4 @@
-"""Files that commands read and write besides models: arrays, raw surfaces, dumps."""
+"""Files of commands other than models: arrays, raw surfaces, IR dumps."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ FILE_KINDS: Mapping[str, str] = {
 
 
 def is_package(path: Path) -> bool:
-    """Whether a file's name says that it holds a package."""
+    """Return whether a file name is that of a package."""
     return FILE_KINDS.get(path.suffix.lower()) == "package"
 
 
 def require_output(path: Path, endings: Collection[str], *inputs: Path, takes_others: bool = False) -> None:
     """
-    Refuses an output before any work is done for it.
+    Check an output file before any work is done for it.
 
     Its name has one of `endings` or none, or with `takes_others` one that is of no known format; it is a file
     that can be written, or a device or pipe; it is none of the `inputs`.
@@ -70,7 +70,7 @@ def require_output(path: Path, endings: Collection[str], *inputs: Path, takes_ot
 
 
 def stage_file(folder: Path, stages: Sequence[str], stage: str) -> Path:
-    """Where the IR after a stage is dumped: `01-onnx.mlir`, `02-simplified.mlir`, …"""
+    """Return the dump file of a stage: `01-onnx.mlir`, `02-simplified.mlir`, …"""
     return folder / f"{stages.index(stage) + 1:02}-{stage}.mlir"
 
 
@@ -89,7 +89,7 @@ def read_tensor(path: Path) -> Array | bytes:
 
 def reshape_to_binding(value: Array | bytes, shape: tuple[int, ...]) -> Array | bytes:
     """
-    An array with the dimensions of one that a bound tensor has more (or fewer) than the model's.
+    Reshape an array to the shape of the bound tensor, if they have equally many elements.
 
     Pixels row by row, `HxWxC`, stay as they are.
     """
@@ -100,13 +100,13 @@ def reshape_to_binding(value: Array | bytes, shape: tuple[int, ...]) -> Array | 
 
 
 def write_array(files: OutputFiles, path: Path, array: Array) -> None:
-    """Writes an array as `.npy` files hold it."""
+    """Write an array as `.npy`."""
     with files.open(path) as file:
         file.write(_npy(array))
 
 
 def _npy(array: Array) -> bytes:
-    """The content of a file; numpy writes to files that are no pipes alone."""
+    """Return the bytes of an array as `.npy`; NumPy itself cannot write to pipes."""
     content = BytesIO()
     np.save(content, array, allow_pickle=False)
     return content.getvalue()

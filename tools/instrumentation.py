@@ -1,4 +1,4 @@
-"""What happens around passes: collecting constants, verifying, measuring, printing."""
+"""Pass instrumentation: free unused constants, verify, measure, print IR."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 class PassObserver(Protocol):
-    """Hears of each pass before and after it runs."""
+    """An observer that is called before and after each pass."""
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """The pass is about to run."""
+        """Handle the start of a pass."""
         ...
 
     def after(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """The pass has run."""
+        """Handle the end of a pass."""
         ...
 
 
 def instrumented(passes: Sequence[ModulePass], observers: Sequence[PassObserver]) -> PassPipeline:
-    """A pipeline that tells observers of each pass, in order; of its end in the opposite order."""
+    """Return a pipeline that notifies observers of each pass: at its start in order, at its end reversed."""
 
     def callback(previous: ModulePass | None, module: ModuleOp, following: ModulePass | None) -> None:
         if previous is not None:
@@ -51,7 +51,7 @@ def instrumented(passes: Sequence[ModulePass], observers: Sequence[PassObserver]
 
 
 def pool_of(ctx: Context) -> DisposablePool | None:
-    """The pool of constants of a context, if its onnx dialect was ever needed."""
+    """Return the constant pool of a context, if its onnx dialect was loaded."""
     if all(dialect.name != "onnx" for dialect in ctx.loaded_dialects):
         return None
     from xonnc.dialects.onnx.elements.pool import DisposablePool
@@ -63,22 +63,22 @@ def pool_of(ctx: Context) -> DisposablePool | None:
 
 @dataclass
 class ConstantCollector:
-    """Frees after each pass the constants that no op holds any more."""
+    """Frees unused constants after each pass."""
 
     ctx: Context
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Nothing dies before a pass."""
+        """Do nothing."""
 
     def after(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Collects."""
+        """Free unused constants."""
         if (pool := pool_of(self.ctx)) is not None:
             pool.collect([module])
 
 
 @dataclass
 class PassRecord:
-    """What one run of a pass did."""
+    """Measurements of one run of a pass."""
 
     name: str
     seconds: float = 0.0
@@ -92,7 +92,7 @@ class PassRecord:
 
 @dataclass
 class PassRecorder:
-    """Measures each pass; placed last, it measures the pass alone, and sees the pool before the collector."""
+    """Measures each pass; as the last observer, it excludes others, and sees the pool before collection."""
 
     ctx: Context
     ledger: Ledger
@@ -102,7 +102,7 @@ class PassRecorder:
     _begun: float = field(default=0.0, init=False)
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Notes what there is and starts the clock."""
+        """Record ops and memory, and start the clock."""
         self._rules = dict(self.ledger.counts.get(pass_.name, {}))
         self._freed = 0
         if (pool := pool_of(self.ctx)) is not None:
@@ -112,7 +112,7 @@ class PassRecorder:
         self._begun = time.perf_counter()
 
     def after(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Stops the clock and notes what there is now."""
+        """Stop the clock, and record ops and memory."""
         record = self.records[-1]
         record.seconds = time.perf_counter() - self._begun
         record.ops_after = _count(module)
@@ -121,7 +121,7 @@ class PassRecorder:
         record.rules = {rule: count for rule, count in counts.items() if count}
 
     def record_pool(self) -> None:
-        """Notes what the pool holds after collection."""
+        """Record the pool's statistics after collection."""
         if self.records and (pool := pool_of(self.ctx)) is not None:
             record = self.records[-1]
             record.live_bytes, record.peak_bytes = pool.live_bytes, pool.peak_bytes
@@ -130,15 +130,15 @@ class PassRecorder:
 
 @dataclass
 class PoolRecorder:
-    """Lets a recorder look at the pool once more; placed first, it hears of the end after the collector."""
+    """Records the pool after collection; it is the first observer, so its `after` is called last."""
 
     recorder: PassRecorder
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Nothing to note yet."""
+        """Do nothing."""
 
     def after(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Notes what is left."""
+        """Record the pool."""
         self.recorder.record_pool()
 
 
@@ -176,14 +176,14 @@ class IrPrinter:
     _last: str = field(default="", init=False)
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Prints what goes into the pass."""
+        """Print the IR before the pass."""
         if self.only_changes:
             self._last = self._text(module)
         if self.printed_before is None or pass_.name in self.printed_before:
             self._print("Before", pass_, self._text(module))
 
     def after(self, pass_: ModulePass, module: ModuleOp) -> None:
-        """Prints what came out."""
+        """Print the IR after the pass."""
         if self.printed_after is not None and pass_.name not in self.printed_after:
             return
         text = self._text(module)
@@ -211,7 +211,7 @@ class IrPrinter:
 
 
 def timing_report(records: Iterable[PassRecord]) -> str:
-    """Seconds and share of each pass, the slowest first."""
+    """Return time and percentage of each pass, the slowest first."""
     records = list(records)
     total = sum(record.seconds for record in records)
     lines = [f"===- pass timing: {total:.4f} s -==="]
@@ -222,7 +222,7 @@ def timing_report(records: Iterable[PassRecord]) -> str:
 
 
 def statistics_report(records: Iterable[PassRecord]) -> str:
-    """A row a pass: time, ops, constants; below it the rules that fired."""
+    """Return a row per pass (time, ops, constants), and below it the rules that were applied."""
     lines = [
         "pass                           time         ops           constants: live       peak      freed"
     ]
@@ -238,7 +238,7 @@ def statistics_report(records: Iterable[PassRecord]) -> str:
 
 
 def statistics_json(records: Iterable[PassRecord]) -> str:
-    """The same for machines: `{"passes": [{"name": …, "seconds": …, …}]}`."""
+    """Return the statistics as JSON: `{"passes": [{"name": …, "seconds": …, …}]}`."""
     return json.dumps({"passes": [asdict(record) for record in records]}, indent=2) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""IR text as modules; what cannot be one is a diagnostic with its place, whatever the parser raises."""
+"""Parse IR text to modules; any parser failure becomes a diagnostic with its location."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BLANK = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z))*")
 
 
 def make_ir_parser(ctx: Context, text: str, name: str) -> OnnxParser | Diagnostic:
-    """A parser of the text, whose first token is none in the worst case."""
+    """Return a parser of the text, or the diagnostic of a lexer error in its first token."""
     try:
         return OnnxParser(ctx, text, name)
     except ParseError as error:
@@ -52,7 +52,7 @@ def make_ir_parser(ctx: Context, text: str, name: str) -> OnnxParser | Diagnosti
 def parse_ir(
     parser: OnnxParser, text: str, name: str, allow_implicit_module: bool = True
 ) -> ModuleOp | Diagnostic:
-    """The module in the text, not verified; one that says nothing is an empty module, as in MLIR."""
+    """Parse a module without verification; an empty text gives an empty module, as in MLIR."""
     if allow_implicit_module and _BLANK.fullmatch(text):
         return ModuleOp([])
     try:
@@ -73,7 +73,7 @@ def parse_ir(
 
 
 def read_module(ctx: Context, text: str, name: str) -> ModuleOp:
-    """The verified module in the text; `XonncError` says all that is wrong with it."""
+    """Parse and verify a module; `XonncError` has all diagnostics."""
     parser = make_ir_parser(ctx, text, name)
     if isinstance(parser, Diagnostic):
         raise XonncError(parser.text())
@@ -86,7 +86,7 @@ def read_module(ctx: Context, text: str, name: str) -> ModuleOp:
 
 
 def _too_deep(module: ModuleOp) -> Operation | None:
-    """An op in more regions than may be, found without recursion."""
+    """Return an op whose region nesting exceeds the limit, found without recursion."""
     waiting: list[tuple[Operation, int]] = [(module, 0)]
     while waiting:
         op, depth = waiting.pop()

@@ -1,4 +1,4 @@
-"""`xonnc report --memory`: where the tensors of a compiled model lie, when, and how little it could be."""
+"""`xonnc report --memory`: memory location and lifetime of tensors, and a lower bound of the memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def report_memory(args: argparse.Namespace, calibrate: Calibrate | None) -> int:
-    """Compiles a model up to its memory plan, and prints that; `calibrate` finds ranges for NVDLA targets."""
+    """Compile a model up to its memory plan and print the plan; `calibrate` gives value ranges for NVDLA."""
     if args.model.suffix in (".nvdla", ".xpkg"):
         raise XonncError(f"{args.model}: --memory takes the model: what is compiled has no plan any more")
     name: str = args.target or DEFAULT_TARGET
@@ -71,7 +71,7 @@ def _of_nvdla(args: argparse.Namespace, name: str, calibrate: Calibrate | None) 
 
 
 def summary(found: MemoryMap) -> list[tuple[str, str]]:
-    """The size of the memory, and how it compares, in rows."""
+    """Return rows with the size of the memory and its lower bound."""
     if found.peak is None or found.lower_bound is None:
         blocks = plural(found.size, "block")
         return [("memory", f"{blocks}; their sizes are dynamic; --input-shape makes them static")]
@@ -109,7 +109,7 @@ def _map(found: MemoryMap) -> list[str]:
 
 
 def as_json(found: MemoryMap) -> dict[str, object]:
-    """Everything there is; the bound is over all orders of the steps."""
+    """Return the plan as JSON; the lower bound is over all orders of the steps."""
     return {
         "bytes" if found.peak is not None else "blocks": found.size,
         "peak": found.peak,

@@ -1,4 +1,4 @@
-"""What the small commands on models share: their output file and their report."""
+"""Output file and report of the commands that transform models."""
 
 from __future__ import annotations
 

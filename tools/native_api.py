@@ -1,5 +1,5 @@
 """
-Writes `lowering/native/native_api.ll`, which clang makes of `native_api.c`.
+Generate `lowering/native/native_api.ll` from `native_api.c` with clang.
 
 Run it as `python -m xonnc.tools.native_api`.
 
@@ -42,12 +42,12 @@ FLAGS = (
 
 
 def source_digest() -> str:
-    """What tells the sources that the IR is made of from others."""
+    """Return a digest of the sources from which the IR is generated."""
     return sha256(SOURCE.read_bytes() + TEMPLATE.read_bytes()).hexdigest()
 
 
 def main() -> int:
-    """Compiles, strips and writes."""
+    """Compile, strip and write the IR."""
     names = {"prefix": "PREFIX", "PREFIX": "PREFIX", "model": "a model", "ports": " *"}
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def stripped(text: str) -> str:
-    """IR without what is of a processor, of optimisations, or defined by the tables of a model."""
+    """Remove from the IR what depends on processor or optimization, or is defined by a model's tables."""
     text = re.sub(r",? !\w[\w.]* !\d+", "", text)
     text = re.sub(r" #\d+", "", text)
     text = text.replace(" local_unnamed_addr", "").replace(" dso_local", "")

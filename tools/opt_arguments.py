@@ -1,4 +1,4 @@
-"""The options of `onnx-opt`, its passes apart."""
+"""Options of `onnx-opt` other than passes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OptionGroup(Protocol):
 
     @property
     def add_argument(self) -> Callable[..., argparse.Action]:
-        """Adds an option."""
+        """Add an option."""
         ...
 
 
@@ -27,12 +27,12 @@ class OptParser(argparse.ArgumentParser):
     """An argument parser whose errors are exceptions."""
 
     def error(self, message: str) -> NoReturn:
-        """Raises `UsageError`."""
+        """Raise `UsageError`."""
         raise UsageError(message)
 
 
 def make_parser() -> OptParser:
-    """The parser without its options (`add_arguments`)."""
+    """Return the parser without its options (`add_arguments`)."""
     return OptParser(
         prog="onnx-opt",
         usage="onnx-opt [options] [passes] [file.mlir]",
@@ -45,7 +45,7 @@ def make_parser() -> OptParser:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> dict[str, bool]:
-    """Adds the options to a parser; gives the name of each, without dashes, and whether it takes a value."""
+    """Add the options to a parser; return each name, without dashes, and whether it takes a value."""
     parser.add_argument("input_file", nargs="?", help="IR text; standard input without it or for '-'")
     actions = [
         *_input_and_output(parser.add_argument_group("input and output")),

@@ -49,7 +49,7 @@ class Counted:
         return array + array.dtype.type(1)
 
 
-def test_work_waits_until_somebody_reads_and_runs_once():
+def test_work_is_deferred_until_the_first_read_and_runs_once():
     pool = DisposablePool()
     work = Counted()
     source = constant(pool, np.arange(LARGE, dtype=np.int32))
