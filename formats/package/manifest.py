@@ -30,7 +30,7 @@ class TensorInfo:
     """
     The type of a value between steps: NumPy's name of the element type, or `sequence` and the like.
 
-    `shape` has `None` for sizes that only a run knows, and is `None` itself where the rank is unknown.
+    `shape` has `None` for dynamic dimensions, and is `None` itself if the rank is unknown.
     """
 
     type: str

@@ -1,4 +1,4 @@
-"""Numbers that only a run knows end it where they are out of bounds, with one line that names the node."""
+"""Run-time checks of values: out-of-bounds values end the run with one line that names the node."""
 
 from __future__ import annotations
 
