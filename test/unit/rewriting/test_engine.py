@@ -303,7 +303,7 @@ def test_dead_ops_go_with_their_operands() -> None:
     assert graph.ops == []
 
 
-def test_an_erased_op_lets_go_of_its_constants_at_once() -> None:
+def test_an_erased_op_releases_its_constants_at_once() -> None:
     graph = Graph()
     total = graph.constant(*range(2000))
     for _ in range(40):
