@@ -123,7 +123,7 @@ def test_zero_dimensions_and_zero_elements():
         empty.splat()
 
 
-def test_a_uniform_tensor_shrinks_once_a_reader_notices():
+def test_a_uniform_tensor_shrinks_once_a_reader_detects_it():
     pool = DisposablePool()
     attr = constant(pool, np.full((1 << 20,), 3, np.int32))
     assert pool.live_bytes == 4 << 20
