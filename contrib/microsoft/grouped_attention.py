@@ -158,10 +158,12 @@ class GroupQueryAttention:
         )
         seen = b.Add(starts, length)
         window = op.local_window_size - 1 if op.local_window_size > 0 else -1
+        # Attention over a cache has a kernel for float32.
+        parts = [query, keys, values]
+        if op.q.dtype != np.float32:
+            parts = [b.Cast(each, to=np.float32) for each in parts]
         y = b.Attention(
-            query,
-            keys,
-            values,
+            *parts,
             None,
             None,
             None,
@@ -172,7 +174,8 @@ class GroupQueryAttention:
             softcap=op.softcap,
             outputs=1,
         )
-        return [merge_heads(b, y), keys, values]
+        y = merge_heads(b, y)
+        return [y if op.q.dtype == np.float32 else b.CastLike(y, op.q), keys, values]
 
     @staticmethod
     def updated(op: Any, b: Builder, past: Value, new: Value, starts: Value) -> Value:

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
+import onnx.helper
 import pytest
 
 import xonnc
-from bench.language_models import DecoderSize, decoder, next_feeds, prompt_feeds
+from bench.language_models import OPSETS, DecoderSize, decoder, next_feeds, prompt_feeds
 
 Array = npt.NDArray[Any]
 
@@ -79,3 +81,36 @@ def test_the_code_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for length in range(3, 11):
         logits = plain.run(["logits"], prompt_feeds(SIZE, np.array([found["tokens"][:length]])))[0]
         assert int(logits[0, -1].argmax()) == found["tokens"][length]
+
+
+def test_attention_of_float16_is_native():
+    real = onnx.TensorProto.FLOAT16
+    info, rng = onnx.helper.make_tensor_value_info, np.random.default_rng(2)
+    ports = [info(name, real, ["b", "s", width]) for name, width in (("q", 32), ("k", 16), ("v", 16))]
+    ports += [info(name, real, ["b", 1, "p", 16]) for name in ("past_k", "past_v")]
+    ports += [info("n", onnx.TensorProto.INT32, ["b"]), info("total", onnx.TensorProto.INT32, [])]
+    node = onnx.helper.make_node(
+        "GroupQueryAttention",
+        [port.name for port in ports],
+        ["y", "present_k", "present_v"],
+        "a",
+        domain="com.microsoft",
+        num_heads=2,
+        kv_num_heads=1,
+    )
+    outputs = [info("y", real, ["b", "s", 32])]
+    graph = onnx.helper.make_graph([node], "g", ports, outputs)
+    model = onnx.helper.make_model(graph, opset_imports=OPSETS, ir_version=10)
+    feeds = {"n": np.array([5], np.int32), "total": np.array(6, np.int32)}
+    shapes = {
+        "q": (1, 1, 32),
+        "k": (1, 1, 16),
+        "v": (1, 1, 16),
+        "past_k": (1, 1, 9, 16),
+        "past_v": (1, 1, 9, 16),
+    }
+    feeds |= {name: rng.normal(size=shape).astype(np.float16) for name, shape in shapes.items()}
+    session = xonnc.compile(model, target="cpu")
+    expected = import_module("onnxruntime").InferenceSession(model.SerializeToString()).run(None, feeds)
+    np.testing.assert_allclose(arrays(session.run(None, feeds))[0], expected[0], rtol=1e-2, atol=1e-2)
+    assert session.host_calls() == []
