@@ -28,6 +28,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from xonnc.dialects.krnl.attributes import ARENA
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp
@@ -69,7 +70,10 @@ class ConvertKrnlToLlvm(ModulePass):
     def _runs(self, module: ModuleOp) -> list[llvm.FuncOp]:
         """Replace a model by functions that run its kernels; none if some of its steps are not native."""
         model = next(iter(module.ops), None)
-        if not isinstance(model, FuncOp) or is_kernel(model) or not any(map(is_lowered, model.walk())):
+        if not isinstance(model, FuncOp) or is_kernel(model):
+            return []
+        # A model whose results are its inputs has a memory plan, but no kernels.
+        if ARENA not in model.attributes and not any(map(is_lowered, model.walk())):
             return []
         program, rows = read_program(module)
         if not all(isinstance(step, NativeStep) for step in program.steps):

@@ -20,6 +20,7 @@ from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.native.program import RuntimeValue
 from xonnc.native import compile_native
 from xonnc.runtime.native import linker
+from xonnc.runtime.native.library import Library
 from xonnc.tools.driver import main
 
 Array = npt.NDArray[np.generic]
@@ -491,3 +492,13 @@ def test_options_that_do_not_fit(
 ) -> None:
     assert main(["compile", "net.onnx", *arguments]) == 1
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".so", ".ll"])
+def test_results_that_are_inputs_need_no_kernels(tmp_path: Path, suffix: str) -> None:
+    text = '<ir_version: 8, opset_import: ["": 21]> g (float[3] x) => (float[3] y) { y = Identity (x) }'
+    path = tmp_path / f"model{suffix}"
+    assert compile_artifact(onnx.parser.parse_model(text), path).kernels == 0
+    if suffix == ".so":
+        x = np.array([1, -2, np.inf], np.float32)
+        np.testing.assert_array_equal(Library(path).run(None, {"x": x})[0], x)
