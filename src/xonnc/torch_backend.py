@@ -94,7 +94,9 @@ class _CompiledGraph:
         self._constants = {index: each for index, each in enumerate(given) if isinstance(each, parameter)}
         self._versions = [each._version for each in self._constants.values()]
         inputs = [each for index, each in enumerate(given) if index not in self._constants]
-        model = _exported(_frozen(self._torch, self._graph, self._constants), tuple(inputs), None)
+        # torch calls a backend while it traces with fake tensors, which the exporter must not see.
+        with self._torch._guards.tracing(None):
+            model = _exported(_frozen(self._torch, self._graph, self._constants), tuple(inputs), None)
         self._session: Session = compile_native(model)
 
     def __call__(self, *given: Any) -> list[Any]:
@@ -129,7 +131,7 @@ def _frozen(torch: Any, graph: Any, constants: dict[int, Any]) -> Any:
             count = len(constants) + len(inputs)
             return graph(*(constants[at].detach() if at in constants else next(rest) for at in range(count)))
 
-    return Frozen()
+    return Frozen().eval()
 
 
 def _exported(module: Any, args: tuple[Any, ...], dynamic_shapes: Any) -> onnx.ModelProto:

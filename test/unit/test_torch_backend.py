@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tomllib
 import warnings
+from contextlib import nullcontext
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,6 +56,13 @@ class Parameter(Tensor):
         self._version += 1
 
 
+class Module:
+    """The part of `torch.nn.Module` in use."""
+
+    def eval(self) -> Module:
+        return self
+
+
 class Graph:
     """A graph of two inputs, the second of which is a parameter."""
 
@@ -68,7 +76,8 @@ class StandIn(ModuleType):
     """torch, with an exporter of one model."""
 
     Tensor = Tensor
-    nn = SimpleNamespace(Module=object, Parameter=Parameter)
+    nn = SimpleNamespace(Module=Module, Parameter=Parameter)
+    _guards = SimpleNamespace(tracing=nullcontext)
     grad = False
     exported = 0
 
