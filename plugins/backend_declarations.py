@@ -131,6 +131,13 @@ class Backend:
 
         return declare
 
+    def takes(self, op: Operation) -> bool:
+        """Return whether the backend has a lowering of an operator."""
+        # Imported late: nodes bring the readers of IR with them.
+        from xonnc.plugins.backend_nodes import operator_of
+
+        return operator_of(op) in self.lowerings
+
     def emits(self, function: EmitT) -> EmitT:
         """Declare the function that gives the output file for a lowered module and the target."""
         self.emit = function

@@ -27,11 +27,10 @@ class BackendNode:
     """An ONNX node: its operands and result types in IR, the same as NumPy types, attributes, constants."""
 
     def __init__(self, op: OnnxOp) -> None:
-        identity = identity_of(op)
         self.op: Operation = op
         self.name: str = describe(op)
         """The name in messages."""
-        self.operator: str = op.name if identity is None else _title(identity.domain, identity.op_type)
+        self.operator: str = operator_of(op)
         """The ONNX name, with the domain for those of other domains: `Relu`, `com.acme.AddN`."""
         self._symbols = DimSymbols()
 
@@ -75,5 +74,10 @@ def constant_of(value: SSAValue) -> Array | None:
     return None if found is None or len(found.arrays) != 1 else found.arrays[0]
 
 
-def _title(domain: str, name: str) -> str:
-    return name if domain in ("", "ai.onnx") else f"{domain}.{name}"
+def operator_of(op: Operation) -> str:
+    """Return the ONNX name of an operator, with the domain for those of other domains."""
+    identity = identity_of(op) if isinstance(op, OnnxOp) else None
+    if identity is None:
+        return op.name
+    is_standard = identity.domain in ("", "ai.onnx")
+    return identity.op_type if is_standard else f"{identity.domain}.{identity.op_type}"

@@ -37,6 +37,7 @@ from xonnc.plugins.backends import register_backends, require_new_backends
 from xonnc.plugins.builder import Builder, Value
 from xonnc.plugins.declarations import ElementTypes, ParameterDeclaration
 from xonnc.plugins.elementwise_kernels import add_kernel, has_kernel_for
+from xonnc.plugins.kept_operators import is_kept
 from xonnc.plugins.op_class import PluginOp, op_class, python_value
 from xonnc.plugins.operators import Array, OperatorSpec, Plugin, PluginError, bind
 from xonnc.plugins.types import Dim, Size, TensorType
@@ -226,8 +227,17 @@ def _install(spec: OperatorSpec) -> None:
             extensions.extend(pass_name, folding)
     if spec.function("kernel") is not None:
         add_kernel(kind, lambda op: _bound(op, (), DimSymbols()))
+    if spec.function("lookup") is not None:
+        # Imported late: most plug-ins need nothing of NVDLA.
+        from xonnc.plugins.lookup_tables import add_lookup
+
+        if [port.count for port in (*spec.inputs, *spec.outputs)] != ["one", "one"]:
+            raise PluginError(
+                f"plug-in {spec.plugin.name}: {spec}: a lookup is of one operand and one result"
+            )
+        add_lookup(kind, lambda op: _bound(op, (), DimSymbols()))
     if spec.function("decompose") is not None:
-        table = _table(root, _decompose, f"{name}:decompose")
+        table = _table(root, _decompose_unless_kept, f"{name}:decompose")
         for pass_name in DECOMPOSING:
             extensions.extend(pass_name, table)
         lowered = _table(root, _decompose_without_kernel, f"{name}:decompose")
@@ -439,6 +449,11 @@ def _decompose(root: Operation) -> RewriteResult:
         ]
 
     return ImperativeRewrite(write)
+
+
+def _decompose_unless_kept(root: Operation) -> RewriteResult:
+    """Decompose for a target that does not lower the op itself."""
+    return MatchFailure("its target lowers it") if is_kept(root) else _decompose(root)
 
 
 def _decompose_without_kernel(root: Operation) -> RewriteResult:

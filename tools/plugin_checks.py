@@ -88,6 +88,7 @@ def check_operator(spec: OperatorSpec) -> Iterator[CheckResult]:
     yield CheckResult(
         name, "decompose", _first(samples, lambda each: _check_decompose(spec, each), spec, "decompose")
     )
+    yield CheckResult(name, "lookup", _first(samples, lambda each: _check_lookup(spec, each), spec, "lookup"))
     can_run = spec.function("decompose") is not None or spec.function("infer") is not None
     yield CheckResult(
         name, "native", _first(samples, lambda each: _check_native(spec, each), spec) if can_run else "-"
@@ -287,6 +288,16 @@ def _check_decompose(spec: OperatorSpec, sample: NodeSample) -> str:
         return "the operator is still there"
     results = program_of(module)([held for held in sample.operands if held is not None])
     return _compared("decompose", [np.asarray(each) for each in results], sample.results)
+
+
+def _check_lookup(spec: OperatorSpec, sample: NodeSample) -> str:
+    lookup = spec.function("lookup")
+    assert lookup is not None
+    (operand,) = sample.operands
+    assert operand is not None
+    bound = bind(spec, spec.name, [operand], sample.attributes)
+    found = np.asarray(lookup(bound, operand.astype(np.float64)))
+    return _compared("lookup", [found.astype(operand.dtype)], sample.results)
 
 
 def _check_native(spec: OperatorSpec, sample: NodeSample) -> str:

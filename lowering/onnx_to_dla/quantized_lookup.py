@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.ir import SSAValue
 
@@ -11,13 +13,15 @@ from xonnc.dialects.dla.engines import CdpOp
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
-from xonnc.lowering.dla_planning.lookup_tables import integer_normalization_lut
+from xonnc.lowering.dla_planning.lookup_tables import Function, integer_normalization_lut
+from xonnc.lowering.onnx_to_dla import unary_functions
 from xonnc.lowering.onnx_to_dla.dequantized import Dequantized, QuantizedCube
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
+from xonnc.lowering.onnx_to_dla.dla_builder import lowers as lowers_fp16
 from xonnc.lowering.onnx_to_dla.normalization import check_lrn
 from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder, lowers
 from xonnc.lowering.onnx_to_dla.table_lookup import TableLookup
-from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
+from xonnc.lowering.onnx_to_dla.unary_functions import FP16_FUNCTIONS, INT8_FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,17 @@ def lrn(op: LRNOp, builder: QuantizedDlaBuilder) -> Dequantized:
         bias,
         op.beta.value.data,
     )
+
+
+def add_unary_function(kind: type[OnnxOp], function_of: Callable[[Any], Function]) -> None:
+    """
+    Register the elementwise function of an operator from outside of the compiler, for FP16 and int8.
+
+    In FP16 a function is refused that no lookup table approximates; int8 takes any.
+    """
+    FP16_FUNCTIONS[kind] = INT8_FUNCTIONS[kind] = function_of
+    lowers_fp16(kind)(unary_functions.function)
+    lowers(kind)(function)
 
 
 @lowers(*INT8_FUNCTIONS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from math import erf
 from typing import Any
@@ -153,7 +153,7 @@ def shrunk(x: Array, bias: float, limit: float) -> Array:
     return np.where(np.abs(x) > limit, x - np.sign(x) * bias, 0.0)
 
 
-FP16_FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
+FP16_FUNCTIONS: dict[type[OnnxOp], Callable[[Any], Function]] = {
     CeluOp: lambda op: partial(elu, alpha=op.alpha.value.data, width=op.alpha.value.data),
     EluOp: lambda op: partial(elu, alpha=op.alpha.value.data),
     ErfOp: lambda op: ERF,
@@ -169,7 +169,7 @@ FP16_FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
 }
 """Functions that are asymptotically linear on both sides, by operator; a LUT extrapolates with slopes."""
 
-INT8_FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
+INT8_FUNCTIONS: dict[type[OnnxOp], Callable[[Any], Function]] = {
     **FP16_FUNCTIONS,
     AbsOp: lambda op: np.abs,
     AcosOp: lambda op: partial_function(np.arccos),

@@ -37,11 +37,14 @@ from xonnc.targets import NvdlaTarget, load_target
 WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
 """Engines whose work is worth a transfer to the DLA and back; other nodes follow their neighbors."""
 
-CHEAP = frozenset((*SELECTIONS, *INT8_FUNCTIONS))
-"""
-Operators that follow their neighbors whatever the engine: data movement, and elementwise functions, which are
-only lookups on the CDP.
-"""
+
+def _is_cheap(op: Operation) -> bool:
+    """
+    Return whether an operator follows its neighbors whatever the engine: data movement, and elementwise
+    functions, which are only lookups on the CDP.
+    """
+    return type(op) in SELECTIONS or type(op) in INT8_FUNCTIONS
+
 
 EXACT_ROUNDS = 24
 """After this many rounds a partition with a refused node moves to the CPU as a whole."""
@@ -153,7 +156,7 @@ class _Placer:
         free = {
             node
             for node, engine in self._engines.items()
-            if (engine not in WORTH_A_CROSSING or type(self._graph.nodes[node]) in CHEAP)
+            if (engine not in WORTH_A_CROSSING or _is_cheap(self._graph.nodes[node]))
             and node not in self._refused
         }
         sure = set(range(len(self._graph.nodes))) - free - self._refused.keys()

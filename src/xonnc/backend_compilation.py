@@ -83,7 +83,7 @@ def compile_for_backend(
     if backend is None:
         raise UnknownNameError(f"no target '{target}' of a plug-in")
     description = backend.target_of(target)
-    front = run_frontend(path, on_stage, strict=strict)
+    front = run_frontend(path, on_stage, strict=strict, is_lowered=backend.takes)
     nodes = convert(front.module, backend, description)
     finish_stage(backend.name, front.context, front.module, on_stage)
     assert backend.emit is not None, "required when it is registered"

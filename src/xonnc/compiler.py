@@ -14,6 +14,7 @@ from pathlib import Path
 from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from xonnc.argument_types import checks_arguments
 from xonnc.contexts import StageCallback, ignore_stage, new_context
@@ -32,6 +33,8 @@ from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_sums
+from xonnc.plugins.kept_operators import keeping
+from xonnc.plugins.lookup_tables import has_lookup
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
 from xonnc.transforms.declared_types import with_claims
@@ -143,15 +146,19 @@ def run_frontend(
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
+    is_lowered: Callable[[Operation], bool] = has_lookup,
 ) -> FrontendResult:
     """
     Run the stages common to all targets; parameters and errors are those of `compile_model`.
 
-    Parameters: `path`, `on_stage`, `calibrate`, `images` and `strict`, as in `compile_model`.
+    Parameters: `path`, `on_stage`, `calibrate`, `images` and `strict`, as in `compile_model`; `is_lowered`
+        tells which operators of plug-ins the target lowers itself. The others are decomposed.
 
     Returns: the simplified module with its context and summaries.
     """
-    return with_claims(lambda corrects: _run_frontend(path, on_stage, calibrate, images, corrects), strict)
+    return with_claims(
+        lambda corrects: _run_frontend(path, on_stage, calibrate, images, corrects, is_lowered), strict
+    )
 
 
 def _run_frontend(
@@ -160,6 +167,7 @@ def _run_frontend(
     calibrate: Calibrate | None,
     images: Mapping[str, ImageInput] | None,
     corrects: bool,
+    is_lowered: Callable[[Operation], bool],
 ) -> FrontendResult:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
@@ -172,7 +180,9 @@ def _run_frontend(
     finish_stage("onnx", context, module, seen)
     make_dense(module, DisposablePool.of(context))
     Simplify().apply(context, module)
-    if legalize_versions(module, context):
+    with keeping(module, is_lowered):
+        has_changed = legalize_versions(module, context)
+    if has_changed:
         # Attributes have become constants, which may meet other constants.
         Simplify().apply(context, module)
     DecomposeQuantized().apply(context, module)

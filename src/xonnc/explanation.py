@@ -43,9 +43,13 @@ from xonnc.passes import run_pass
 from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backend_lowering import lower_nodes
 from xonnc.plugins.backends import backend_of
+from xonnc.plugins.kept_operators import keeping
+from xonnc.plugins.lookup_tables import has_lookup
+from xonnc.plugins.op_class import PluginOp
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
 from xonnc.transforms.declared_types import with_claims
+from xonnc.transforms.legalize_versions_onnx import legalize_versions
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 
 CPU = "CPU"
@@ -151,7 +155,7 @@ def explain_model(
 
 def _explain_backend(path: str | Path, backend: Backend, target: Any) -> Explanation:
     """Explain how a backend of a plug-in takes the nodes of a model."""
-    read = _read(path, None, None)
+    read = _read(path, None, None, is_lowered=backend.takes)
     lowered = lower_nodes(read.module, backend, target)
     placements = [
         NodePlacement(each.op, each.node, each.operator, "" if each.reason else backend.name, each.reason, ())
@@ -257,9 +261,10 @@ def _read(
     calibrate: Callable[[ModuleOp], Ranges] | None,
     images: Mapping[str, ImageInput] | None,
     is_run: bool = False,
+    is_lowered: Callable[[Operation], bool] = has_lookup,
 ) -> _PreparedModel:
     """Read and simplify a model; with `is_run`, refuse operators that no runtime has."""
-    return with_claims(lambda corrects: _read_with(path, calibrate, images, is_run, corrects))
+    return with_claims(lambda corrects: _read_with(path, calibrate, images, is_run, corrects, is_lowered))
 
 
 def _read_with(
@@ -268,6 +273,7 @@ def _read_with(
     images: Mapping[str, ImageInput] | None,
     is_run: bool,
     corrects: bool,
+    is_lowered: Callable[[Operation], bool],
 ) -> _PreparedModel:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
@@ -279,8 +285,13 @@ def _read_with(
     finish_stage("onnx", context, module, ignore_stage)
     nodes = _named_nodes(module)
     pool = DisposablePool.of(context)
-    for name in ("dense-constants-onnx", "simplify-onnx", "decompose-quantized-onnx"):
-        run_pass(name, context, module)
+    run_pass("dense-constants-onnx", context, module)
+    run_pass("simplify-onnx", context, module)
+    if any(isinstance(op, PluginOp) for op in module.walk()):
+        with keeping(module, is_lowered):
+            legalize_versions(module, context)
+        run_pass("simplify-onnx", context, module)
+    run_pass("decompose-quantized-onnx", context, module)
     pool.collect([module])
     if calibrate is not None:
         if not is_quantized(module):

@@ -62,6 +62,7 @@ MAY_IMPORT = {
         "dialects",
         "rewriting",
         "transforms",
+        "lowering/onnx_to_dla",
         "lowering/onnx_to_krnl",
         "formats/onnx",
         "plugins",

@@ -16,7 +16,7 @@ from xonnc.plugins.scaffold import plugin_file
 from xonnc.tools.plugin_checks import CheckResult, check_operator
 from xonnc.tools.process import Exit
 
-BODIES = ("infer", "reference", "decompose", "kernel")
+BODIES = ("infer", "reference", "decompose", "kernel", "lookup")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, make_dataclass
 from pathlib import Path
@@ -25,6 +27,8 @@ from xonnc.plugin import Backend, BackendNode, Plugin, PluginError, backend, con
 from xonnc.plugins import backends as registry
 from xonnc.rewriting import extensions
 from xonnc.tools.driver import main
+
+BIN = Path(sys.executable).parent
 
 MODEL = """
     <ir_version: 8, opset_import: ["": 17]>
@@ -361,3 +365,64 @@ def test_incomplete_backends(tmp_path: Path):
     made.lowers("Add")(add)
     with pytest.raises(PluginError, match="nothing emits its output"):
         registry.require_new_backends(plugin)
+
+
+OWN = """
+from dataclasses import dataclass
+from pathlib import Path
+import numpy as np
+from xdsl.dialects.test import TestOp
+from xonnc.plugin import Plugin, backend, broadcast, one, operator, variadic
+
+plugin = Plugin("acme")
+
+@operator(plugin, domain="com.acme", name="AddN")
+class AddN:
+    inputs = variadic("T")
+    outputs = one("T")
+    def infer(op): return broadcast(*op.inputs)
+    def decompose(op, b): return b.Add(*op.inputs)
+
+@operator(plugin, domain="com.acme", name="Twice")
+class Twice:
+    inputs = one("T", name="x")
+    outputs = one("T")
+    def infer(op): return op.x
+    def decompose(op, b): return b.Mul(op.x, 2.0)
+
+@dataclass(frozen=True)
+class Target:
+    name: str
+    description: str
+
+adder = backend(plugin, "adder", Target, [Path(__file__).with_name("adder.toml")], suffix=".add")
+
+@adder.lowers("com.acme.AddN", "Mul")
+def lower(node, target):
+    return TestOp(node.operands, node.result_types)
+
+@adder.emits
+def emit(module, target):
+    return "".join(f"{op.name} {len(op.operands)}, " for op in module.walk() if isinstance(op, TestOp))
+"""
+
+
+def test_operators_of_plugins_are_decomposed_unless_the_backend_lowers_them(tmp_path: Path):
+    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "adder.toml").write_text('description = "adds"\n')
+    text = """
+        <ir_version: 8, opset_import: ["": 17, "com.acme": 1]>
+        g (float[4] x) => (float[4] y) { [t] t = com.acme.Twice (x)  [s] y = com.acme.AddN (x, t, t) }
+    """
+    (tmp_path / "m.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+
+    def tool(*command: str) -> str:
+        arguments = [BIN / "xonnc", *command, "--plugin", "own.py", "--target", "adder"]
+        done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    tool("compile", "m.onnx")
+    assert (tmp_path / "m.add").read_text() == "test.op 2, test.op 3, "
+    nodes = json.loads(tool("explain", "m.onnx", "--json"))["nodes"]
+    assert [(node["operator"], node["engine"]) for node in nodes] == [("Twice", "adder"), ("AddN", "adder")]

@@ -114,7 +114,7 @@ def test_a_rule_joins_a_pass(tmp_path: Path):
         assert '"nets.Swish"(%arg0)' in done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("name", ["add_n", "leaky_relu", "swish"])
+@pytest.mark.parametrize("name", ["add_n", "bump", "hard_gate", "leaky_relu", "swish"])
 def test_the_examples_pass_their_checks(name: str, tmp_path: Path):
     done = tool("xonnc", "plugins", "check", EXAMPLES / f"{name}.py", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
