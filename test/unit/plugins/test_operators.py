@@ -319,8 +319,7 @@ def test_an_operator_has_outputs():
 def test_errors_of_bodies_name_the_node_and_the_plugin(tmp_path: Path):
     plugin = Plugin("faulty")
 
-    @operator(plugin, domain="org.faulty", name="F")
-    class F:  # pyright: ignore[reportUnusedClass]
+    class F:
         inputs = one("T")
         outputs = one("T")
 
@@ -328,6 +327,7 @@ def test_errors_of_bodies_name_the_node_and_the_plugin(tmp_path: Path):
         def infer(op: Any) -> TensorType:
             return op.inputs[3]
 
+    operator(plugin, domain="org.faulty", name="F")(F)
     register(plugin)
     text = """<ir_version: 8, opset_import: ["": 17, "org.faulty": 1]>
         g (float[4] x) => (float[4] a) { a = org.faulty.F (x) }"""
