@@ -341,18 +341,18 @@ def check_fold(group: Group) -> str:
 
 def check_native(group: Group, few: Group, row: Row) -> str:
     """Compile all cases and compare."""
-    session = compile_native(model_of(group, never))
+    session = compile_native(model_of(group, never), cache=False)
     row.steps = check_results(group, session.run(None, feeds_of(group, never)), "native")
     if not session.host_calls():
         return "yes"
-    session = compile_native(model_of(few, after_first))
+    session = compile_native(model_of(few, after_first), cache=False)
     check_results(few, session.run(None, feeds_of(few, after_first)), "native")
     return "host" if session.host_calls() else "constants"
 
 
 def check_dynamic(group: Group, constants: Callable[[int], bool]) -> None:
     """Compile with symbolic dimensions and compare."""
-    session = compile_native(model_of(group, constants, True))
+    session = compile_native(model_of(group, constants, True), cache=False)
     check_results(group, session.run(None, feeds_of(group, constants)), "dynamic shapes")
     if calls := session.host_calls():
         raise XonncError(f"dynamic shapes: {', '.join(sorted(set(calls)))} on the host")

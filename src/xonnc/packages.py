@@ -156,9 +156,11 @@ def compile_placement(
     """
     Compile a model to a package, and return also the partitioned graph with the IR of each part.
 
-    Parameters and errors: as `compile_package`.
+    Parameters: `path`, `target`, `on_stage`, `calibrate`, `images` and `strict`, as in `compile_package`.
 
     Returns: the package and its partitions.
+
+    Raises: `XonncError` as `compile_package` does.
 
     Example:
         >>> package, placement = compile_placement("model.onnx", "nv_small")

@@ -78,7 +78,7 @@ def test_from_a_model_to_an_image(tmp_path: Path, pixels: Path, capsys: pytest.C
     assert main(["check", model, loadable, *small, "-n", "2"]) == 0
     capsys.readouterr()
     assert main(["explain", model, *small, "--calib", table, *OPTIONS, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["layers"] == [["CONV", "SDP"]]
+    assert json.loads(capsys.readouterr().out)["layers"] == [["CONV", "SDP"]] * 2
     package = str(tmp_path / "model.xpkg")
     assert main(["compile", model, *small, "--calib", table, *OPTIONS, "-o", package, "-q"]) == 0
 

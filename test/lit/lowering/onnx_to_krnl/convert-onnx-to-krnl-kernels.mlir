@@ -492,7 +492,7 @@ func.func @lstm(%x: tensor<5x1x8xf32>) -> tensor<5x1x1x16xf32> {
 // CHECK-DAG:     "krnl.global"() {{.*}} : () -> memref<32xf32>
 // CHECK:         krnl.dequantize_gemm
 // CHECK-SAME:    bits = 8 : i64, block = 8 : i64, k = 16 : i64, m = 1 : i64, n = 4 : i64
-// CHECK-SAME:    tile = array<i64: 4, 16>, zero_point = 128 : i64
+// CHECK-SAME:    tile = array<i64: 8, 16>, zero_point = 128 : i64
 func.func @quantized_weights(%x: tensor<1x16xf32>) -> tensor<1x4xf32> {
   %w = onnx.Constant dense<3> : tensor<16x4xi8>
   %s = onnx.Constant dense<0.5> : tensor<2x4xf32>

@@ -138,7 +138,7 @@ func.func @integers(%x: tensor<4x8xi8>) -> (tensor<4x8xi8>, tensor<4x8xi8>) {
 
 // -----
 
-// QuantizeLinear and DequantizeLinear outside of int8 products are computed in float.
+// QuantizeLinear and DequantizeLinear outside of int8 products are computed in float; -0 + 0 is +0, as of integers.
 
 // CHECK-LABEL: func.func @rounding
 // CHECK:         "krnl.fused"() <{kind = "elementwise"}> ({
@@ -147,6 +147,7 @@ func.func @integers(%x: tensor<4x8xi8>) -> (tensor<4x8xi8>, tensor<4x8xi8>) {
 // CHECK-NEXT:      "onnx.Round"
 // CHECK-NEXT:      "onnx.Clip"
 // CHECK-NEXT:      "onnx.Mul"
+// CHECK-NEXT:      "onnx.Add"
 // CHECK-NEXT:      krnl.yield
 func.func @rounding(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = onnx.Constant dense<0.5> : tensor<f32>

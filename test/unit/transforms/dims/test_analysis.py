@@ -45,6 +45,9 @@ MODELS = {
     "elementwise": """(float[N, S] x, float[N, S] y, float[S] z) => (float[A, B] r) {
         a = Relu(x)  b = Add(a, z)  c = Mul(z, a)  d = Add(x, y)  e = Greater(b, c)  f = Where(e, b, d)
         g = Cast<to = 11>(f)  h = CastLike(g, x)  r = Softmax(h)  k, m = Dropout(r) }""",
+    "attention": """(float[N, H, S, 4] q, float[N, H, T, 4] k, float[N, H, T, 6] v, float[N, S, 2] c) =>
+        (float[A, B, C, 6] y, float[D, E, F, 4] r) {
+        y = Attention(q, k, v)  r = RotaryEmbedding(q, c, c) }""",
     "normalized": """(float[N, S, 4] x, float[4] s) => (float[A, B, 4] y) {
         y, mean, deviation = LayerNormalization<axis = -1>(x, s) }""",
     "channels": """(float[N, C, 4] x, float[P] s) => (float[A, B, 4] y) {
@@ -174,11 +177,14 @@ EQUAL = {
 }
 """Names of dimensions that an op requires to be equal."""
 
+OPSETS = {"attention": 23}
+"""Of models whose operators are newer than the others'."""
+
 FIXED = {"unpooled": {"N": 1, "S": 1}}
 
 
 def model(name: str) -> onnx.ModelProto:
-    header = '<ir_version: 10, opset_import: ["" : 20]> main '
+    header = f'<ir_version: 10, opset_import: ["" : {OPSETS.get(name, 20)}]> main '
     return onnx.parser.parse_model(header + MODELS[name])
 
 
