@@ -222,14 +222,14 @@ EXTREMES = (
         [_floats(3.4028234663852886e38, -3.4028234663852886e38, NAN, -0.0)],
     ),
     ImplementationChoice(
-        "nothing of NaN",
+        "does not specify NaN",
         "NaN",
         "the first NaN is the largest, as for ArgMax",
         EdgeNode("Hardmax", [_floats(1, NAN, 5, NAN)]),
         [_floats(0, 1, 0, 0)],
     ),
     ImplementationChoice(
-        "nothing of NaN",
+        "does not specify NaN",
         "NaN",
         "the first NaN is the largest",
         EdgeNode("ArgMax", [_floats(1, NAN, INF, NAN)], {"keepdims": 0}),
@@ -310,7 +310,7 @@ SCATTERED = tuple(
 
 NAN_CASES = (
     ImplementationChoice(
-        "nothing of NaN",
+        "does not specify NaN",
         "NaN",
         "the first, whether the largest or the smallest are asked for, as for ArgMax and ArgMin",
         EdgeNode(
@@ -320,7 +320,7 @@ NAN_CASES = (
         folds=False,
     ),
     ImplementationChoice(
-        "nothing of NaN",
+        "does not specify NaN",
         "the key NaN",
         "NaN finds it",
         EdgeNode(
@@ -334,7 +334,7 @@ NAN_CASES = (
         folds=False,
     ),
     ImplementationChoice(
-        "`saturate((x / y_scale) + y_zero_point)`; nothing of NaN",
+        "`saturate((x / y_scale) + y_zero_point)`; does not specify NaN",
         "NaN, ±inf",
         "NaN as -inf: the ends of the type",
         EdgeNode(
@@ -359,12 +359,12 @@ NAN_CASES = (
     ImplementationChoice(
         "`(maximum(0, max(x)) - minimum(0, min(x))) / 255`; nothing of `inf / inf`",
         "NaN, or inf",
-        "scale NaN, or inf; zero point and all numbers 0",
+        "scale NaN, or inf; zero point and all elements 0",
         EdgeNode("DynamicQuantizeLinear", [_floats(INF, -2, 1)], outputs=3),
         [np.zeros(3, np.uint8), np.array(INF, np.float32), np.array(0, np.uint8)],
     ),
     ImplementationChoice(
-        "`X / max(X)` for MAX; nothing of NaN",
+        "`X / max(X)` for MAX; does not specify NaN",
         "NaN, MAX",
         "NaN is passed over",
         EdgeNode(

@@ -279,7 +279,10 @@ def _report_dla(label: str, numbers: CompileReport) -> None:
     row(label, f"{numbers.target}: {engines} (hardware layers)")
     if numbers.conv_splits:
         pieces = sum(numbers.conv_splits.values())
-        row("split", f"{plural(len(numbers.conv_splits), 'convolution')} run as {pieces}, which fit the buffer and load ahead")
+        row(
+            "split",
+            f"{plural(len(numbers.conv_splits), 'convolution')} run as {pieces}, which fit the buffer and load ahead",
+        )
     row(
         "memory",
         f"DRAM {size(numbers.dram_bytes)}: weights {size(numbers.weight_bytes)}, activations "
