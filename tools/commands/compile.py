@@ -281,7 +281,8 @@ def _report_dla(label: str, numbers: CompileReport) -> None:
         pieces = sum(numbers.conv_splits.values())
         row(
             "split",
-            f"{plural(len(numbers.conv_splits), 'convolution')} run as {pieces}, which fit the buffer and load ahead",
+            f"{plural(len(numbers.conv_splits), 'convolution')} run as {pieces}, "
+            "which fit the buffer and load ahead",
         )
     row(
         "memory",
