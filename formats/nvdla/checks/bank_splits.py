@@ -15,8 +15,8 @@ from xonnc.targets import NvdlaTarget
 
 WARNINGS = {
     "bank-split-waits": (
-        "On a target whose convolutions cannot change the split of the buffer while one runs, a convolution "
-        "with another split waits for OP_COMPLETED."
+        "On a target that cannot change the bank split while a convolution runs, a convolution with "
+        "another split must depend on OP_COMPLETED of the one before."
     ),
 }
 

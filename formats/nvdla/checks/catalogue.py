@@ -54,7 +54,7 @@ RULES: dict[str, str] = (
         for group in _GROUPS
         for rule in group
     }
-    | {"descriptors-decode": "Descriptors are where the network descriptor says."}
+    | {"descriptors-decode": "The descriptors are at the addresses given by the network descriptor."}
     | races.RULES
     | pooling_queue.RULES
     | data_flow.RULES

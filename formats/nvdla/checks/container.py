@@ -57,7 +57,7 @@ def container_problems(loadable: Loadable, target: NvdlaTarget) -> Iterator[Viol
 
 
 def lists_filled(loadable: Loadable) -> Iterator[str]:
-    """There is a task, a memory and a submit at least."""
+    """There is at least one task, one memory and one submit entry."""
     for name, entries in (
         ("task", loadable.tasks),
         ("memory", loadable.memories),
@@ -68,7 +68,7 @@ def lists_filled(loadable: Loadable) -> Iterator[str]:
 
 
 def ids_are_indexes(loadable: Loadable) -> Iterator[str]:
-    """Ids of memories, addresses, tensors and tasks are their places in their lists."""
+    """Ids of memories, addresses, tensors and tasks equal their list indices."""
     lists: tuple[tuple[str, Sequence[MemoryEntry | AddressEntry | TensorDesc | TaskEntry]], ...] = (
         ("memory", loadable.memories),
         ("address", loadable.addresses),
@@ -82,7 +82,7 @@ def ids_are_indexes(loadable: Loadable) -> Iterator[str]:
 
 
 def bindings_count_from_zero(loadable: Loadable) -> Iterator[str]:
-    """The bind ids of the inputs, and those of the outputs, are 0, 1, 2 and so on, each once."""
+    """The bind ids of the inputs are 0, 1, 2, …, each once; so are those of the outputs."""
     for flag, name in _BINDINGS:
         bound = sorted(memory.bind_id for memory in loadable.memories if memory.flags & flag)
         if bound != list(range(len(bound))):
@@ -90,14 +90,14 @@ def bindings_count_from_zero(loadable: Loadable) -> Iterator[str]:
 
 
 def blob_names_differ(loadable: Loadable) -> Iterator[str]:
-    """Every blob has a name of its own."""
+    """Blob names are unique."""
     for name, count in Counter(blob.name for blob in loadable.blobs).items():
         if count > 1:
             yield f"{count} blobs are called '{name}'; contents are found by name, so names differ"
 
 
 def tasks_are_submitted(loadable: Loadable) -> Iterator[str]:
-    """Submits name tasks that exist, and every task is in one."""
+    """Every submit entry refers to existing tasks, and every task is in a submit entry."""
     submitted = {index for submit in loadable.submits for index in submit.task_id}
     for index in sorted(submitted - set(range(len(loadable.tasks)))):
         yield f"a submit names task {index} of {len(loadable.tasks)}"
@@ -107,7 +107,7 @@ def tasks_are_submitted(loadable: Loadable) -> Iterator[str]:
 
 
 def one_interface(loadable: Loadable) -> Iterator[str]:
-    """All DLA blobs are written for the same layout of data cubes (§1.7)."""
+    """All DLA blobs have the same interface version, hence the same cube layout (§1.7)."""
     versions = {blob.version for blob in loadable.blobs if blob.interface == Interface.DLA1}
     if len({layout_of(version) for version in versions}) > 1:
         shown = ", ".join(".".join(map(str, version)) for version in sorted(versions))
@@ -125,7 +125,7 @@ LOADABLE_RULES = (
 
 
 def blob_has_its_bytes(blob: Blob) -> Iterator[str]:
-    """`size` is at most the bytes there are; the runtime copies that many."""
+    """`size` does not exceed the blob's data; the runtime copies `size` bytes."""
     if blob.byte_size > len(blob.data):
         yield f"size {blob.byte_size}; it holds {len(blob.data)} bytes"
 
@@ -140,7 +140,7 @@ BLOB_RULES = (blob_has_its_bytes, blob_interface_known)
 
 
 def memory_is_allocated(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
-    """A memory is allocated in DRAM, by the runtime or by the application that binds it."""
+    """A memory is in DRAM, allocated by the runtime or bound by the application."""
     if memory.domain != MemoryDomain.SYSTEM:
         yield f"domain {memory.domain}; the runtime allocates domain 0 (DRAM) only"
     if not memory.flags & (MemoryFlags.ALLOC | MemoryFlags.INPUT | MemoryFlags.OUTPUT):
@@ -148,12 +148,12 @@ def memory_is_allocated(memory: MemoryEntry, loadable: Loadable) -> Iterator[str
 
 
 def memory_size_fits(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
-    """A size is above 0 and fits 32 bits."""
+    """The size of a memory is above 0 and fits 32 bits."""
     yield from outside("size", memory.size, 1, _MAX_UINT32)
 
 
 def contents_are_complete(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
-    """Every content has an offset and a blob, and SET says that there are contents."""
+    """Every content entry has an offset and a blob; contents require the flag SET."""
     if len(memory.contents) != len(memory.offsets):
         yield f"{len(memory.contents)} contents at {len(memory.offsets)} offsets; each content has one"
     if memory.contents and not memory.flags & MemoryFlags.SET:
@@ -164,7 +164,7 @@ def contents_are_complete(memory: MemoryEntry, loadable: Loadable) -> Iterator[s
 
 
 def contents_fit(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
-    """Contents lie within the memory and do not overlap."""
+    """Contents are inside the memory and do not overlap."""
     spans: list[tuple[int, int, str]] = []
     for name, offset in zip(memory.contents, memory.offsets, strict=False):
         blob = loadable.by_name.get(name)
@@ -180,7 +180,7 @@ def contents_fit(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
 
 
 def bound_memory_has_a_tensor(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
-    """A bound memory names a tensor that says what it is; the application allocates the tensor's size."""
+    """A bound memory has a tensor descriptor; the application allocates the tensor's size."""
     if not memory.flags & (MemoryFlags.INPUT | MemoryFlags.OUTPUT):
         return
     if memory.tensor_desc_id >= len(loadable.tensors):
@@ -201,7 +201,7 @@ MEMORY_RULES = (
 
 
 def address_is_in_memory(address: AddressEntry, loadable: Loadable) -> Iterator[str]:
-    """An address lies in a memory that exists, and its offset fits 32 bits."""
+    """The memory id of an address exists, and its offset fits 32 bits."""
     if address.mem_id >= len(loadable.memories):
         yield f"mem_id {address.mem_id}; there are {len(loadable.memories)} memories"
         return
@@ -215,7 +215,7 @@ ADDRESS_RULES = (address_is_in_memory,)
 
 
 def tensor_is_in_memory(tensor: TensorDesc, loadable: Loadable, target: NvdlaTarget) -> Iterator[str]:
-    """A tensor describes a memory that is bound to it."""
+    """A tensor descriptor refers to a memory that is bound to it."""
     if tensor.mem_id >= len(loadable.memories):
         yield f"mem_id {tensor.mem_id}; there are {len(loadable.memories)} memories"
         return
@@ -227,7 +227,10 @@ def tensor_is_in_memory(tensor: TensorDesc, loadable: Loadable, target: NvdlaTar
 
 
 def tensor_has_a_shape(tensor: TensorDesc, loadable: Loadable, target: NvdlaTarget) -> Iterator[str]:
-    """The dimensions of a tensor are 1 or more, and what they take with its strides is within its size."""
+    """
+    The dimensions of a tensor are at least 1, and its extent by dimensions and strides is within its
+    size.
+    """
     dimensions = (tensor.n, tensor.c, tensor.h, tensor.w)
     if min(dimensions) < 1:
         yield f"dimensions n, c, h, w {dimensions}; each is 1 or more"
@@ -237,8 +240,8 @@ def tensor_has_a_shape(tensor: TensorDesc, loadable: Loadable, target: NvdlaTarg
 
 def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable, target: NvdlaTarget) -> Iterator[str]:
     """
-    Strides 0, 1 and 2 are the bytes of an element, a line and a surface, or a plane if lines are of elements;
-    all surfaces are within the size.
+    Strides 0, 1 and 2 are the bytes of an element, a line and a surface (or a plane, for planar
+    formats); all surfaces are within the size.
     """
     element = ELEMENT_BYTES.get(tensor.data_type)
     if element is None:
@@ -290,7 +293,7 @@ TENSOR_RULES = (tensor_is_in_memory, tensor_has_a_shape, tensor_strides_agree)
 
 
 def task_goes_to_a_processor(task: TaskEntry, loadable: Loadable) -> Iterator[str]:
-    """`interface` is the accelerator or the CPU emulator, `instance` the only one or any."""
+    """`interface` is the accelerator or the CPU emulator; `instance` is 0 or "any"."""
     if task.interface not in (Interface.DLA1, Interface.EMU1):
         yield f"interface {task.interface}; it is 1 (DLA) or 2 (CPU emulator)"
     if task.instance not in (-1, 0):
@@ -298,7 +301,7 @@ def task_goes_to_a_processor(task: TaskEntry, loadable: Loadable) -> Iterator[st
 
 
 def task_addresses_exist(task: TaskEntry, loadable: Loadable) -> Iterator[str]:
-    """The address list names addresses that exist; element 0 is the network descriptor; 6144 are taken."""
+    """The address list has existing addresses, at most 6144; element 0 is the network descriptor."""
     yield from outside("addresses", len(task.address_list), 1, MAX_ADDRESSES)
     for index in sorted(set(task.address_list)):
         if index >= len(loadable.addresses):

@@ -72,7 +72,7 @@ def conv_problems(op: ConvOp, surface: ConvSurface, site: OperationContext) -> I
 
 
 def conv_fields(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
-    """Fields are within their registers and name what exists; counts begin at 1."""
+    """Fields fit their registers, enumerations have known values; counts are at least 1."""
     yield from illegal_values(op)
     yield from illegal_values(op.in_cvt, "in_cvt.")
     yield from illegal_values(surface.src_data, "src_data.")
@@ -82,7 +82,7 @@ def conv_fields(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Ite
 
 
 def conv_memory_types(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
-    """The input and the weights are in DRAM; the result goes to the SDP on the fly."""
+    """Input and weights are in DRAM; the result goes to the SDP on the fly."""
     cubes = {"src_data": surface.src_data, "weight_data": surface.weight_data}
     if op.weight_format == WeightFormat.COMPRESSED:
         cubes |= {"wmb_data": surface.wmb_data, "wgs_data": surface.wgs_data}
@@ -93,7 +93,7 @@ def conv_memory_types(op: ConvOp, surface: ConvSurface, site: OperationContext) 
 
 
 def conv_features(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
-    """The target has the precision, winograd and compressed weights where they are asked for."""
+    """The target supports the precision, and Winograd and compressed weights where used."""
     target = site.target
     yield from missing_precision("in_precision", op.in_precision, target)
     if op.conv_mode == ConvMode.WINOGRAD:
@@ -103,13 +103,13 @@ def conv_features(op: ConvOp, surface: ConvSurface, site: OperationContext) -> I
 
 
 def one_conv_precision(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
-    """`in_precision` and `out_precision` are the same: the firmware programs both from the second."""
+    """`in_precision` equals `out_precision`: the firmware programs both from the latter."""
     if op.in_precision != op.out_precision:
         yield f"out_precision {op.out_precision}; it is in_precision {op.in_precision}"
 
 
 def only_clips(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
-    """The output converter has scale 1 and offset 0: only its truncation exists."""
+    """The output converter of a convolution has scale 1 and offset 0: the hardware only truncates."""
     yield from outside("out_cvt.scale", op.out_cvt.scale, 1, 1)
     yield from outside("out_cvt.offset", op.out_cvt.offset, 0, 0)
 
@@ -118,7 +118,10 @@ FIELD_RULES = (conv_fields, conv_memory_types, conv_features, one_conv_precision
 
 
 def input_size(conv: Conv) -> Iterator[str]:
-    """The sequencer's input is the source cube; for winograd the output and the halo of its tiles."""
+    """
+    The input size of the convolution sequencer is that of the source cube; for Winograd that of the
+    output with the halo of its tiles.
+    """
     op, src = conv.op, conv.surface.src_data
     width, height = src.width, src.height
     if conv.is_winograd:
@@ -135,7 +138,10 @@ def _too_far(field: str, extended: int, padded: int) -> Iterator[str]:
 
 
 def channels_agree(conv: Conv) -> Iterator[str]:
-    """Input and kernel have the channels of the source, of the pixel format, or winograd's padded ones."""
+    """
+    Input and kernel channels equal those of the source cube, of the pixel format, or, for Winograd,
+    the padded ones.
+    """
     op, channels = conv.op, conv.surface.src_data.channel
     if conv.is_image:
         delivered = PIXEL_LAYOUTS[op.data_format].channels
@@ -151,7 +157,10 @@ def channels_agree(conv: Conv) -> Iterator[str]:
 
 
 def image_kernels_are_flat(conv: Conv) -> Iterator[str]:
-    """A kernel over pixels has its columns folded into channels: width 1, no dilation along x (§3.4)."""
+    """
+    A kernel of an image convolution has its columns folded into channels: width 1, no dilation in x
+    (§3.4).
+    """
     op = conv.op
     if conv.is_image:
         yield from outside("kernel_width_csc", op.kernel_width_csc, 1, 1)
@@ -165,7 +174,7 @@ def image_kernels_are_flat(conv: Conv) -> Iterator[str]:
 
 
 def image_lines_are_aligned(conv: Conv) -> Iterator[str]:
-    """Lines of pixels are multiples of 32 bytes apart, in both planes."""
+    """The line strides of an image are multiples of 32 bytes, in both planes."""
     if not conv.is_image:
         return
     strides = {"src_data.line_stride": conv.surface.src_data.line_stride}
@@ -177,7 +186,7 @@ def image_lines_are_aligned(conv: Conv) -> Iterator[str]:
 
 
 def post_extension_fits(conv: Conv) -> Iterator[str]:
-    """The rows that a step takes fit the multiplier: §3.4's bounds on the flattened channels."""
+    """The rows processed at once fit the multiplier: §3.4's bounds on the flattened channels."""
     op, atomic = conv.op, conv.target.atomic_c
     flat, step = op.kernel_channel_csc, conv.surface.src_data.channel * op.conv_stride_x
     rows = 1 << op.post_extension
@@ -186,20 +195,20 @@ def post_extension_fits(conv: Conv) -> Iterator[str]:
 
 
 def pixels_fit_the_precision(conv: Conv) -> Iterator[str]:
-    """Pixels of floating point go with FP16, all others with integers."""
+    """Floating-point pixel formats require FP16, all others integer precision."""
     if conv.is_image and (conv.op.data_format in FLOAT_PIXELS) != (conv.precision is Precision.FP16):
         name = PixelFormat(conv.op.data_format).name
         yield f"data_format {conv.op.data_format} ({name}) with in_precision {conv.precision.name}"
 
 
 def feature_converter_is_for_integers(conv: Conv) -> Iterator[str]:
-    """FP16 features pass unconverted."""
+    """The feature converter is off in FP16."""
     if conv.op.in_cvt.enable and conv.precision is Precision.FP16 and not conv.is_image:
         yield "in_cvt.enable 1; FP16 features are not converted, so 0"
 
 
 def output_size(conv: Conv) -> Iterator[str]:
-    """Output sizes are (input + pads - window) / stride + 1, rounded down; with Winograd multiples of 4."""
+    """Output sizes are floor((input + pads - window) / stride) + 1; with Winograd multiples of 4."""
     op, src, dst = conv.op, conv.surface.src_data, conv.surface.dst_data
     yield from outside("input_width_cmac", op.input_width_cmac, dst.width, dst.width)
     yield from outside("input_height_cmac", op.input_height_cmac, dst.height, dst.height)
@@ -219,14 +228,14 @@ def output_size(conv: Conv) -> Iterator[str]:
 
 
 def small_outputs_are_packed(conv: Conv) -> Iterator[str]:
-    """A result of one pixel has a line of one atom (§2.4)."""
+    """The line stride of a result of one pixel is one atom (§2.4)."""
     dst, atom = conv.surface.dst_data, conv.target.memory_atom_bytes
     if (dst.width, dst.height) == (1, 1):
         yield from outside("dst_data.line_stride", dst.line_stride, atom, atom)
 
 
 def winograd_shape(conv: Conv) -> Iterator[str]:
-    """Winograd takes kernels transformed to 4x4, stride 1 and no dilation."""
+    """Winograd requires kernels transformed to 4x4, stride 1 and no dilation."""
     if not conv.is_winograd:
         return
     op = conv.op
@@ -249,7 +258,10 @@ def entries_of(conv: Conv) -> int:
 
 
 def entries_per_slice(conv: Conv) -> Iterator[str]:
-    """`entry_per_slice` is exactly what a row takes: anything else is undefined in hardware."""
+    """
+    `entry_per_slice` is exactly the number of buffer entries of a row; other values are undefined in
+    hardware.
+    """
     exact = entries_of(conv)
     yield from outside("entry_per_slice", conv.op.entry_per_slice, exact, exact)
 
@@ -267,7 +279,10 @@ def banks_hold_the_data(conv: Conv) -> Iterator[str]:
 
 
 def banks_exist(conv: Conv) -> Iterator[str]:
-    """Data and weight banks are no more than there are; compressed weights keep one for their masks."""
+    """
+    Data and weight banks together do not exceed the target's banks; compressed weights reserve one
+    for their masks.
+    """
     op = conv.op
     mask = 1 if op.weight_format == WeightFormat.COMPRESSED else 0
     banks = conv.target.cbuf_banks - mask
@@ -276,14 +291,14 @@ def banks_exist(conv: Conv) -> Iterator[str]:
 
 
 def kernel_bytes(conv: Conv) -> Iterator[str]:
-    """`bytes_per_kernel` is width x height x channels of the kernel in bytes, before compression."""
+    """`bytes_per_kernel` is the kernel's width x height x channels in bytes, uncompressed."""
     op = conv.op
     exact = op.kernel_width_csc * op.kernel_height_csc * op.kernel_channel_csc * conv.precision.bytes
     yield from outside("bytes_per_kernel", op.bytes_per_kernel, exact, exact)
 
 
 def weight_size(conv: Conv) -> Iterator[str]:
-    """`weight_data.size` is that of all kernels rounded up to whole buffer entries, exactly (§3.4)."""
+    """`weight_data.size` is exactly the size of all kernels, rounded up to whole buffer entries (§3.4)."""
     op, surface, target = conv.op, conv.surface, conv.target
     kernels = surface.dst_data.channel
     exact = geometry.weight_bytes(target, kernels, op.bytes_per_kernel)
@@ -302,7 +317,10 @@ def weight_size(conv: Conv) -> Iterator[str]:
 
 
 def compressed_tables_agree(conv: Conv) -> Iterator[str]:
-    """The masks keep as many weights as the kernel groups' table counts, and the stream holds them (§3.4)."""
+    """
+    The masks select as many weights as the table of kernel groups counts, and the stream contains
+    them (§3.4).
+    """
     if conv.op.weight_format != WeightFormat.COMPRESSED:
         return
     masks, groups = _constants(conv, conv.surface.wmb_data), _constants(conv, conv.surface.wgs_data)
@@ -330,7 +348,7 @@ def _constants(conv: Conv, cube: DataCube) -> memoryview | None:
 
 
 def rows_are_fetched_and_released(conv: Conv) -> Iterator[str]:
-    """`fetch_grain` and `release` are 1 to the rows of the input."""
+    """`fetch_grain` and `release` are between 1 and the rows of the input."""
     op = conv.op
     yield from outside("fetch_grain", op.fetch_grain, 1, op.input_height_csc)
     yield from outside("release", op.release, 1, op.input_height_csc)
@@ -338,8 +356,8 @@ def rows_are_fetched_and_released(conv: Conv) -> Iterator[str]:
 
 def reuse_follows_keeping(conv: Conv) -> Iterator[str]:
     """
-    Data or weights are used again only if the convolution before kept these same ones, in the same banks, and
-    the weights are all in the buffer (§3.7).
+    Data or weights are reused only if the previous convolution kept the same ones in the same banks,
+    and all weights are in the buffer (§3.7).
     """
     op, surface = conv.op, conv.surface
     if not (op.data_reuse or op.weight_reuse):
@@ -368,7 +386,10 @@ def reuse_follows_keeping(conv: Conv) -> Iterator[str]:
 
 
 def what_is_kept_is_used(conv: Conv) -> Iterator[str]:
-    """Data or weights that are not released are those of the next convolution, or the buffer fills up."""
+    """
+    Data or weights that are not released are reused by the next convolution; otherwise the buffer
+    fills up.
+    """
     if not (conv.op.skip_data_rls or conv.op.skip_weight_rls):
         return
     after = _neighbour(conv, 1)

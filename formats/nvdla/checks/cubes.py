@@ -17,7 +17,7 @@ from xonnc.targets import NvdlaTarget
 def addresses_exist(
     touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
 ) -> Iterator[str]:
-    """A cube in memory names an address of its task."""
+    """The address index of a cube in memory is one of its task's address list."""
     for access in touched:
         if not 0 <= access.address < len(addresses):
             yield f"{access.field} address {access.address}; the task has {len(addresses)} addresses"
@@ -26,7 +26,7 @@ def addresses_exist(
 def cubes_are_aligned(
     touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
 ) -> Iterator[str]:
-    """Addresses and strides are multiples of the memory atom; hardware drops the low bits (§3.2)."""
+    """Addresses and strides are multiples of the memory atom; the hardware ignores the low bits (§3.2)."""
     atom = target.memory_atom_bytes
     for access in touched:
         region = access.region(addresses)
@@ -40,7 +40,10 @@ def cubes_are_aligned(
 def strides_cover_extents(
     touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
 ) -> Iterator[str]:
-    """A line holds its pixels, a surface its lines, an image its surfaces."""
+    """
+    The line stride covers a line's pixels, the surface stride a surface's lines, the batch stride an
+    image's surfaces.
+    """
     for access in touched:
         extent = access.run
         for step in access.steps:
@@ -53,7 +56,7 @@ def strides_cover_extents(
 def cubes_are_in_memory(
     touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
 ) -> Iterator[str]:
-    """A cube ends before its memory object does."""
+    """A cube does not exceed its memory object."""
     for access in touched:
         region = access.region(addresses)
         if region is None or region.memory >= len(loadable.memories):
@@ -69,7 +72,10 @@ def cubes_are_in_memory(
 def cubes_keep_off_descriptors(
     touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
 ) -> Iterator[str]:
-    """The memories of descriptors hold no cubes: address 0, say, is where the network descriptor is."""
+    """
+    Memory objects with descriptors contain no cubes; address 0, for example, is the network
+    descriptor.
+    """
     for access in touched:
         region = access.region(addresses)
         if region is None or region.memory >= len(loadable.memories):

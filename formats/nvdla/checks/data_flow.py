@@ -18,10 +18,15 @@ from xonnc.formats.nvdla.tasks import Address
 from xonnc.targets import NvdlaTarget
 
 RULES = {
-    "written-before-read": "What is read has been written, or given with the file, or bound as input.",
-    "live-data-kept": "What one operation wrote for a reader is not half overwritten by another.",
-    "given-data-kept": "Constants and inputs are not written to: a second run finds what the first did.",
-    "results-are-read": "Every result is read before it is overwritten, and all but outputs in the end.",
+    "written-before-read": (
+        "Bytes that are read were written by an earlier operation, are constants of the loadable, or are a "
+        "bound input."
+    ),
+    "live-data-kept": "A result is not partly overwritten before its last reader has finished.",
+    "given-data-kept": (
+        "No operation writes to constants or inputs, so that a second run reads the same values."
+    ),
+    "results-are-read": "Every intermediate result is read before it is overwritten or the network ends.",
     "outputs-are-written": "Every element of every output is written by some operation.",
 }
 """Rules of the data flow."""

@@ -29,7 +29,7 @@ def graph_problems(task: DlaTask) -> Iterator[Violation]:
 
 
 def consumers_exist(task: DlaTask) -> Iterator[str]:
-    """Slot k of the consumers names -1 or an operation of engine k, and an event that is known."""
+    """Slot k of the consumers is -1 or an operation of engine k; its event is a known one."""
     for operation in task.operations:
         for engine, consumer in zip(OpType, operation.dependency.consumers, strict=True):
             if consumer.index == -1:
@@ -46,7 +46,10 @@ def consumers_exist(task: DlaTask) -> Iterator[str]:
 
 
 def heads_begin_queues(task: DlaTask) -> Iterator[str]:
-    """`op_head` of an engine is -1 or the first of its operations, and its own slots lead to all of them."""
+    """
+    `op_head` of an engine is -1 or its first operation, from which the consumer slots of the same
+    engine reach all others.
+    """
     found = queues(task)
     for engine in OpType:
         head = task.network.op_head[engine]
@@ -66,7 +69,10 @@ def heads_begin_queues(task: DlaTask) -> Iterator[str]:
 
 
 def counts_are_the_events(task: DlaTask) -> Iterator[str]:
-    """`dependency_count` is the number of incoming events: with fewer it starts early, with more it hangs."""
+    """
+    `dependency_count` equals the number of incoming events: if it is lower the operation starts
+    early, if higher it hangs.
+    """
     arriving = [0] * len(task.operations)
     for operation in task.operations:
         entry = operation.dependency
@@ -83,8 +89,8 @@ def counts_are_the_events(task: DlaTask) -> Iterator[str]:
 
 def fused_pairs_know_each_other(task: DlaTask) -> Iterator[str]:
     """
-    Results on the fly go from CONV to SDP or from SDP to PDP: the parent wakes the child when programmed, the
-    child names the parent as `fused_parent` with event OP_ENABLED.
+    On-the-fly results go from CONV to SDP or from SDP to PDP: the parent has a consumer event
+    OP_PROGRAMMED for the child, the child has the parent as `fused_parent` with event OP_ENABLED.
     """
     for operation in task.operations:
         name = f"operation {operation.index} ({operation.engine.name})"
@@ -124,7 +130,10 @@ GRAPH_RULES = (consumers_exist, heads_begin_queues, counts_are_the_events, fused
 
 
 def task_ends(task: DlaTask) -> Iterator[str]:
-    """Every operation is programmed, enabled and completed when the firmware's event counting is followed."""
+    """
+    Every operation is programmed, enabled and completed in a simulation of the firmware's event
+    counting.
+    """
     nodes = [graph_node(operation) for operation in task.operations]
     try:
         Scheduler(nodes, task.network.op_head, task.name).run(_done_at_once)

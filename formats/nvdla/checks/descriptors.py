@@ -37,7 +37,7 @@ def _arrays(task: DlaTask | EmuTask) -> dict[str, int]:
 
 def descriptors_begin_their_memory(task: DlaTask | EmuTask, loadable: Loadable) -> Iterator[str]:
     """
-    Each array of descriptors begins a memory object of its own: the driver ignores the address's offset.
+    Each descriptor array starts its own memory object: the driver ignores the address's offset.
     """
     owners: dict[int, str] = {}
     for field, index in _arrays(task).items():
@@ -53,7 +53,10 @@ def descriptors_begin_their_memory(task: DlaTask | EmuTask, loadable: Loadable) 
 
 
 def dependency_graph_is_restored(task: DlaTask | EmuTask, loadable: Loadable) -> Iterator[str]:
-    """The blob of the dependency graph has `dep_graph` in its name, or the second run hangs."""
+    """
+    The name of the blob with the dependency graph contains `dep_graph`: the runtime restores it
+    before each run, and without that the second run hangs.
+    """
     if not isinstance(task, DlaTask) or not task.operations:
         return
     memory = loadable.memories[task.addresses[task.network.dependency_graph_index].memory]
@@ -74,13 +77,16 @@ def all_addresses_count(task: DlaTask, loadable: Loadable) -> Iterator[str]:
 
 
 def there_are_operations(task: DlaTask, loadable: Loadable) -> Iterator[str]:
-    """A task has an operation at least."""
+    """A task has at least one operation."""
     if not task.operations:
         yield "num_operations 0; a task has one at least"
 
 
 def regions_of_interest_are_static(task: DlaTask, loadable: Loadable) -> Iterator[str]:
-    """One region of interest, fixed, and no statistics: what loadables use and the driver was tried with."""
+    """
+    One static region of interest and no statistics: nothing else is used by loadables or was tried
+    with the driver.
+    """
     network = task.network
     if network.num_rois != 1 or network.dynamic_roi:
         yield f"num_rois {network.num_rois}, dynamic_roi {network.dynamic_roi}; they are 1 and 0"

@@ -29,7 +29,7 @@ def one_operation(task: EmuTask) -> Iterator[str]:
 
 
 def emu_formats(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
-    """Both buffers have one format, in the cube layout of the target."""
+    """Both buffers have the same format, in the cube layout of the target."""
     known = _FORMATS.get(target.memory_atom_bytes, ())
     source, destination = operation.source.format, operation.destination.format
     if source not in known:
@@ -40,7 +40,7 @@ def emu_formats(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
 
 
 def emu_sizes(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
-    """Sizes are 1 or more, and those of source and destination are the same."""
+    """Sizes are at least 1 and equal for source and destination."""
     for field in ("width", "height", "channel"):
         size: int = getattr(operation.source, field)
         if size < 1:
@@ -50,7 +50,7 @@ def emu_sizes(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
 
 
 def surfaces_cover_lines(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
-    """A surface is followed by the next, if there is one, where its lines end or later."""
+    """The surface stride is at least the size of a surface's lines."""
     for field, buffer in (("source", operation.source), ("destination", operation.destination)):
         if buffer.format not in EMU_ATOMS:
             continue
@@ -62,8 +62,8 @@ def surfaces_cover_lines(operation: EmuOperation, target: NvdlaTarget) -> Iterat
 
 def softmax_is_of_one_pixel(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
     """
-    A softmax takes as many elements in a row as there are channels: those of one pixel with its surfaces an
-    atom apart, not those of an image.
+    A softmax reads consecutive elements, as many as there are channels: its cube has one pixel, with a
+    surface stride of one atom.
     """
     if operation.op.op_type != EmuOpType.SOFTMAX:
         return

@@ -25,7 +25,7 @@ def cdp_problems(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iter
 
 
 def cdp_fields(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[str]:
-    """Fields are within their registers; the window is 3, 5, 7 or 9 channels."""
+    """Fields fit their registers; the normalization window is 3, 5, 7 or 9 channels."""
     yield from illegal_values(op)
     yield from illegal_values(op.in_cvt, "in_cvt.")
     yield from illegal_values(op.out_cvt, "out_cvt.")
@@ -35,7 +35,7 @@ def cdp_fields(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterat
 
 
 def cdp_in_memory(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[str]:
-    """Source and result are in DRAM and have the same sizes."""
+    """Source and destination are in DRAM and have equal sizes."""
     yield from _in_memory(surface)
     src, dst = surface.src_data, surface.dst_data
     for field in ("width", "height", "channel"):
@@ -44,14 +44,17 @@ def cdp_in_memory(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Ite
 
 
 def cdp_precision(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[str]:
-    """`in_precision` and `out_precision` are the same, and one that the target has."""
+    """`in_precision` equals `out_precision`, and the target supports it."""
     yield from missing_precision("in_precision", op.in_precision, site.target)
     if op.in_precision != op.out_precision:
         yield f"out_precision {op.out_precision}; it is in_precision {op.in_precision}"
 
 
 def cdp_table(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[str]:
-    """`lut_index` names a table of the task; without one whatever is loaded would be used."""
+    """
+    `lut_index` is the index of a table of the task; otherwise the engine would use the table loaded
+    before.
+    """
     tables = len(site.task.luts)
     if not 0 <= op.lut_index < tables:
         yield f"lut_index {op.lut_index}; the task has {tables} tables and the engine needs one"
@@ -74,7 +77,7 @@ def rubik_problems(op: RubikOp, surface: RubikSurface, site: OperationContext) -
 
 
 def rubik_fields(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[str]:
-    """Fields are within their registers; strides are 1 to 32 when contracting."""
+    """Fields fit their registers; strides of a contraction are 1 to 32."""
     yield from illegal_values(op)
     yield from illegal_values(surface.src_data, "src_data.")
     yield from illegal_values(surface.dst_data, "dst_data.")
@@ -84,7 +87,7 @@ def rubik_fields(op: RubikOp, surface: RubikSurface, site: OperationContext) -> 
 
 
 def rubik_exists(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[str]:
-    """The target has the engine and the precision; source and result are in DRAM."""
+    """The target has a Rubik engine and supports the precision; source and destination are in DRAM."""
     yield from missing_feature("op_type 5 (RUBIK)", "rubik", site.target)
     yield from missing_precision("precision", op.precision, site.target)
     yield from _in_memory(surface)
@@ -94,7 +97,10 @@ RUBIK_FIELD_RULES = (rubik_fields, rubik_exists)
 
 
 def rubik_sizes(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[str]:
-    """Split and merge keep sizes; a contraction spreads groups of padded channels over pixels (§4.6)."""
+    """
+    Split and merge keep sizes; a contraction distributes groups of padded channels over pixels
+    (§4.6).
+    """
     src, dst = surface.src_data, surface.dst_data
     precision = precision_of(op.precision)
     if precision is None:
@@ -112,7 +118,7 @@ def rubik_sizes(op: RubikOp, surface: RubikSurface, site: OperationContext) -> I
 
 
 def rubik_planes(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[str]:
-    """The planar side of a split or merge says how far apart its planes are."""
+    """The planar side of a split or merge has a plane stride."""
     if op.mode == RubikMode.SPLIT and not surface.dst_data.plane_stride:
         yield "dst_data.plane_stride 0; a split writes a plane for every channel"
     if op.mode == RubikMode.MERGE and not surface.src_data.plane_stride:
@@ -128,14 +134,14 @@ def bdma_problems(op: BdmaOp, surface: BdmaSurface, site: OperationContext) -> I
 
 
 def bdma_exists(op: BdmaOp, surface: BdmaSurface, site: OperationContext) -> Iterator[str]:
-    """The target has the engine; both ends are in DRAM."""
+    """The target has a BDMA engine; source and destination are in DRAM."""
     yield from missing_feature("op_type 0 (BDMA)", "bdma", site.target)
     yield from outside("source_type", surface.source_type, MemoryType.MC, MemoryType.MC)
     yield from outside("destination_type", surface.destination_type, MemoryType.MC, MemoryType.MC)
 
 
 def bdma_transfers(op: BdmaOp, surface: BdmaSurface, site: OperationContext) -> Iterator[str]:
-    """There are up to 20 transfers of lines of whole 32 bytes, repeated 1 to 8192 times."""
+    """At most 20 transfers; line sizes are multiples of 32 bytes, repeat counts 1 to 8192."""
     yield from outside("num_transfers", surface.num_transfers, 0, MAX_TRANSFERS)
     if op.num_transfers != surface.num_transfers:
         yield f"num_transfers {op.num_transfers}; the surface has {surface.num_transfers}"

@@ -50,7 +50,7 @@ def pdp_problems(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iter
 
 
 def pdp_fields(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[str]:
-    """Fields are within their registers; pad values take 19 bits and are 0 in FP16."""
+    """Fields fit their registers; pad values fit 19 bits and are 0 in FP16."""
     yield from illegal_values(op)
     yield from illegal_values(surface.src_data, "src_data.")
     yield from illegal_values(surface.dst_data, "dst_data.")
@@ -61,7 +61,7 @@ def pdp_fields(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterat
 
 
 def pdp_memory_types(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[str]:
-    """The source is in DRAM or comes from the SDP on the fly; the result goes to DRAM."""
+    """The source is in DRAM or on the fly from the SDP; the result is in DRAM."""
     src = surface.src_data
     if src.type not in (MemoryType.MC, MemoryType.HW):
         yield f"src_data.type {src.type}; it is 0 (DRAM) or 2 (on the fly)"
@@ -71,7 +71,7 @@ def pdp_memory_types(op: PdpOp, surface: PdpSurface, site: OperationContext) -> 
 
 
 def pdp_precision(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[str]:
-    """The target has the precision."""
+    """The target supports the precision."""
     yield from missing_precision("precision", op.precision, site.target)
 
 
@@ -79,7 +79,10 @@ FIELD_RULES = (pdp_fields, pdp_memory_types, pdp_precision)
 
 
 def pooled_size(pdp: Pdp) -> Iterator[str]:
-    """Output sizes are (input + pads - window) / stride + 1, rounded down; channels stay."""
+    """
+    Output sizes are floor((input + pads - window) / stride) + 1; the number of channels is
+    unchanged.
+    """
     op, src, dst = pdp.op, pdp.surface.src_data, pdp.surface.dst_data
     height, width = pdp.kernel
     columns = (src.width + op.pad_left + op.pad_right - width) // op.stride_x + 1
@@ -93,7 +96,7 @@ def pooled_size(pdp: Pdp) -> Iterator[str]:
 
 
 def pads_are_below_the_window(pdp: Pdp) -> Iterator[str]:
-    """A pad is less than the window, or a window would see no input."""
+    """A pad is smaller than the window; otherwise a window would contain no input."""
     height, width = pdp.kernel
     for field, most in (
         ("pad_left", width - 1),
@@ -105,7 +108,7 @@ def pads_are_below_the_window(pdp: Pdp) -> Iterator[str]:
 
 
 def pooled_row_fits(pdp: Pdp) -> Iterator[str]:
-    """A row of results, or of one part of it, fits the line buffer (§3.8)."""
+    """A result row, or each part of a split row, fits the line buffer (§3.8)."""
     op = pdp.op
     widest = geometry.pdp_line_width(pdp.site.target, pdp.precision, pdp.kernel[0], op.stride_y)
     if op.split_num == 1:
@@ -118,8 +121,8 @@ def pooled_row_fits(pdp: Pdp) -> Iterator[str]:
 
 def split_covers_the_row(pdp: Pdp) -> Iterator[str]:
     """
-    The parts of a split row give all of it: each takes the input of its windows but for `kernel - stride`
-    columns that the part before has had (§3.8). Without a split the widths are 0.
+    The parts of a split row cover it: each reads the input of its windows except the `kernel - stride`
+    columns that it shares with the part before (§3.8). Without a split the widths are 0.
     """
     op, parts = pdp.op, pdp.op.split_num
     if parts == 1:
@@ -155,7 +158,7 @@ def _part(name: str, inputs: int, outputs: int, kernel: int, stride: int) -> Ite
 
 
 def takes_what_the_sdp_gives(pdp: Pdp) -> Iterator[str]:
-    """On the fly, sizes and precision are those of the SDP, which works on one image."""
+    """On the fly, the PDP's sizes and precision equal those of the SDP, and the batch is 1."""
     parent = parent_of(pdp.site.task, pdp.site.operation)
     if parent is None or not isinstance(parent.op, SdpOp) or not isinstance(parent.surface, SdpSurface):
         return
@@ -174,7 +177,7 @@ def takes_what_the_sdp_gives(pdp: Pdp) -> Iterator[str]:
 
 def no_rows_over_on_the_fly(pdp: Pdp) -> Iterator[str]:
     """
-    On the fly the last windows end with the last row: rows left over behind them make the engine hang or
+    On the fly the last window ends with the last row: unread rows after it make the engine hang or
     write wrong bytes (§9.2).
     """
     if hangs_when_fused(pdp.op, pdp.surface):

@@ -15,15 +15,17 @@ from xonnc.formats.nvdla.tasks import DlaTask
 from xonnc.formats.nvdla.unread_input import UnreadInput, unread_input
 
 RULES = {
-    "rows-over-before-a-pooling": "No pooling follows one that leaves rows, but no columns, over.",
-    "nothing-over-in-a-queue": "A pooling that leaves anything over completes before the next one may start.",
+    "rows-over-before-a-pooling": "No pooling follows one that has unread rows but no unread columns.",
+    "nothing-over-in-a-queue": (
+        "A pooling operation with unread rows or columns completes before the next one starts."
+    ),
 }
 """Rules of consecutive poolings."""
 
 WARNINGS = {
     "rows-over-at-the-end": (
-        "The last pooling leaves no rows, without columns, over: it is the first one of the next inference "
-        "that may hang."
+        "The last pooling has no unread rows without unread columns: the first pooling of the next "
+        "inference may hang."
     ),
 }
 

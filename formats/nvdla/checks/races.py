@@ -15,8 +15,10 @@ from xonnc.formats.nvdla.enumerations import OpType
 from xonnc.formats.nvdla.tasks import DlaTask
 
 RULES = {
-    "ordered": "Two operations that touch the same bytes, one to write, are put in order by events.",
-    "in-place": "Only the SDP writes what it reads, element by element at the same place.",
+    "ordered": (
+        "Two operations that access the same bytes, at least one of them writing, are ordered by events."
+    ),
+    "in-place": "Only the SDP may write in place, each element at the address it was read from.",
 }
 """Rules of accesses to the same bytes."""
 

@@ -143,7 +143,7 @@ def illegal_values(record: Record, where: str = "") -> Iterator[str]:
 
 
 def lut_fields(lut: LutParam) -> Iterator[str]:
-    """The method and the priorities of a lookup table name what exists."""
+    """The method and the priorities of a lookup table have known values."""
     yield from illegal_values(lut)
 
 

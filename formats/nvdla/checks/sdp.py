@@ -73,7 +73,7 @@ def sdp_problems(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iter
 
 
 def sdp_fields(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[str]:
-    """Fields are within their registers and name what exists; sizes are those of `src_data` (§2.4)."""
+    """Fields fit their registers, enumerations have known values; sizes are those of `src_data` (§2.4)."""
     yield from illegal_values(op)
     yield from illegal_values(op.out_cvt, "out_cvt.")
     yield from illegal_values(surface.src_data, "src_data.")
@@ -87,7 +87,7 @@ def sdp_fields(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterat
 
 
 def sdp_memory_types(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[str]:
-    """Source and result are in DRAM or on the fly, operands in DRAM; what is on the fly has no address."""
+    """Source and result are in DRAM or on the fly, operands in DRAM; on-the-fly cubes have no address."""
     for field, cube in (("src_data", surface.src_data), ("dst_data", surface.dst_data)):
         if cube.type not in (MemoryType.MC, MemoryType.HW):
             yield f"{field}.type {cube.type}; it is 0 (DRAM) or 2 (on the fly)"
@@ -99,7 +99,7 @@ def sdp_memory_types(op: SdpOp, surface: SdpSurface, site: OperationContext) -> 
 
 
 def sdp_features(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[str]:
-    """The target has the precisions, and the third stage if it works."""
+    """The target supports the precisions, and has the third stage (Y) if that is used."""
     yield from missing_precision("src_precision", op.src_precision, site.target)
     yield from missing_precision("dst_precision", op.dst_precision, site.target)
     if op.y_op.enable:
@@ -110,7 +110,7 @@ FIELD_RULES = (sdp_fields, sdp_memory_types, sdp_features)
 
 
 def precision_pairs(sdp: Sdp) -> Iterator[str]:
-    """Source and result precisions are a pair that the output converter has (§4.2)."""
+    """The output converter supports the pair of source and result precisions (§4.2)."""
     fused = reads_on_the_fly(sdp.site.operation)
     pairs = FROM_CONVOLUTION if fused else FROM_MEMORY
     pair = (sdp.source, Precision(sdp.op.dst_precision))
@@ -121,15 +121,18 @@ def precision_pairs(sdp: Sdp) -> Iterator[str]:
 
 
 def output_scale(sdp: Sdp) -> Iterator[str]:
-    """Scale 0 of the output converter makes every integer result 0; identity is scale 1."""
+    """
+    The scale of the output converter is not 0, which would make every integer result 0; the identity
+    is scale 1.
+    """
     if sdp.op.out_cvt.scale == 0 and sdp.source is not _FP16:
         yield "out_cvt.scale 0; every result would be 0, identity is 1"
 
 
 def operand_precision(sdp: Sdp) -> Iterator[str]:
     """
-    Operands in memory are FP16 for an FP16 source and integers for others; X2 and Y take 2-byte ones if the
-    source has 16 bits (§3.5).
+    Operands in memory are FP16 for an FP16 source, integers for others; those of X2 and Y have 2 bytes
+    if the source has 16 bits (§3.5).
     """
     for field, stage in sdp.stages():
         if not fetches(stage):
@@ -142,8 +145,8 @@ def operand_precision(sdp: Sdp) -> Iterator[str]:
 
 def stage_units(sdp: Sdp) -> Iterator[str]:
     """
-    Lookup is in Y alone, a ReLU in X1 and X2 alone; a PReLU is a multiplication; a stage without units has no
-    operands; comparing for equality gives no result (§2.4, §4.2).
+    Table lookup exists only in Y, ReLU only in X1 and X2; a PReLU is a multiplication; a stage without
+    active units has no operands; equality comparison has no result cube (§2.4, §4.2).
     """
     for field, stage in sdp.stages():
         if field == "y_op" and stage.act == Activation.RELU:
@@ -161,21 +164,24 @@ def stage_units(sdp: Sdp) -> Iterator[str]:
 
 
 def operand_converters(sdp: Sdp) -> Iterator[str]:
-    """Y's operand converters are for operands in memory: for others they would hold stale values (§7)."""
+    """
+    Y's operand converters are used only with operands in memory; otherwise they hold stale values
+    (§7).
+    """
     stage = sdp.op.y_op
     if stage.enable and stage.mode == SdpMode.PER_LAYER and (stage.alu_cvt.enable or stage.mul_cvt.enable):
         yield "y_op alu_cvt or mul_cvt enabled with mode 0 (PER_LAYER); only operands in memory are converted"
 
 
 def lookup_table(sdp: Sdp) -> Iterator[str]:
-    """`lut_index` names a table of the task, and -1 none where none is used."""
+    """`lut_index` is the index of a table of the task, or -1 if no table is used."""
     tables = len(sdp.site.task.luts)
     used = sdp.op.y_op.enable and sdp.op.y_op.act == Activation.LUT
     yield from outside("lut_index", sdp.op.lut_index, 0 if used else -1, tables - 1)
 
 
 def one_pixel_is_packed(sdp: Sdp) -> Iterator[str]:
-    """A cube of one pixel has its surfaces an atom apart, and those of its operands a group (§3.5)."""
+    """The surface stride of a cube of one pixel is one atom, that of its operands one group (§3.5)."""
     src, dst, atom = sdp.surface.src_data, sdp.surface.dst_data, sdp.target.memory_atom_bytes
     if (src.width, src.height) != (1, 1):
         return
@@ -190,7 +196,7 @@ def one_pixel_is_packed(sdp: Sdp) -> Iterator[str]:
 
 
 def takes_what_the_convolution_gives(sdp: Sdp) -> Iterator[str]:
-    """On the fly, sizes, precision, mode and batch are those of the convolution."""
+    """On the fly, the SDP's sizes, precision, mode and batch equal those of the convolution."""
     parent = parent_of(sdp.site.task, sdp.site.operation)
     if parent is None or not isinstance(parent.op, ConvOp) or not isinstance(parent.surface, ConvSurface):
         yield from outside("conv_mode", sdp.op.conv_mode, ConvMode.DIRECT, ConvMode.DIRECT)
