@@ -24,7 +24,7 @@ PASSES: tuple[Tool, ...] = ("onnx-opt", "xonnc emit")
 ALL: tuple[Tool, ...] = ("onnx-opt", "onnx-translate", "xonnc emit")
 SIGNATURE: tuple[Tool, ...] = (*ALL, "xonnc simplify")
 
-PROBES = "`xonnc run --profile` measures the steps of a model, `--timing` and `--stats` passes"
+PROBES = "`xonnc run --profile` measures the kernels of a model, `--timing` and `--stats` the passes"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def _folding(option: str) -> tuple[tuple[str, str], ...]:
 
 
 COMMON = (
-    PeerFlag("input", "common", "the file to read; standard input without it", "FILE", ALL, is_own=True),
+    PeerFlag("input", "common", "the file to read (default: standard input)", "FILE", ALL, is_own=True),
     PeerFlag("o", "common", "where to write", "FILE", ALL, is_own=True),
     PeerFlag(
         "maccel",
@@ -88,7 +88,7 @@ COMMON = (
         ALL,
     ),
     PeerFlag("march", "common", "accepted without effect: `--mcpu` chooses the processor", "NAME", ALL),
-    PeerFlag("nnpa-epsilon", "common", "none, it belongs to another accelerator", "NUMBER"),
+    PeerFlag("nnpa-epsilon", "common", "none; it belongs to another accelerator", "NUMBER"),
     PeerFlag("instrument-stage", "common", PROBES, "STAGE"),
     PeerFlag(
         "onnx-const-prop-round-fp-to-int",
@@ -116,27 +116,31 @@ COMMON = (
     PeerFlag(
         "onnx-hybrid-pass",
         "common",
-        "`false` takes the passes one by one; no effect on onnx-opt, which runs what it is told",
+        "`false` runs the passes one after the other; no effect on onnx-opt, whose passes are options",
         by=PASSES,
     ),
     PeerFlag(
         "functions-to-decompose",
         "common",
-        "operators that ONNX defines by a function and that are imported as its body",
+        "operators with a function body in ONNX, to be imported as that body",
         "NAMES",
         IMPORT,
     ),
     PeerFlag("disable-krnl-op-fusion", "common", "none; elementwise operators are always fused into kernels"),
-    PeerFlag("disable-quantization-zero-point", "common", "none, zero points are heeded always"),
-    PeerFlag("enable-krnl-buffer-reuse", "common", "none needed, tensors share memory always"),
-    PeerFlag("enable-safe-code-gen", "common", "none needed, indices are checked unless `--unsafe` is given"),
+    PeerFlag("disable-quantization-zero-point", "common", "none; zero points are always applied"),
+    PeerFlag("enable-krnl-buffer-reuse", "common", "not needed; buffers are always reused"),
+    PeerFlag("enable-safe-code-gen", "common", "not needed; indices are checked unless `--unsafe` is given"),
     PeerFlag(
         "shapeInformationUB", "common", "`--shapeInformation` fixes sizes; there are no bounds", "SHAPES"
     ),
     PeerFlag(
         "shapeInformationLB", "common", "`--shapeInformation` fixes sizes; there are no bounds", "SHAPES"
     ),
-    PeerFlag("disable-memref-prefetch", "common", "none, code prefetches nothing"),
+    PeerFlag(
+        "disable-memref-prefetch",
+        "common",
+        "none; prefetch distances are those of the core (`krnl-attach-core`)",
+    ),
     PeerFlag(
         "decompose-op-in-onnx",
         "common",
@@ -148,8 +152,10 @@ COMMON = (
             ("onnx-hybrid-transform", "decompose-op-in-onnx"),
         ),
     ),
-    PeerFlag("linalg-ops", "common", "none, there is no path through linalg", "NAMES"),
-    PeerFlag("disable-eliminate-write-only-alloc", "common", "none, memory has what is read alone"),
+    PeerFlag("linalg-ops", "common", "none; there is no lowering to linalg", "NAMES"),
+    PeerFlag(
+        "disable-eliminate-write-only-alloc", "common", "none; a buffer that nothing reads is never allocated"
+    ),
     PeerFlag(
         "disable-constant-prop",
         "common",
@@ -157,7 +163,7 @@ COMMON = (
         by=PASSES,
         sets=_folding("disable"),
     ),
-    PeerFlag("disable-count-include-pad", "common", "none, the attribute is heeded always"),
+    PeerFlag("disable-count-include-pad", "common", "none; the attribute is always applied"),
     PeerFlag("j", "common", "accepted without effect: passes run one after the other", "N", ALL),
 )
 
@@ -165,24 +171,24 @@ DRIVER = (
     PeerFlag(
         "EmitONNXBasic,EmitONNXIR,EmitMLIR,EmitLLVMIR,EmitObj,EmitLib,EmitJNI",
         "onnx-mlir",
-        "what to write: the model as imported (onnx-translate knows that alone), after the passes of the ONNX"
-        " level, as kernels, as LLVM IR in MLIR, an object, a library with a C header; nothing for Java",
+        "the output: the model as imported (the only one in onnx-translate), after the ONNX-level passes, as"
+        " kernels, as LLVM dialect, an object file, or a library with a C header; Java is not supported",
         by=IMPORT,
     ),
-    PeerFlag("disable-recompose", "onnx-mlir", "leaves `recompose-onnx` and its rules out", by=EMIT),
+    PeerFlag("disable-recompose", "onnx-mlir", "disables `recompose-onnx` and its rules", by=EMIT),
     PeerFlag(
         "invokeOnnxVersionConverter",
         "onnx-mlir",
-        "brings the model to the newest opset first, by the onnx package's version converter",
+        "converts the model to the newest opset first, by the onnx package's version converter",
         by=IMPORT,
     ),
-    PeerFlag("preserveLocations", "onnx-mlir", "writes locations (onnx-translate does by itself)", by=IMPORT),
+    PeerFlag("preserveLocations", "onnx-mlir", "prints locations (the default in onnx-translate)", by=IMPORT),
     PeerFlag("printIR", "onnx-mlir", "prints the result on standard output too", by=EMIT),
     PeerFlag("printONNXBasicIR", "onnx-mlir", "prints the model as imported, constants elided", by=EMIT),
     PeerFlag(
         "do-not-emit-full-mlir-code", "onnx-mlir", "writes only the file with elided constants", by=EMIT
     ),
-    PeerFlag("omit-compile-info", "onnx-mlir", "none, files say nothing about the compiler"),
+    PeerFlag("omit-compile-info", "onnx-mlir", "none; output files have no compile information"),
     PeerFlag(
         "preserveBitcode", "onnx-mlir", "`xonnc compile --dump DIR` keeps the IR of each stage, LLVM's too"
     ),
@@ -193,38 +199,40 @@ DRIVER = (
     PeerFlag(
         "useOnnxModelTypes",
         "onnx-mlir",
-        "`false` forgets the types that the model gives to values inside of it",
+        "`false` ignores the model's types of intermediate values",
         by=IMPORT,
     ),
     PeerFlag(
         "repeatOnnxTransform",
         "onnx-mlir",
-        "without the hybrid pass and with --onnx-op-transform-threshold=0: N rounds more",
+        "without the hybrid pass and with --onnx-op-transform-threshold=0: N more iterations",
         "N",
         EMIT,
     ),
     PeerFlag(
         "shapeInformation",
         "onnx-mlir",
-        "sizes of inputs by place, `0:1x3x-1,1-2:5`: -1 for a dynamic size, or for all inputs",
+        "sizes of inputs by index, `0:1x3x-1,1-2:5`; a size of -1 is dynamic, index -1 stands for all inputs",
         "SHAPES",
         SIGNATURE,
     ),
     PeerFlag(
         "dimParams",
         "onnx-mlir",
-        "names of inputs' dynamic dimensions by place, `0:0=batch,1=seq|1:0=batch`: -1 for all inputs",
+        "names of inputs' dynamic dimensions by index, `0:0=batch,1=seq|1:0=batch`; -1 stands for all inputs",
         "NAMES",
         SIGNATURE,
     ),
     PeerFlag(
         "customEnvFlags",
         "onnx-mlir",
-        "the environment variable with flags that stand in front of all others (ONNX_MLIR_FLAGS)",
+        "the environment variable whose flags precede those of the command line (default: ONNX_MLIR_FLAGS)",
         "NAME",
         ALL,
     ),
-    PeerFlag("modelSize", "onnx-mlir", "accepted without effect: there is no limit to choose", "SIZE", EMIT),
+    PeerFlag(
+        "modelSize", "onnx-mlir", "accepted without effect: there is no limit on the size", "SIZE", EMIT
+    ),
     PeerFlag(
         "store-constants-to-file",
         "onnx-mlir",
@@ -236,23 +244,23 @@ DRIVER = (
     PeerFlag(
         "constants-to-file-total-threshold", "onnx-mlir", "`onnx-translate --external-data-threshold`", "GB"
     ),
-    PeerFlag("v", "onnx-mlir", "tells each pass as it begins", by=PASSES),
+    PeerFlag("v", "onnx-mlir", "prints the name of each pass as it starts", by=PASSES),
     PeerFlag(
         "Xopt",
         "onnx-mlir",
-        "none, LLVM generates code inside the process and optimises nothing before",
+        "none; LLVM runs in the process, and its IR passes are not used",
         "FLAG",
     ),
     PeerFlag(
         "Xllc",
         "onnx-mlir",
-        "none, LLVM generates code inside the process and optimises nothing before",
+        "none; LLVM runs in the process, and its IR passes are not used",
         "FLAG",
     ),
     PeerFlag(
         "mllvm",
         "onnx-mlir",
-        "none, LLVM generates code inside the process and optimises nothing before",
+        "none; LLVM runs in the process, and its IR passes are not used",
         "FLAG",
     ),
     PeerFlag("instrument-ops", "onnx-mlir", PROBES, "OPS"),
@@ -286,7 +294,7 @@ DRIVER = (
     PeerFlag(
         "onnx-op-stats",
         "onnx-mlir",
-        "prints how often each op is in the result",
+        "prints the number of ops by name in the result",
         "TXT|JSON",
         PASSES,
         choices=("TXT", "JSON"),
@@ -294,7 +302,7 @@ DRIVER = (
     PeerFlag(
         "onnx-op-transform-threshold",
         "onnx-mlir",
-        "`--onnx-op-transform='onnx-op-transform-threshold=N'`: rounds at most",
+        "`--onnx-op-transform='onnx-op-transform-threshold=N'`: the largest number of iterations",
         "N",
         PASSES,
         sets=(("onnx-op-transform", "onnx-op-transform-threshold"),),
@@ -302,13 +310,13 @@ DRIVER = (
     PeerFlag(
         "onnx-op-transform-report",
         "onnx-mlir",
-        "`--onnx-op-transform=onnx-op-transform-report`: how many rounds it took",
+        "`--onnx-op-transform=onnx-op-transform-report`: the number of iterations",
         by=PASSES,
         sets=(("onnx-op-transform", "onnx-op-transform-report"),),
     ),
     PeerFlag("parallel", "onnx-mlir", "`xonnc.compile(…, threads=N)` runs on several threads"),
-    PeerFlag("disable-simd", "onnx-mlir", "none; `--mcpu=portable` has the shortest vectors"),
-    PeerFlag("enable-fast-math", "onnx-mlir", "none, results are those of ONNX to rounding"),
+    PeerFlag("disable-simd", "onnx-mlir", "none; `--mcpu=portable` uses the shortest vectors"),
+    PeerFlag("enable-fast-math", "onnx-mlir", "none; results equal those of ONNX up to rounding"),
     PeerFlag(
         "simd-data-layout",
         "onnx-mlir",
@@ -319,69 +327,79 @@ DRIVER = (
             ("onnx-op-transform", "onnx-op-transform-simd-data-layout"),
         ),
     ),
-    PeerFlag("ops-for-call", "onnx-mlir", "none, every operator is a call of a kernel", "OPS"),
-    PeerFlag("verifyInputTensors", "onnx-mlir", "sessions and `xonnc simulate` check their inputs always"),
-    PeerFlag("use-linalg-path", "onnx-mlir", "none, there is no path through linalg"),
+    PeerFlag("ops-for-call", "onnx-mlir", "none; every operator is a call of a kernel", "OPS"),
+    PeerFlag(
+        "verifyInputTensors",
+        "onnx-mlir",
+        "not needed; sessions and `xonnc simulate` always check their inputs",
+    ),
+    PeerFlag("use-linalg-path", "onnx-mlir", "none; there is no lowering to linalg"),
     PeerFlag("enable-debug-info", "onnx-mlir", "`--mlir-print-debuginfo` writes locations"),
     PeerFlag(
         "allowSorting",
         "onnx-mlir",
-        "`false` refuses a model whose nodes stand in the wrong order instead of sorting them",
+        "`false` rejects a model whose nodes are not in topological order instead of sorting them",
         by=IMPORT,
     ),
     PeerFlag(
-        "report-heap-before", "onnx-mlir", "tells the memory held before these passes", "PASSES", PASSES
+        "report-heap-before", "onnx-mlir", "prints the memory in use before these passes", "PASSES", PASSES
     ),
-    PeerFlag("report-heap-after", "onnx-mlir", "tells the memory held after these passes", "PASSES", PASSES),
-    PeerFlag("tag", "onnx-mlir", "none, symbols have no suffix", "TAG"),
-    PeerFlag("enable-conv-opt-pass", "onnx-mlir", "`false` leaves `conv-opt-onnx` out", by=EMIT),
-    PeerFlag("disable-fused-op", "onnx-mlir", "none, no pass makes onnx.Fused"),
     PeerFlag(
-        "disable-conv-to-matmul", "onnx-mlir", "leaves the rules that turn Conv into MatMul out", by=EMIT
+        "report-heap-after", "onnx-mlir", "prints the memory in use after these passes", "PASSES", PASSES
+    ),
+    PeerFlag("tag", "onnx-mlir", "none; symbols have no suffix", "TAG"),
+    PeerFlag("enable-conv-opt-pass", "onnx-mlir", "`false` disables `conv-opt-onnx`", by=EMIT),
+    PeerFlag("disable-fused-op", "onnx-mlir", "none; no pass creates onnx.Fused"),
+    PeerFlag(
+        "disable-conv-to-matmul", "onnx-mlir", "disables the rules that convert Conv to MatMul", by=EMIT
     ),
     PeerFlag(
         "replace-op-with-its-operand",
         "onnx-mlir",
-        "nodes to bypass, as `0:relu_.*`; for onnx-opt it is the pass of this name",
+        "nodes to bypass, as `0:relu_.*`; in onnx-opt the pass of this name",
         "N:REGEX",
         EMIT,
     ),
-    PeerFlag("L", "onnx-mlir", "none, code needs libm alone", "DIR"),
-    PeerFlag("l", "onnx-mlir", "none, code needs libm alone", "LIBRARY"),
+    PeerFlag("L", "onnx-mlir", "none; libraries need only libm", "DIR"),
+    PeerFlag("l", "onnx-mlir", "none; libraries need only libm", "LIBRARY"),
     PeerFlag(
         "config-file",
         "onnx-mlir",
-        'flags from a JSON file, `{"compile-options": ["-O3", …]}`, in front of those given',
+        'flags from a JSON file, `{"compile-options": ["-O3", …]}`, which precede those of the command line',
         "FILE",
         ALL,
     ),
-    PeerFlag("save-config-file", "onnx-mlir", "writes the flags of this run as such a file", "FILE", ALL),
+    PeerFlag("save-config-file", "onnx-mlir", "writes the flags of this run to such a file", "FILE", ALL),
     PeerFlag("profile-ir", "onnx-mlir", PROBES, "LEVEL"),
     PeerFlag("profile-ir-with-sig", "onnx-mlir", PROBES, "LEVEL"),
-    PeerFlag("opt-report", "onnx-mlir", "`--stats` tells which rules fired", "Parallel|Simd"),
+    PeerFlag("opt-report", "onnx-mlir", "`--stats` lists the rules that were applied", "Parallel|Simd"),
     PeerFlag("enable-timing", "onnx-mlir", "`--timing`: the time of each pass", by=PASSES),
-    PeerFlag(
-        "enable-bound-check", "onnx-mlir", "none needed, indices are checked unless `--unsafe` is given"
-    ),
+    PeerFlag("enable-bound-check", "onnx-mlir", "not needed; indices are checked unless `--unsafe` is given"),
     PeerFlag(
         "append-decoding-strategy",
         "onnx-mlir",
-        "makes the model's first result the next token; for onnx-opt it is the pass of this name",
+        "replaces the model's first result by the next token; in onnx-opt the pass of this name",
         "greedy",
         EMIT,
         choices=("greedy",),
     ),
-    PeerFlag("test-compiler-opt", "onnx-mlir", "none, it is for tests of onnx-mlir itself"),
+    PeerFlag("test-compiler-opt", "onnx-mlir", "none; it is for tests of onnx-mlir itself"),
 )
 
 TOOL = (
     PeerFlag(
-        "split-input-file", "onnx-mlir-opt", "treats parts between `// -----` alone", by=OPT, is_own=True
+        "split-input-file",
+        "onnx-mlir-opt",
+        "processes the parts between `// -----` separately",
+        by=OPT,
+        is_own=True,
     ),
     PeerFlag(
         "verify-diagnostics", "onnx-mlir-opt", "checks `expected-error {{…}}` comments", by=OPT, is_own=True
     ),
-    PeerFlag("verify-each", "onnx-mlir-opt", "verifies after each pass; `=0` does not", by=OPT, is_own=True),
+    PeerFlag(
+        "verify-each", "onnx-mlir-opt", "verifies after each pass; `=0` disables that", by=OPT, is_own=True
+    ),
     PeerFlag("allow-unregistered-dialect", "onnx-mlir-opt", "accepts unknown ops", by=OPT, is_own=True),
 )
 

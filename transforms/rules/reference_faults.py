@@ -135,34 +135,34 @@ def _trains(op: Operation) -> bool:
     return version is not None and version < 14
 
 
-RECURRENT = ReferenceFault("ignores lengths of sequences, `clip`, `input_forget` and activations", _recurrent)
-GRID = ReferenceFault("cubic interpolation at borders", _grid_sample)
+RECURRENT = ReferenceFault("ignores `sequence_lens`, `clip`, `input_forget` and `activations`", _recurrent)
+GRID = ReferenceFault("cubic interpolation with padding mode `border`", _grid_sample)
 RESIZE = ReferenceFault(
-    "corners that are aligned where sizes are rounded, or are 1; the sign of zero; very large numbers",
+    "modes that align corners if an output size is rounded or 1; the sign of zero; very large values",
     _resize,
 )
 
 FAULTS: Mapping[str, ReferenceFault] = {
-    "AffineGrid": ReferenceFault("aligned corners of an axis of one element", _affine_grid),
-    "BatchNormalizationInferenceMode": ReferenceFault("opsets before 14 as if in training", _trains),
+    "AffineGrid": ReferenceFault("`align_corners` with an axis of size 1", _affine_grid),
+    "BatchNormalizationInferenceMode": ReferenceFault(
+        "computes the training mode for opsets before 14", _trains
+    ),
     "GRU": RECURRENT,
     "GridSample": GRID,
     "GridSampleV16": GRID,
     "LSTM": RECURRENT,
-    "LinearClassifier": ReferenceFault("two classes by one row of coefficients", _linear_classifier),
-    "Normalizer": ReferenceFault("the norm MAX of negative numbers, and norms below 1e-30", _normalizer),
+    "LinearClassifier": ReferenceFault("two classes with one row of coefficients", _linear_classifier),
+    "Normalizer": ReferenceFault("norm MAX of negative values, and norms below 1e-30", _normalizer),
     "RNN": RECURRENT,
     "Resize": RESIZE,
     "ResizeV10": RESIZE,
     "ResizeV11": RESIZE,
     "ResizeV13": RESIZE,
     "ResizeV18": RESIZE,
-    "SVMClassifier": ReferenceFault(
-        "probabilities of three or more classes, and strings in the place of labels", always
-    ),
-    "Scaler": ReferenceFault("needs both properties, and gives the type of its operand", always),
+    "SVMClassifier": ReferenceFault("probabilities of three or more classes, and string labels", always),
+    "Scaler": ReferenceFault("requires both attributes, and returns the type of its operand", always),
     "StringNormalizer": ReferenceFault(
-        "takes accents and empty strings away, and stop words out of longer texts", always
+        "removes accents and empty strings, and stop words within longer strings", always
     ),
 }
 """Faults by op name."""
