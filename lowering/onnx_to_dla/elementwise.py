@@ -69,31 +69,31 @@ def scalar_operand(stage: SdpStage, value: float) -> Operand:
 
 @lowers(AddOp)
 def add(op: AddOp, builder: DlaBuilder) -> Cube:
-    """Lower Add."""
+    """Lower Add as an SDP addition of a constant, of one value per channel, or of another cube."""
     return binary(op.A, op.B, SUM, builder.result_shape(op), builder)
 
 
 @lowers(MulOp)
 def mul(op: MulOp, builder: DlaBuilder) -> Cube:
-    """Lower Mul."""
+    """Lower Mul as an SDP multiplication by a constant, by one value per channel, or by another cube."""
     return binary(op.A, op.B, PRODUCT, builder.result_shape(op), builder)
 
 
 @lowers(SumOp)
 def sum_(op: SumOp, builder: DlaBuilder) -> Cube:
-    """Lower Sum, from left to right."""
+    """Lower Sum as a chain of SDP additions, from left to right."""
     return fold(op.data_0, SUM, builder.result_shape(op), builder)
 
 
 @lowers(MaxOp)
 def max_(op: MaxOp, builder: DlaBuilder) -> Cube:
-    """Lower Max."""
+    """Lower Max as a chain of SDP comparisons, from left to right."""
     return fold(op.data_0, MAXIMUM, builder.result_shape(op), builder)
 
 
 @lowers(MinOp)
 def min_(op: MinOp, builder: DlaBuilder) -> Cube:
-    """Lower Min."""
+    """Lower Min as a chain of SDP comparisons, from left to right."""
     return fold(op.data_0, MINIMUM, builder.result_shape(op), builder)
 
 
@@ -128,13 +128,13 @@ def abs_(op: AbsOp, builder: DlaBuilder) -> Cube:
 
 @lowers(SqrtOp)
 def sqrt(op: SqrtOp, builder: DlaBuilder) -> Cube:
-    """Lower Sqrt, on the CPU emulator."""
+    """Lower Sqrt as a power of 0.5 on the CPU emulator."""
     return emulated(op.X, 0.5, builder)
 
 
 @lowers(ReciprocalOp)
 def reciprocal(op: ReciprocalOp, builder: DlaBuilder) -> Cube:
-    """Lower Reciprocal, on the CPU emulator."""
+    """Lower Reciprocal as a power of -1 on the CPU emulator."""
     return emulated(op.X, -1.0, builder)
 
 
@@ -225,13 +225,13 @@ def div(op: DivOp, builder: DlaBuilder) -> Cube:
 
 @lowers(NegOp)
 def neg(op: NegOp, builder: DlaBuilder) -> Cube:
-    """Lower Neg."""
+    """Lower Neg as an SDP multiplication by -1."""
     return unary(op.X, [scalar_operand(PRODUCT, -1.0)], builder)
 
 
 @lowers(ReluOp)
 def relu(op: ReluOp, builder: DlaBuilder) -> Cube:
-    """Lower Relu."""
+    """Lower Relu as the SDP's ReLU, fused into the convolution before it if possible."""
     return unary(op.X, [RELU], builder)
 
 
@@ -244,7 +244,7 @@ def leaky_relu(op: LeakyReluOp, builder: DlaBuilder) -> Cube:
 
 @lowers(PReluOp)
 def prelu(op: PReluOp, builder: DlaBuilder) -> Cube:
-    """Lower PRelu with one slope, or one per channel."""
+    """Lower PRelu with one slope, or one per channel, as the SDP's PReLU."""
     return combine_constant(
         builder.cube(op.X),
         builder.weights(op.slope, "the slope"),

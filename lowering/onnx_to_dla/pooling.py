@@ -51,7 +51,7 @@ def average_pool(op: AveragePoolOp, builder: DlaBuilder) -> Cube:
 
 @lowers(GlobalAveragePoolOp)
 def global_average_pool(op: GlobalAveragePoolOp, builder: DlaBuilder) -> Cube:
-    """Lower GlobalAveragePool."""
+    """Lower GlobalAveragePool as a cascade of average poolings on the PDP and one factor."""
     check_planar(op, builder)
     pooled, factor = cascade(builder.spatial_cube(op.X), PoolMode.AVERAGE, builder)
     return Cube(builder.scaled(pooled, np.full((1, 1), factor, np.float32)), builder.result_shape(op))
@@ -59,7 +59,7 @@ def global_average_pool(op: GlobalAveragePoolOp, builder: DlaBuilder) -> Cube:
 
 @lowers(GlobalMaxPoolOp)
 def global_max_pool(op: GlobalMaxPoolOp, builder: DlaBuilder) -> Cube:
-    """Lower GlobalMaxPool."""
+    """Lower GlobalMaxPool as a cascade of maximum poolings on the PDP."""
     check_planar(op, builder)
     return Cube(cascade(builder.spatial_cube(op.X), PoolMode.MAX, builder)[0], builder.result_shape(op))
 

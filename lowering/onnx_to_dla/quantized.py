@@ -77,13 +77,13 @@ def quantize(op: QuantizeLinearOp, builder: QuantizedDlaBuilder) -> StoredIntege
 
 @lowers(ReluOp)
 def relu(op: ReluOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Lower Relu."""
+    """Lower Relu as a clamp of the requantization before it."""
     return clamped(builder.dequantized(op.X), RELU, builder)
 
 
 @lowers(ClipOp)
 def clip(op: ClipOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Lower Clip."""
+    """Lower Clip as clamps of the requantization before it."""
     result = builder.dequantized(op.input)
     for operand, is_minimum in ((op.min, True), (op.max, False)):
         if operand.type != NONE:
@@ -114,7 +114,7 @@ def clamped(reals: Dequantized, bound: ClampBound, builder: QuantizedDlaBuilder)
 
 @lowers(AddOp)
 def add(op: AddOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Lower Add."""
+    """Lower Add of a constant as a bias, of two cubes as one SDP pass that rescales both."""
     return total([op.A, op.B], builder.result_shape(op), builder)
 
 
@@ -233,7 +233,7 @@ def global_max_pool(op: GlobalMaxPoolOp, builder: QuantizedDlaBuilder) -> Dequan
 
 @lowers(GlobalAveragePoolOp)
 def global_average_pool(op: GlobalAveragePoolOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Lower GlobalAveragePool."""
+    """Lower GlobalAveragePool as an exact depthwise convolution with ones, or as average poolings."""
     check_planar(op, builder)
     source, shape = builder.stored_spatial(op.X), builder.result_shape(op)
     if (result := _exact_mean(source, op.Y, shape, builder)) is not None:
@@ -244,7 +244,7 @@ def global_average_pool(op: GlobalAveragePoolOp, builder: QuantizedDlaBuilder) -
 
 @lowers(AveragePoolOp)
 def average_pool(op: AveragePoolOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Lower AveragePool."""
+    """Lower AveragePool on the PDP, with factors where the number of averaged elements varies."""
     source, shape = builder.stored_spatial(op.X), builder.result_shape(op)
     cube = cube_of(source.value.type)
     window = pool_windows(op, cube, builder)[1]
@@ -292,19 +292,19 @@ def concat(op: ConcatOp, builder: QuantizedDlaBuilder) -> Dequantized:
 def reshape(
     op: ReshapeOp | SqueezeOp | SqueezeV11Op | UnsqueezeOp | UnsqueezeV11Op, builder: QuantizedDlaBuilder
 ) -> Dequantized | StoredIntegers:
-    """Lower Reshape, Squeeze and Unsqueeze."""
+    """Lower Reshape, Squeeze and Unsqueeze as views where the cube layout allows it."""
     return builder.reshaped(op.data, builder.result_shape(op))
 
 
 @lowers(FlattenOp)
 def flatten(op: FlattenOp, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
-    """Lower Flatten."""
+    """Lower Flatten as a view where the cube layout allows it."""
     return builder.reshaped(op.input, builder.result_shape(op))
 
 
 @lowers(IdentityOp)
 def identity(op: IdentityOp, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
-    """Lower Identity."""
+    """Lower Identity as its operand."""
     return builder.reshaped(op.input, builder.result_shape(op))
 
 

@@ -123,13 +123,13 @@ class ElementwiseExtremum:
 
 @lowers(MaxOp)
 def max_(op: MaxOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Lower Max."""
+    """Lower Max as SDP comparisons of cubes at one scale."""
     return _extreme(op.data_0, AluFunction.MAX, builder.result_shape(op), builder)
 
 
 @lowers(MinOp)
 def min_(op: MinOp, builder: QuantizedDlaBuilder) -> Dequantized:
-    """Lower Min."""
+    """Lower Min as SDP comparisons of cubes at one scale."""
     return _extreme(op.data_0, AluFunction.MIN, builder.result_shape(op), builder)
 
 

@@ -26,7 +26,7 @@ from xonnc.lowering.onnx_to_dla.upsampling import interleave, repeat
 
 @lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
 def resize(op: AnyResize, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
-    """Lower Resize, modes nearest and linear."""
+    """Lower Resize: nearest by repetition, linear as one depthwise convolution per output phase."""
     cube = cube_shape(builder.lowered(op.X).shape)
     assert cube is not None, "the source has elements"
     factors(op, cube, builder)

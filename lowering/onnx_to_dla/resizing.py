@@ -40,7 +40,7 @@ HALF_PIXELS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
 
 @lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
 def resize(op: AnyResize, builder: DlaBuilder) -> Cube:
-    """Lower Resize, modes nearest and linear."""
+    """Lower Resize: nearest by repetition, linear as one depthwise convolution per output phase."""
     image, shape = builder.spatial_cube(op.X), builder.result_shape(op)
     counts = factors(op, cube_of(image.type), builder)
     if op.mode.data == "nearest" or cube_of(image.type).positions == 1:

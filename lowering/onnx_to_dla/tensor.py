@@ -80,19 +80,19 @@ def is_position(axis: int, shape: Sequence[int]) -> bool:
 def reshape(
     op: ReshapeOp | SqueezeOp | SqueezeV11Op | UnsqueezeOp | UnsqueezeV11Op, builder: DlaBuilder
 ) -> Cube:
-    """Lower Reshape, Squeeze and Unsqueeze."""
+    """Lower Reshape, Squeeze and Unsqueeze as views where the cube layout allows it."""
     return reshaped(op.data, builder.result_shape(op), builder)
 
 
 @lowers(FlattenOp)
 def flatten(op: FlattenOp, builder: DlaBuilder) -> Cube:
-    """Lower Flatten."""
+    """Lower Flatten as a view where the cube layout allows it."""
     return reshaped(op.input, builder.result_shape(op), builder)
 
 
 @lowers(IdentityOp)
 def identity(op: IdentityOp, builder: DlaBuilder) -> Cube:
-    """Lower Identity."""
+    """Lower Identity as its operand."""
     return builder.cube(op.input)
 
 
