@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test check format lit unit bench conformance generate clean
+.PHONY: help demo test check format lit unit docs bench conformance generate clean
 
 help: ## lists the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,10 @@ unit: $(READY) ## Python tests
 
 lit: $(READY) ## IR tests
 	$(BIN)/lit -q test/lit
+
+docs: $(READY) ## builds the documentation site; warnings are errors
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --conf-dir docs/site . build/site
+	@echo "documentation: build/site/index.html"
 
 bench: $(READY) ## runs the benchmarks of bench/
 	$(BIN)/python bench/run.py
