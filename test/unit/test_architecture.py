@@ -134,6 +134,7 @@ MAY_IMPORT = {
         "simplifier",
         "targets",
     },
+    "fuzzing/rules": {"dialects", "formats/onnx", "rewriting", "transforms"},
 }
 """Folders and the folders they may import; every folder may import itself and `LEAVES`."""
 
@@ -255,6 +256,7 @@ WITH_ONNX = (
     "compat",
     "formats/onnx",
     "fuzzing",
+    "fuzzing/rules",
     "lowering/quantization_statistics",
     "runtime/verification",
     "transforms/models",

@@ -7,7 +7,6 @@ from math import prod
 
 import numpy as np
 import pytest
-from rule_instances import evaluator
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import Func, FuncOp
@@ -19,6 +18,7 @@ from xonnc.dialects.onnx.ops.extra import ShapeTransformOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.onnx_shape_inference import infer_results
+from xonnc.fuzzing.rules.instances import evaluator
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import Array
 from xonnc.rewriting.rules import RuleSet

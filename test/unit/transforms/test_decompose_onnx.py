@@ -7,7 +7,6 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from rule_instances import Example, Instance, evaluator
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
@@ -17,6 +16,7 @@ from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
+from xonnc.fuzzing.rules.instances import Example, Instance, evaluator
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.onnx import LogSoftmax, ReduceLogSumExp
 from xonnc.rewriting.patterns import Array, Node, attr, value

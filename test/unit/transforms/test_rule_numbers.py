@@ -2,16 +2,16 @@
 Every rule of every table, against the ONNX reference, on generated instances of its pattern.
 
 `--rules-count=500` makes more instances of each rule than `make test`, `--rules-seed=1` others. How a rule or
-a table gets in: `rule_tables.py`. How an instance is judged: `rule_sweep.py`.
+a table gets in: `fuzzing/rules/tables.py`. How an instance is judged: `fuzzing/rules/sweep.py`.
 """
 
 from __future__ import annotations
 
 import pytest
-from rule_sweep import Sweep
-from rule_tables import CASES, TABLES, Table
 
 from xonnc.formats.onnx.onnx_shape_inference import infer_results
+from xonnc.fuzzing.rules.sweep import Sweep
+from xonnc.fuzzing.rules.tables import CASES, TABLES, Table
 from xonnc.transforms.onnx_package_hooks import use_inference
 
 use_inference(infer_results)

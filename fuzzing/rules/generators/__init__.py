@@ -1,0 +1,1 @@
+"""Generators of instances, and fixed ones, by table of rules."""

@@ -1,0 +1,206 @@
+"""Generators of instances of the fusions of factors and offsets into weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xonnc.fuzzing.rules.draws import Draw, Generator, Shape
+from xonnc.fuzzing.rules.generators.canonicalize_layer import Said, channels, convolution, statistics
+from xonnc.fuzzing.rules.instances import Example, Given
+from xonnc.fuzzing.rules.values import Kind
+from xonnc.rewriting.patterns import Array
+
+REALS: tuple[Kind, ...] = (np.float32, np.float64, np.float16)
+
+EPSILON = {"epsilon": 1e-3}
+
+
+def given_shape(values: dict[str, Given], name: str) -> Shape:
+    """The shape of a random operand."""
+    shape = values[name]
+    assert isinstance(shape, tuple)
+    return shape
+
+
+def transposed_convolution(draw: Draw) -> tuple[dict[str, Given], Said]:
+    """A convolution whose weights have their axes the other way round; without what onnxruntime refuses."""
+    values, said = convolution(draw)
+    inputs, outputs, *kernel = given_shape(values, "w")
+    group = said["group"]
+    assert isinstance(group, int)
+    count = outputs * group
+    shape = (1, inputs, *given_shape(values, "x")[2:])
+    values |= {"x": shape, "w": (inputs, outputs, *kernel), "b": (count,) if values["b"] else None}
+    return values, {name: said[name] for name in ("group", "strides")}
+
+
+def outputs_of(values: dict[str, Given], said: Said) -> int:
+    """How many channels a transposed convolution makes."""
+    group = said["group"]
+    assert isinstance(group, int)
+    return given_shape(values, "w")[1] * group
+
+
+def by_channel(draw: Draw, count: int, axes: int) -> Array:
+    """Numbers for each channel, or one for all."""
+    ones = (1,) * (axes - 2)
+    shape = draw.pick((count, *ones), (1, count, *ones), (), (1,), (count, *ones))
+    return factors(draw, shape)
+
+
+def factors(draw: Draw, shape: Shape) -> Array:
+    """Numbers that are not near 0: they divide too."""
+    return np.asarray(draw.reals(0.5, 2, shape) * draw.pick(-1.0, 1.0))
+
+
+def normalised(old: bool) -> Generator:
+    """A transposed convolution and its normalisation."""
+
+    def make(draw: Draw) -> Example:
+        values, said = transposed_convolution(draw)
+        name = "ConvTransposeV1" if old else "ConvTranspose"
+        learnt = statistics(draw, outputs_of(values, said))
+        return Example({**values, **learnt}, EPSILON, {name: said}, opset=10 if old else 14)
+
+    return make
+
+
+def convolved(old: bool) -> Generator:
+    """A transposed convolution and a number for each channel."""
+
+    def make(draw: Draw) -> Example:
+        values, said = transposed_convolution(draw)
+        c = by_channel(draw, outputs_of(values, said), len(given_shape(values, "x")))
+        name = "ConvTransposeV1" if old else "ConvTranspose"
+        return Example({**values, "c": c}, properties={name: said}, opset=10 if old else 14)
+
+    return make
+
+
+def divided_convolution(draw: Draw) -> Example:
+    """A convolution and a divisor for each channel."""
+    values, said = convolution(draw)
+    c = by_channel(draw, channels(values), len(given_shape(values, "x")))
+    return Example({**values, "c": c}, properties={"Conv": said})
+
+
+def read_convolution(draw: Draw) -> Example:
+    """A number for each channel that a convolution reads."""
+    values, said = convolution(draw)
+    shape = given_shape(values, "x")
+    return Example({**values, "c": by_channel(draw, shape[1], len(shape))}, properties={"Conv": said})
+
+
+def convolved_norm(draw: Draw) -> Example:
+    """A convolution of what is normalised, which may be padded."""
+    values, said = convolution(draw)
+    if draw.number_in(0, 3):
+        said.pop("pads", None)
+    learnt = statistics(draw, given_shape(values, "x")[1])
+    if draw.flag():
+        count = given_shape(values, "x")[1]
+        learnt |= {"bias": np.zeros(count), "mean": np.zeros(count)}
+    return Example({**values, **learnt}, EPSILON, {"Conv": said})
+
+
+def matrices(draw: Draw) -> tuple[dict[str, Given], Said, int, int]:
+    """A Gemm, and how many numbers there are in a row before and after."""
+    m, k, n = draw.size(), draw.size(), draw.size()
+    across, turned = draw.flag(), draw.pick(0, 0, 1)
+    b = draw.pick(None, (n,), (1, n), (1,), (), (m, n))
+    values: dict[str, Given] = {
+        "x": (k, m) if turned else (m, k),
+        "w": (n, k) if across else (k, n),
+        "b": b,
+    }
+    said: Said = {"alpha": draw.real(), "beta": draw.real(), "transA": turned, "transB": across}
+    return values, said, k, n
+
+
+def by_column(draw: Draw, count: int) -> Array:
+    """Numbers for each column, or one for all."""
+    return factors(draw, draw.pick((count,), (1, count), (), (1,), (count,)))
+
+
+def after_gemm(draw: Draw) -> Example:
+    """A Gemm and a number for each column."""
+    values, said, _, columns = matrices(draw)
+    return Example({**values, "c": by_column(draw, columns)}, properties={"Gemm": said})
+
+
+def before_gemm(draw: Draw) -> Example:
+    """A number for each column of what a Gemm reads."""
+    values, said, _, _ = matrices(draw)
+    c = by_column(draw, given_shape(values, "x")[-1])
+    return Example({**values, "c": c}, properties={"Gemm": said})
+
+
+def gemm_and_norm(before: bool) -> Generator:
+    """A Gemm and a normalisation of what it makes or reads."""
+
+    def make(draw: Draw) -> Example:
+        values, said, read, made = matrices(draw)
+        learnt = statistics(draw, read if before else made)
+        attributes = {"alpha": draw.real(), "beta": draw.real(), **EPSILON}
+        if before:
+            said = {"transB": said["transB"], "transA": 0}
+            values |= {"x": (draw.size(), read), "b": draw.pick(None, (made,), (1, made), (1,))}
+        return Example({**values, **learnt}, attributes, {"Gemm": said})
+
+    return make
+
+
+def product(draw: Draw) -> dict[str, Given]:
+    """Data of some rank and a matrix, or a matrix for each batch."""
+    k, n = draw.size(), draw.size()
+    batch = draw.shape(0, 2, empty=False)
+    rows = draw.shape(0, 1, empty=False)
+    weights = draw.pick((k, n), (k, n), (*batch, k, n))
+    return {"x": (*(batch if rows else ()), *rows, k), "w": weights}
+
+
+def after_product(draw: Draw) -> Example:
+    """A product and a number for each column."""
+    values = product(draw)
+    return Example({**values, "c": by_column(draw, given_shape(values, "w")[-1])})
+
+
+def before_product(draw: Draw) -> Example:
+    """A number for each column of what a product reads."""
+    values = product(draw)
+    return Example({**values, "c": by_column(draw, given_shape(values, "w")[-2])})
+
+
+def product_and_norm(draw: Draw) -> Example:
+    """A product of matrices and its normalisation."""
+    m, k, n = draw.size(), draw.size(), draw.size()
+    return Example({"x": (m, k), "w": (k, n), **statistics(draw, n)}, EPSILON)
+
+
+GENERATORS: dict[str, Generator] = {
+    "FoldBatchNormIntoConvTranspose": normalised(False),
+    "FoldBatchNormIntoConvTransposeV1": normalised(True),
+    "FoldBatchNormIntoGemm": gemm_and_norm(False),
+    "FoldBatchNormIntoMatMul": product_and_norm,
+    **{f"Fold{name}IntoConvTranspose": convolved(False) for name in ("Mul", "Div", "Add")},
+    **{f"Fold{name}IntoConvTransposeV1": convolved(True) for name in ("Mul", "Div", "Add")},
+    "FoldDivIntoConv": divided_convolution,
+    **{f"Fold{name}IntoGemm": after_gemm for name in ("Mul", "Div", "Add")},
+    **{f"Fold{name}IntoMatMul": after_product for name in ("Mul", "Div")},
+    **{f"Fold{name}BeforeConv": read_convolution for name in ("Mul", "Div")},
+    **{f"Fold{name}BeforeGemm": before_gemm for name in ("Mul", "Div")},
+    **{f"Fold{name}BeforeMatMul": before_product for name in ("Mul", "Div")},
+    "FoldBatchNormBeforeConv": convolved_norm,
+    "FoldBatchNormBeforeGemm": gemm_and_norm(True),
+}
+
+FINITE: dict[str, str] = {
+    name: "weights and statistics are numbers; sums of infinities are NaN in another order"
+    for name in GENERATORS
+}
+
+KINDS: dict[str, tuple[Kind, ...]] = {
+    # Groups of transposed convolutions only onnxruntime computes right.
+    name: (np.float32,) if "ConvTranspose" in name else REALS
+    for name in GENERATORS
+}
