@@ -75,17 +75,19 @@ def _described(name: str, text: str) -> str:
 def options(parser: argparse.ArgumentParser) -> dict[str, str]:
     """Return the options of a command with what they do."""
     found: dict[str, str] = {}
-    for action in _actions(parser):
+    for action in visible_arguments(parser):
         if action.option_strings:
-            found |= dict.fromkeys(action.option_strings, _help(parser, action))
+            found |= dict.fromkeys(action.option_strings, argument_help(parser, action))
     return found
 
 
-def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+def visible_arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return the arguments that help texts show."""
     return [action for action in vars(parser)["_actions"] if action.help != argparse.SUPPRESS]
 
 
-def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+def argument_help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    """Return the help text of an argument, on one line."""
     text = (action.help or "") % {**vars(action), "prog": parser.prog}
     return " ".join(text.split())
 
@@ -107,9 +109,9 @@ def man(parsers: Mapping[str, argparse.ArgumentParser]) -> str:
     ]
     for name, parser in parsers.items():
         lines += [f".SS {_roff(name)}", _roff(parser.description or "")]
-        for action in _actions(parser):
+        for action in visible_arguments(parser):
             names = ", ".join(rf"\fB{_roff(option)}\fR" for option in action.option_strings)
-            lines += [".TP", names or rf"\fI{_roff(action.dest)}\fR", _roff(_help(parser, action))]
+            lines += [".TP", names or rf"\fI{_roff(action.dest)}\fR", _roff(argument_help(parser, action))]
     return "\n".join([*lines, ""])
 
 

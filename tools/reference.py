@@ -22,6 +22,8 @@ from xonnc.runtime.native.string_operators import IMPLEMENTATIONS, PREPARED_IMPL
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cores import core_names, load_core
 from xonnc.targets.cpu import cpu_names, load_cpu
+from xonnc.tools.command_reference import commands_page
+from xonnc.tools.dialect_reference import dialects_page
 from xonnc.tools.optimizer_reference import optimizer_page
 from xonnc.tools.pass_reference import optimization_levels_page, passes_page
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
@@ -37,6 +39,8 @@ ROOT = Path(__file__).resolve().parents[1]
 def pages() -> Mapping[str, str]:
     """Return the generated pages by their file name in `docs`."""
     return {
+        "commands.md": commands_page(),
+        "dialects.md": dialects_page(),
         "native-operators.md": _native_operators(),
         "nvdla-checks.md": _nvdla_checks(),
         "nvdla-limits.md": _nvdla_limits(),

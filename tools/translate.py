@@ -110,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _work(arguments: Sequence[str]) -> int:
-    parser = _parser()
+    parser = make_parser()
     arguments = take_plugin_options(arguments)
     peer, arguments = take_peer_flags(arguments, "onnx-translate")
     # A value only after '=': `--external-data model.onnx` must not take the model for the file's name.
@@ -167,7 +167,8 @@ def import_options_of(peer: PeerSettings) -> ImportOptions | None:
     )
 
 
-def _parser() -> _Parser:
+def make_parser() -> _Parser:
+    """Return the parser of the command line."""
     parser = _Parser(
         prog="onnx-translate",
         usage="onnx-translate [options] [input] [-o output]",
