@@ -13,7 +13,7 @@ $(READY): pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: $(READY) ## compiles ResNet-50 for nv_full, simulates it, compares with onnxruntime
+demo: $(READY) ## compiles ResNet-50 and a classifier of digits, simulates them, compares with onnxruntime
 	$(BIN)/xonnc demo
 
 test: check unit lit ## everything CI runs

@@ -67,6 +67,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "check": (
         "xonnc check model.onnx",
         "xonnc check model.onnx model.nvdla --target nv_full -n 10",
+        "xonnc check model.onnx model.xpkg --samples images.npz --least-cosine 0.99",
     ),
     "inspect": (
         "xonnc inspect model.nvdla --target nv_small",
@@ -82,7 +83,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc report model.onnx --memory --target cpu --input-shape x:1,3,224,224",
         "xonnc report model.onnx --target nv_small --html report.html",
     ),
-    "demo": ("xonnc demo squeezenet --target nv_full",),
+    "demo": ("xonnc demo digits", "xonnc demo squeezenet --target nv_full"),
     "targets": ("xonnc targets", "xonnc targets nv_small --json"),
     "passes": ("xonnc passes", "xonnc passes --levels"),
     "new-backend": ("xonnc new-backend npu", "xonnc new-backend npu -o backends/npu"),

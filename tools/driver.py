@@ -41,7 +41,7 @@ COMMANDS = {
     "inspect": "check a loadable, or those of a package, statically",
     "explain": "explain where each node of a model runs, or why it is refused",
     "report": "estimate the cycles, memory traffic and memory of a compiled model",
-    "demo": "compile, simulate and check a well-known network",
+    "demo": "compile, simulate and check a trained classifier and a well-known network",
     "targets": "list the targets and their properties",
     "passes": "list the passes and their options",
     "plugins": "list, check or create plug-ins",

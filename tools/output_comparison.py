@@ -42,15 +42,26 @@ class Agreement:
     """Of those, the inputs whose highest score stands at the same place."""
     scores: bool
     """Whether the output is a vector of scores, for which a top-1 means something."""
+    least_cosine: float = COSINE_BOUND
+    """The least cosine similarity at which the output counts as right."""
 
     @property
     def passed(self) -> bool:
         """Return whether all inputs agree: cosine similarity, and top-1 where it is unambiguous."""
-        return self.cosine >= COSINE_BOUND and (not self.scores or self.same_clear_top == self.clear_top)
+        return self.cosine >= self.least_cosine and (not self.scores or self.same_clear_top == self.clear_top)
 
 
-def compare(output: str, reference: Sequence[Array], compiled: Sequence[Array]) -> Agreement:
-    """Compare one output over several inputs; the lists hold one array per input, of equal shapes."""
+def compare(
+    output: str,
+    reference: Sequence[Array],
+    compiled: Sequence[Array],
+    least_cosine: float = COSINE_BOUND,
+) -> Agreement:
+    """
+    Compare one output over several inputs; the lists hold one array per input, of equal shapes.
+
+    Outputs of a cosine similarity below `least_cosine` do not pass.
+    """
     cosines: list[float] = []
     errors: list[float] = []
     same = clear = same_clear = 0
@@ -68,7 +79,14 @@ def compare(output: str, reference: Sequence[Array], compiled: Sequence[Array]) 
             same_clear += is_same and is_clear
     scores = bool(reference) and sum(size > 1 for size in reference[0].shape) == 1
     return Agreement(
-        output, min(cosines, default=1.0), max(errors, default=0.0), same, clear, same_clear, scores
+        output,
+        min(cosines, default=1.0),
+        max(errors, default=0.0),
+        same,
+        clear,
+        same_clear,
+        scores,
+        least_cosine,
     )
 
 

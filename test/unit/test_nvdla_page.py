@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import xonnc
 from xonnc.targets import limits, load_target
+from xonnc.tools.digits import INPUT, read_images, read_model
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "nvdla.md").read_text()
@@ -37,7 +39,16 @@ def test_the_whole_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert shells >= 6
     made = {path.name for path in tmp_path.iterdir()}
     assert made >= {"model.nvdla", "mine.nvdla", "half.nvdla", "table.json", "y.npy", "y.bin", "model.txt"}
-    assert np.load(tmp_path / "y.npy").size == 10
+    for scores in ("y.npy", "z.npy"):
+        assert np.load(tmp_path / scores).argmax() == 7
+
+
+def test_the_float_accuracy_is_measured():
+    correct = dict(re.findall(r"^\| (float32|INT8)[^|]*\| (\d+) \(", PAGE, re.MULTILINE))
+    images, model = read_images(), xonnc.compile(read_model())
+    scores = [np.asarray(model.run(None, {INPUT: image[None]})[0]) for image in images.held_out]
+    found = np.concatenate(scores).argmax(axis=1)
+    assert int(np.sum(found == images.labels)) == int(correct["float32"])
 
 
 def test_links_lead_somewhere():

@@ -16,17 +16,23 @@ from xonnc.targets import DEFAULT_TARGET, load_target
 from xonnc.tools.commands.simulate import add_machine
 from xonnc.tools.console import plural, progress, row
 from xonnc.tools.files import is_package, reshape_to_binding
+from xonnc.tools.output_comparison import COSINE_BOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from xonnc.runtime.nvdla.tensors import BoundTensor
+    from xonnc.runtime.reference import ModelParameter
     from xonnc.tools.console import ProgressCallback
     from xonnc.tools.output_comparison import Agreement, Array
 
 
 COMPILED = (".nvdla", ".xpkg")
 """File extensions of compiled models."""
+
+
+RANDOM_INPUTS = 3
+"""The default number of random inputs."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +45,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the loadable or package compiled from it; without one, the model itself is validated",
     )
     parser.add_argument(
-        "-n", "--inputs", type=int, default=3, help="number of random inputs (default: %(default)s)"
+        "-n", "--inputs", type=int, help="number of inputs (default: 3 random ones, or all samples)"
+    )
+    parser.add_argument(
+        "--samples",
+        type=Path,
+        metavar="DATA",
+        help="compare on samples instead of random inputs (.npz, .npy, a folder), as --calibrate takes them",
+    )
+    parser.add_argument(
+        "--least-cosine",
+        type=float,
+        default=COSINE_BOUND,
+        metavar="C",
+        help="the least cosine similarity of an output that agrees (default: %(default)s)",
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of the random inputs (default: %(default)s)"
@@ -53,15 +72,17 @@ def run(args: argparse.Namespace) -> int:
     """Validate or compare; exit code 1 if the model is invalid or an output disagrees."""
     if args.loadable is None:
         return _check_model(args)
-    if args.inputs < 1:
+    if args.inputs is not None and args.inputs < 1:
         raise XonncError(f"--inputs {args.inputs}: at least one input is needed to compare")
+    if not 0 <= args.least_cosine <= 1:
+        raise XonncError(f"--least-cosine {args.least_cosine:g}: similarities are from 0 to 1")
     with progress(f"checking {args.loadable.name}", args.quiet) as step:
-        agreements = agree(args.model, args.loadable, args.target, args.mode, args.inputs, args.seed, step)
+        agreements, count = agree(args, step)
     if args.json:
         print(json.dumps([asdict(one) | {"passed": one.passed} for one in agreements], indent=2))
     elif not args.quiet:
         for one in agreements:
-            row(one.output, described(one, args.inputs))
+            row(one.output, described(one, count))
     return 0 if all(one.passed for one in agreements) else 1
 
 
@@ -95,33 +116,54 @@ class _Compiled:
     run: Callable[[Mapping[str, Array]], Sequence[Array]]
 
 
-def agree(
-    model: Path, compiled: Path, target: str | None, mode: str, count: int, seed: int, step: ProgressCallback
-) -> Sequence[Agreement]:
+def agree(args: argparse.Namespace, step: ProgressCallback) -> tuple[Sequence[Agreement], int]:
     """
-    Runs a model and the loadable or package made of it on `count` random inputs and compares every output, in
-    binding order.
+    Run a model and what is compiled from it on the same inputs, and compare every output, in binding order.
+
+    Returns: the agreement of each output, and the number of inputs.
     """
     from xonnc.runtime.reference import ReferenceModel
-    from xonnc.tools.output_comparison import compare, random_feeds
+    from xonnc.tools.output_comparison import compare
 
-    made = (_package if is_package(compiled) else _loadable)(compiled, target, mode)
-    reference = ReferenceModel(model)
+    made = (_package if is_package(args.loadable) else _loadable)(args.loadable, args.target, args.mode)
+    reference = ReferenceModel(args.model)
     names = [port.name for port in reference.outputs()]
     if (found := list(made.outputs)) != names:
-        raise XonncError(f"{compiled}: outputs {', '.join(found)}, but the model's are {', '.join(names)}")
+        raise XonncError(
+            f"{args.loadable}: outputs {', '.join(found)}, but the model's are {', '.join(names)}"
+        )
+    inputs = _inputs(args, reference.inputs(), made.bound)
     expected: list[list[Array]] = []
     given: list[list[Array]] = []
-    for index, random in enumerate(random_feeds(reference.inputs(), count, seed)):
-        step(index, count)
-        feeds = {**random, **_of_pixels(random, made.bound, (seed, index))}
+    for index, feeds in enumerate(inputs):
+        step(index, len(inputs))
         expected.append(reference.run(feeds))
         outputs = made.run(feeds)
         given.append([one.reshape(want.shape) for one, want in zip(outputs, expected[-1], strict=True)])
-    return [
-        compare(name, [row[index] for row in expected], [row[index] for row in given])
+    agreements = [
+        compare(name, [row[index] for row in expected], [row[index] for row in given], args.least_cosine)
         for index, name in enumerate(names)
     ]
+    return agreements, len(inputs)
+
+
+def _inputs(
+    args: argparse.Namespace, ports: Sequence[ModelParameter], bound: Sequence[BoundTensor]
+) -> Sequence[Mapping[str, Array]]:
+    """Return the samples, or random inputs."""
+    from xonnc.calibration import read_samples
+    from xonnc.tools.output_comparison import random_feeds
+
+    if args.samples is None:
+        feeds = enumerate(random_feeds(ports, args.inputs or RANDOM_INPUTS, args.seed))
+        return [{**random, **_of_pixels(random, bound, (args.seed, index))} for index, random in feeds]
+    shapes: dict[str, tuple[int, ...]] = {}
+    for port in ports:
+        shape = tuple(size for size in port.shape if size is not None)
+        if len(shape) != len(port.shape):
+            raise XonncError(f"input '{port.name}': its shape is dynamic; samples need a fixed one")
+        shapes[port.name] = shape
+    return read_samples(args.samples, shapes, {port.name: port.dtype for port in ports})[: args.inputs]
 
 
 def _loadable(path: Path, target: str | None, mode: str) -> _Compiled:

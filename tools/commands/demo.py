@@ -1,11 +1,11 @@
-"""`xonnc demo`: compile, simulate and check a well-known network."""
+"""`xonnc demo`: compile, simulate and check a trained classifier of digits and a well-known network."""
 
 from __future__ import annotations
 
 import argparse
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,27 @@ import numpy.typing as npt
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write, atomic_writes
 from xonnc.targets import load_target
+from xonnc.tools import digits
 from xonnc.tools.commands.check import described
 from xonnc.tools.commands.compile import report
 from xonnc.tools.console import progress, row, size
 from xonnc.tools.files import write_array
 
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from xonnc.formats.nvdla.calibration import Ranges
+    from xonnc.runtime.nvdla.simulator import Observer, Simulator
+
 Image = npt.NDArray[np.float32]
+
+DIGITS = "digits"
+"""The trained network; it is quantized, so its target is the smallest."""
+
+TARGETS = {DIGITS: "nv_small"}
+"""The default targets of networks, where that is not `nv_full`."""
+
+SHOWN_DIGIT = 7
 
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Mean and standard deviation of the ImageNet colour channels, for normalised inputs."""
@@ -27,29 +42,43 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument(
-        "model", nargs="?", default="resnet50", help="a network of the onnx package (default: %(default)s)"
+        "model",
+        nargs="*",
+        default=["resnet50", DIGITS],
+        help=f"'{DIGITS}', a trained classifier, or a network of the onnx package with random weights "
+        "(default: resnet50 digits)",
     )
     parser.add_argument(
         "--folder", type=Path, default=Path("demo-out"), help="output folder (default: %(default)s)"
     )
-    parser.add_argument("--target", default="nv_full", help="default: %(default)s")
+    parser.add_argument("--target", help=f"default: nv_full, {TARGETS[DIGITS]} for {DIGITS}")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compile, simulate one image and compare with onnxruntime."""
+    """Run the demo of each network; 1 if one of them is wrong."""
+    folder: Path = args.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    passed = True
+    for name in args.model:
+        target = args.target or TARGETS.get(name, "nv_full")
+        if name == DIGITS:
+            passed &= _run_digits(folder, target, args.quiet)
+        else:
+            passed &= _run_network(name, folder, target, args.quiet)
+    return 0 if passed else 1
+
+
+def _run_network(name: str, folder: Path, target: str, is_quiet: bool) -> bool:
+    """Compile a network, simulate one image and compare with onnxruntime."""
     from xonnc.compiler import compile_model
-    from xonnc.formats.nvdla.reader import read_loadable
-    from xonnc.runtime.nvdla.simulator import Simulator
     from xonnc.runtime.reference import ReferenceModel
     from xonnc.tools.output_comparison import compare
 
-    folder: Path = args.folder
-    folder.mkdir(parents=True, exist_ok=True)
-    model, loadable = folder / f"{args.model}.onnx", folder / f"{args.model}.nvdla"
-    _write_model(args.model, model)
+    model, loadable = folder / f"{name}.onnx", folder / f"{name}.nvdla"
+    _write_model(name, model)
     begun = time.perf_counter()
-    compilation = compile_model(model, args.target)
+    compilation = compile_model(model, target)
     written = compilation.write(loadable)
     compiled = time.perf_counter()
     report(model, compilation)
@@ -59,23 +88,68 @@ def run(args: argparse.Namespace) -> int:
         raise XonncError(f"{model}: input {port.name} is no colour image; the demo shows image classifiers")
     pixels = image(port.shape[2] or 224, port.shape[3] or 224)
     begun_simulation = time.perf_counter()
-    with progress(f"simulating {loadable.name}", args.quiet) as step:
-        simulator = Simulator(
-            read_loadable(loadable),
-            load_target(args.target),
-            observer=lambda result: step(result.done, result.total, result.engine),
+    with progress(f"simulating {loadable.name}", is_quiet) as step:
+        (output,) = _simulator(loadable, target, lambda done: step(done.done, done.total, done.engine)).run(
+            [pixels]
         )
-        (output,) = simulator.run([pixels])
     simulated = time.perf_counter()
     (expected,) = reference.run({port.name: pixels})
     agreement = compare(output.name, [expected], [output.tensor.reshape(expected.shape)])
     with atomic_writes() as files:
-        write_array(files, folder / f"{args.model}-image.npy", pixels)
-        write_array(files, folder / f"{args.model}-scores.npy", output.tensor)
+        write_array(files, folder / f"{name}-image.npy", pixels)
+        write_array(files, folder / f"{name}-scores.npy", output.tensor)
     row("time", f"compiled in {compiled - begun:.1f} s, simulated in {simulated - begun_simulation:.1f} s")
     row("answer", f"class {_top(output.tensor)}; {described(agreement, 1)}")
     print(f"wrote           {loadable} ({size(written)}), {model.name}, image and scores as .npy beside it")
-    return 0 if agreement.passed else 1
+    return agreement.passed
+
+
+def _run_digits(folder: Path, target: str, is_quiet: bool) -> bool:
+    """Quantize and compile the trained network; simulate it on held-out images, and show it one of them."""
+    from xonnc.calibration import calibrate_module
+    from xonnc.compiler import compile_model
+    from xonnc.runtime.reference import ReferenceModel
+
+    images = digits.read_images()
+    example = images.first(SHOWN_DIGIT)
+    model, loadable = folder / f"{DIGITS}.onnx", folder / f"{DIGITS}.nvdla"
+    image_file = folder / f"{DIGITS}-{SHOWN_DIGIT}.pgm"
+    with atomic_writes() as files:
+        for path, content in ((model, digits.read_model()), (image_file, digits.pgm(example))):
+            with files.open(path) as file:
+                file.write(content)
+        write_array(files, folder / f"{DIGITS}-calibration.npy", images.calibration)
+        write_array(files, image_file.with_suffix(".npy"), example)
+
+    def ranges(module: ModuleOp) -> Ranges:
+        return calibrate_module(module, [{digits.INPUT: image[None]} for image in images.calibration])
+
+    compilation = compile_model(model, target, calibrate=ranges)
+    written = compilation.write(loadable)
+    report(model, compilation)
+    reference, simulator = ReferenceModel(model), _simulator(loadable, target)
+    correct = {"float32": 0, "INT8": 0}
+    with progress(f"simulating {loadable.name}", is_quiet) as step:
+        for number, (image, label) in enumerate(zip(images.held_out, images.labels, strict=True), 1):
+            correct["float32"] += _top(reference.run({digits.INPUT: image[None]})[0]) == label
+            correct["INT8"] += _top(simulator.run([image[None]])[0].tensor) == label
+            step(number, len(images.labels), "")
+    total = len(images.labels)
+    shares = ", ".join(f"{kind} {right} ({right / total:.1%})" for kind, right in correct.items())
+    row("accuracy", f"of {total} held-out images: {shares}")
+    found = _top(simulator.run([example])[0].tensor)
+    for line in digits.drawn(example):
+        row("", line)
+    row("answer", f"class {found}; the image is a held-out {SHOWN_DIGIT}")
+    print(f"wrote           {loadable} ({size(written)}), {model.name}, samples and the image beside it")
+    return found == SHOWN_DIGIT
+
+
+def _simulator(loadable: Path, target: str, observer: Observer | None = None) -> Simulator:
+    from xonnc.formats.nvdla.reader import read_loadable
+    from xonnc.runtime.nvdla.simulator import Simulator
+
+    return Simulator(read_loadable(loadable), load_target(target), observer=observer)
 
 
 def image(height: int, width: int) -> Image:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx.parser
 import pytest
 
+from xonnc.formats.package.archive import read_package
 from xonnc.tools.driver import main
 
 
@@ -119,6 +121,34 @@ def test_a_package_agrees_with_its_model(
     other = small_model("other.onnx", operator="Neg")
     assert main(["check", str(other), str(package)]) == 1
     assert "DISAGREES" in capsys.readouterr().out
+
+
+def test_check_takes_samples_and_a_bound(
+    model: Path, int8_package: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    samples = tmp_path / "samples.npy"
+    np.save(samples, np.load(tmp_path / "x.npy").repeat(4, axis=0))
+    arguments = ["check", str(model), str(int8_package), "--samples", str(samples)]
+    assert main([*arguments, "--least-cosine", "0.9"]) == 0
+    assert "agrees with onnxruntime on 4 inputs" in capsys.readouterr().out
+    assert main([*arguments, "-n", "2", "--least-cosine", "1"]) == 1
+    assert "DISAGREES with onnxruntime on 2 inputs" in capsys.readouterr().out
+    assert main([*arguments, "--least-cosine", "2"]) == 1
+    assert "--least-cosine 2: similarities are from 0 to 1" in capsys.readouterr().err
+
+
+def test_check_takes_no_samples_for_dynamic_shapes(
+    int8_package: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    manifest = read_package(int8_package).manifest
+    names = [manifest.inputs[0].name, manifest.outputs[0].name]
+    dynamic = tmp_path / "dynamic.onnx"
+    text = f"""<ir_version: 8, opset_import: ["": 17]>
+    g (float[N, 3, 8, 8] {names[0]}) => (float[N, 3, 8, 8] {names[1]}) {{ {names[1]} = Relu ({names[0]}) }}"""
+    dynamic.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    arguments = ["check", str(dynamic), str(int8_package), "--samples", str(tmp_path / "x.npy")]
+    assert main(arguments) == 1
+    assert f"input '{names[0]}': its shape is dynamic; samples need a fixed one" in capsys.readouterr().err
 
 
 def test_an_image_of_a_package_is_checked_with_pixels(
