@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, static_shape
+from xonnc.formats.html_tables import html_table
 from xonnc.formats.onnx.op_versions import identity_of
 from xonnc.formats.onnx.tensors import DATA_TYPES, stored_size
 
@@ -30,6 +31,16 @@ class ModelSummary:
     def nodes(self) -> int:
         """Nodes of the graph."""
         return sum(self.operators.values())
+
+
+def comparison_table(before: ModelSummary, after: ModelSummary) -> str:
+    """Return the nodes by operator of a model before and after a change as HTML, for notebooks."""
+    names = sorted({*before.operators, *after.operators})
+    rows: list[tuple[object, ...]] = [
+        (name, before.operators.get(name, 0), after.operators.get(name, 0)) for name in names
+    ]
+    rows += [("nodes", before.nodes, after.nodes), ("parameters", before.parameters, after.parameters)]
+    return html_table("Nodes", ["operator", "before", "after"], rows)
 
 
 def summarize(module: ModuleOp) -> ModelSummary:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from typing_extensions import TypeIs
 
 from xonnc.errors import XonncError, suggest
+from xonnc.formats.html_tables import html_table
 from xonnc.formats.native.program import TensorSpec
 
 Array = npt.NDArray[Any]
@@ -116,6 +117,13 @@ class OnnxruntimeApi:
         outputs = ", ".join(map(_shown, own.outputs))
         return f"<{type(self).__name__} ({inputs}) -> ({outputs})>"
 
+    def _repr_html_(self) -> str:
+        """Return inputs and outputs as a table, for notebooks."""
+        own = cast("Runnable", self)
+        rows = [("input", *_cells(spec)) for spec in own.inputs]
+        rows += [("output", *_cells(spec)) for spec in own.outputs]
+        return html_table(type(self).__name__, ["", "name", "type", "shape"], rows)
+
 
 class IOBinding:
     """Arrays bound to the inputs and outputs of a session."""
@@ -202,10 +210,16 @@ def _node_arg(spec: TensorSpec) -> NodeArg:
 
 
 def _shown(spec: TensorSpec) -> str:
+    name, dtype, shape = _cells(spec)
+    return f"{name}: {dtype}{shape}"
+
+
+def _cells(spec: TensorSpec) -> tuple[str, str, str]:
+    """Return name, element type and shape as text."""
     sizes = (
         "..." if spec.shape is None else ", ".join("?" if size is None else str(size) for size in spec.shape)
     )
-    return f"{spec.name}: {'any' if spec.dtype is None else spec.dtype.name}[{sizes}]"
+    return spec.name, "any" if spec.dtype is None else spec.dtype.name, f"[{sizes}]"
 
 
 def _require(name: str, known: Sequence[str], kind: str) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from xonnc.argument_types import require_path
 from xonnc.errors import DeclaredShapeError, XonncError, suggest
+from xonnc.formats.html_tables import html_table
 from xonnc.formats.native.program import (
     HostStep,
     NativeStep,
@@ -425,6 +426,14 @@ class Session(OnnxruntimeApi):
     def report(self) -> list[ReportLine]:
         """Return the steps of the program of the last run; before any, of the unspecialised program."""
         return _report_lines(self._last)
+
+    def _repr_html_(self) -> str:
+        """Return tables of inputs, outputs and steps, for notebooks."""
+        steps = [
+            (line.where, line.what, line.node, f"{line.seconds * 1e6:.1f}" if line.seconds else "")
+            for line in self.report()
+        ]
+        return super()._repr_html_() + html_table("Steps", ["where", "kernels", "node", "µs"], steps)
 
     def profile(self) -> list[ProfileLine]:
         """

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.graph_build import build, build_config
     from xonnc.native import load_native as load
+    from xonnc.notebook import load_ipython_extension as load_ipython_extension
     from xonnc.package_engine import load_package
     from xonnc.packages import CompiledPackage, compile_package
     from xonnc.quantizer import QuantizedModel, quantize
@@ -85,6 +86,7 @@ _HOMES = {
     "compile_package": "packages",
     "from_torch": "torch_backend",
     "load": "native",
+    "load_ipython_extension": "notebook",
     "load_package": "package_engine",
     "load_params": "formats.native.param_dict",
     "load_target": "targets",

@@ -20,13 +20,14 @@ from xonnc.argument_types import checks_arguments
 from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError
+from xonnc.formats.html_tables import html_table
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.checks.loadable_check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import require_known_operators
-from xonnc.formats.onnx.model_summary import ModelSummary, summarize
+from xonnc.formats.onnx.model_summary import ModelSummary, comparison_table, summarize
 from xonnc.lowering.dla_to_loadable.report import CompileReport
 from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
 from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
@@ -72,6 +73,13 @@ class Compilation:
         Raises: `XonncError` if the file cannot be written.
         """
         return write_loadable(self.loadable, Path(path))
+
+    def _repr_html_(self) -> str:
+        layers = self.report.layers_by_engine.items()
+        title = f"{self.report.target}: {self.report.milliseconds:.2f} ms by the cycle model"
+        return comparison_table(self.imported, self.simplified) + html_table(
+            title, ["engine", "layers"], layers
+        )
 
 
 Calibrate = Callable[[ModuleOp], Ranges]

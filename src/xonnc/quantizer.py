@@ -28,6 +28,7 @@ from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
 from xonnc.errors import XonncError, suggest
+from xonnc.formats.html_tables import html_table
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.model_summary import summarize
@@ -90,6 +91,11 @@ class QuantizedModel:
         Raises: `XonncError` if a file cannot be written.
         """
         return self.model.write(Path(path))
+
+    def _repr_html_(self) -> str:
+        rows = [(line.output, f"{line.cosine:.6f}", f"{line.largest_error:.2g}") for line in self.agreement]
+        header = ["output", "cosine", "largest error"]
+        return html_table("Agreement with the float model", header, rows)
 
 
 @checks_arguments

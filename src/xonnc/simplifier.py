@@ -33,7 +33,7 @@ from xonnc.formats.onnx.exporter import export_model, export_proto
 from xonnc.formats.onnx.import_scope import IS_NODE
 from xonnc.formats.onnx.importer import OVERRIDABLE_SINCE, import_loaded, overridable_inputs
 from xonnc.formats.onnx.load_model import LoadedModel, load
-from xonnc.formats.onnx.model_summary import ModelSummary, summarize
+from xonnc.formats.onnx.model_summary import ModelSummary, comparison_table, summarize
 from xonnc.formats.onnx.save_model import ExternalData
 from xonnc.transforms.cse import erase_dead
 from xonnc.transforms.declared_types import with_claims
@@ -82,6 +82,9 @@ class SimplifiedModel:
     def proto(self) -> onnx.ModelProto:
         """Return the model as one `ModelProto`, weights included."""
         return export_proto(self.module, _dim_names(self.module))
+
+    def _repr_html_(self) -> str:
+        return comparison_table(self.before, self.after)
 
 
 def _dim_names(module: ModuleOp) -> DimNames:

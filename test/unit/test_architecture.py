@@ -227,6 +227,7 @@ def test_public_modules():
         "graph_executor",
         "model_check",
         "native",
+        "notebook",
         "package_engine",
         "packages",
         "passes",
