@@ -1,4 +1,4 @@
-"""Quantise a float model to INT8 with samples, and compile the result: `python quantize.py`."""
+"""Quantize a float model to INT8 with samples, and compile the result: `python quantize.py`."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ Calibration: value ranges of a model's tensors, observed over samples.
 
 `minmax` takes the extremes. The other methods choose a clipping limit from a histogram of magnitudes:
 `percentile` covers a fixed fraction of the values, `entropy` minimises the Kullback-Leibler divergence of
-the distribution after quantisation from that before it, and `mse` minimises the mean squared error of
+the distribution after quantization from that before it, and `mse` minimises the mean squared error of
 rounding and clipping.
 Inputs of a softmax have a range of their own, whatever the method (`_of_scores`). The mean and the extremes
 of each channel are recorded as well.
@@ -110,7 +110,7 @@ def _least_error(counts: Array, levels: int) -> int:
 
 def _divergence(counts: Array, end: int, count: int) -> float:
     """
-    Return the divergence of the clipped histogram from its quantisation to `count` levels, less its bias.
+    Return the divergence of the clipped histogram from its quantization to `count` levels, less its bias.
 
     Each level spreads its sum evenly over its non-empty bins, as in TensorRT's entropy calibration.
     """

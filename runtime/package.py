@@ -180,7 +180,7 @@ def _on_dla(step: PackageStep, simulator: Simulator, values: Mapping[str, Tensor
     """
     Return a function that runs a step in the simulator.
 
-    The simulator quantises inputs and dequantises outputs by the parameters in the loadable. A loadable's
+    The simulator quantizes inputs and dequantizes outputs by the parameters in the loadable. A loadable's
     tensors are `1xCxHxW`, with the elements of the model's tensors in row-major order, so a reshape converts
     between the two.
     """

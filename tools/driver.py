@@ -24,7 +24,7 @@ COMMANDS = {
     "emit": "write an ONNX model as IR or code, with the options of onnx-mlir",
     "tune": "measure tile sizes for the kernels of a model on this processor",
     "simplify": "simplify an ONNX model without changing its outputs",
-    "quantize": "quantise a float model to INT8 for any runtime",
+    "quantize": "quantize a float model to INT8 for any runtime",
     "optimize": "run the passes of ONNX-optimizer, with its options",
     "convert-opset": "convert a model to another opset, newer or older",
     "infer": "infer the shapes of a model and declare them in it",

@@ -1,5 +1,5 @@
 """
-`decompose-quantized-onnx`: decompose quantised operators (QLinear*, *Integer) to QDQ form.
+`decompose-quantized-onnx`: decompose quantized operators (QLinear*, *Integer) to QDQ form.
 
 ```mlir
 %y = "onnx.QLinearConv"(%x, %xs, %xz, %w, %ws, %wz, %ys, %yz, %b)
@@ -26,7 +26,7 @@ from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 @dataclass(frozen=True)
 class DecomposeQuantized(ModulePass):
-    """Decomposes quantised operators to float operators between DequantizeLinear and QuantizeLinear."""
+    """Decomposes quantized operators to float operators between DequantizeLinear and QuantizeLinear."""
 
     name = "decompose-quantized-onnx"
 

@@ -61,7 +61,7 @@ TEXTS = {
           q = Flatten <axis = 1> (p)
           z = Gemm <transB = 1> (q, f, d)
           y = Softmax <axis = 1> (z) }""",
-    "quantised": """<ir_version: 8, opset_import: ["" : 13]> g (float[1,4,6,6] x) => (float[1,4,6,6] y)
+    "quantized": """<ir_version: 8, opset_import: ["" : 13]> g (float[1,4,6,6] x) => (float[1,4,6,6] y)
         <float s = {0.05}, int8 z = {0}, int8[4,4,1,1] w = {I16}, float[4] ws = {0.1,0.1,0.2,0.1},
             int8[4] wz = {0,0,0,0}>
         { a = QuantizeLinear(x, s, z)

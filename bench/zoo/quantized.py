@@ -1,4 +1,4 @@
-"""Quantised networks: a Quantize and a DequantizeLinear around every operator."""
+"""Quantized networks: a Quantize and a DequantizeLinear around every operator."""
 
 from __future__ import annotations
 

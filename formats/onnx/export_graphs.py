@@ -211,7 +211,7 @@ class _GraphExporter:
 
     def _write_held(self) -> None:
         """
-        Write initializers without an op: default values of inputs, and tensors of quantisation annotations.
+        Write initializers without an op: default values of inputs, and tensors of quantization annotations.
         """
         held = self.interface.details.get(UNREFERENCED_INITIALIZERS)
         inputs = {info.name for info in self.graph.input}

@@ -154,7 +154,7 @@ def _defaults(model: ImportContext, graph: onnx.GraphProto) -> set[str]:
 
 
 def _annotating(graph: onnx.GraphProto) -> set[str]:
-    """Return the tensors of quantisation annotations, which no node need read."""
+    """Return the tensors of quantization annotations, which no node need read."""
     entries = graph.quantization_annotation
     return {each.value for entry in entries for each in entry.quant_parameter_tensor_names}
 

@@ -2,7 +2,7 @@
 Direct int8 convolution in NHWC with int32 accumulators in vector registers, and its epilogue.
 
 A tile holds the sums of some pixels of a row times some vectors of output channels. Inner loops run over the
-window and the input channels; the epilogue requantises the sums (docs/internals/cpu-kernels.md §4.6).
+window and the input channels; the epilogue requantizes the sums (docs/internals/cpu-kernels.md §4.6).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""QDQ models: quantisation in standard ONNX operators, for any runtime."""
+"""QDQ models: quantization in standard ONNX operators, for any runtime."""

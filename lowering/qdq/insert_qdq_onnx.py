@@ -1,5 +1,5 @@
 """
-`insert-qdq-onnx`: quantise a model to INT8 in standard operators, with the ranges of a calibration table.
+`insert-qdq-onnx`: quantize a model to INT8 in standard operators, with the ranges of a calibration table.
 
 ```mlir
 %y = "onnx.Conv"(%x, %w, %b)
@@ -14,7 +14,7 @@ becomes
 ```
 with another pair on `%c`. Runtimes fuse what lies between two pairs to integer kernels.
 
-Convolutions and matrix products with constant weights are quantised, and what follows them up to the next
+Convolutions and matrix products with constant weights are quantized, and what follows them up to the next
 operator that is not in the lists below. `quantize-onnx` is the counterpart for the engines of NVDLA.
 """
 
@@ -74,7 +74,7 @@ ELEMENTWISE = (
     nn.GlobalAveragePoolOp,
     tensor.ConcatOp,
 )
-"""Operators that are quantised if all their computed operands are."""
+"""Operators that are quantized if all their computed operands are."""
 
 PER_CHANNEL_OPSET = 13
 """The first opset with one scale per channel."""
@@ -98,11 +98,11 @@ MOVES = (
 @dataclass(frozen=True)
 class InsertQdqOnnx(ModulePass):
     """
-    Quantise a model to INT8 in standard operators, with the ranges of a calibration table.
+    Quantize a model to INT8 in standard operators, with the ranges of a calibration table.
 
     Weights become int8 with one scale per output channel (`per-tensor`: one in all), biases int32.
     `table` is the file; `activations` is `uint8`, `int8`, or `symmetric` for int8 with zero point 0;
-    `keep-float` names nodes that are not quantised.
+    `keep-float` names nodes that are not quantized.
     """
 
     name = "insert-qdq-onnx"
@@ -126,18 +126,18 @@ class InsertQdqOnnx(ModulePass):
 
 @dataclass(frozen=True)
 class QdqScheme:
-    """What is quantised, and to which types."""
+    """What is quantized, and to which types."""
 
     activations: ActivationType = "uint8"
     is_per_tensor: bool = False
     """Whether weights have one scale in all, not one per output channel."""
     keep_float: Sequence[str] = ()
-    """Names of nodes, or of their results, that are not quantised."""
+    """Names of nodes, or of their results, that are not quantized."""
 
 
 def insert_qdq(module: ModuleOp, ranges: Ranges, pool: DisposablePool, scheme: QdqScheme) -> None:
     """
-    Quantise `module` in place; one that has QDQ pairs already stays unchanged.
+    Quantize `module` in place; one that has QDQ pairs already stays unchanged.
 
     Raises `XonncError` for values without a range, or unknown names of nodes.
     """
@@ -181,12 +181,12 @@ def _raise_opset(module: ModuleOp, opset: int) -> None:
 
 
 def linear_ops(module: ModuleOp) -> list[Operation]:
-    """Return the operators that can be quantised by themselves: those with constant weights."""
+    """Return the operators that can be quantized by themselves: those with constant weights."""
     return [op for op in module.walk() if _weights_axis(op) is not None]
 
 
 def has_quantized_weights(op: Operation) -> bool:
-    """Whether the weights of a linear operator are dequantised integers."""
+    """Whether the weights of a linear operator are dequantized integers."""
     return len(op.operands) > 1 and isinstance(op.operands[1].owner, DequantizeLinearOp)
 
 
@@ -235,7 +235,7 @@ class _Insertion:
         self._pool = pool
         self._scheme = scheme
         self._ops: list[Operation] = []
-        """The quantised ops, in order."""
+        """The quantized ops, in order."""
         self._made: set[SSAValue] = set()
         """Their results."""
         for op in block.ops:
@@ -258,7 +258,7 @@ class _Insertion:
         return bool(computed) and all(each in self._made for each in computed)
 
     def _read_or_made(self) -> list[SSAValue]:
-        """Return the values that quantised ops read or produce."""
+        """Return the values that quantized ops read or produce."""
         found: dict[SSAValue, None] = {}
         for op in self._ops:
             if _weights_axis(op) is not None:
@@ -268,7 +268,7 @@ class _Insertion:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is anything to quantise."""
+        """Whether there is anything to quantize."""
         return bool(self._ops)
 
     def without_range(self) -> list[str]:
@@ -291,7 +291,7 @@ class _Insertion:
         """
         Return another value with the same scale and zero point, or `None`.
 
-        What only a concatenation reads is quantised as its result, so that it moves integers.
+        What only a concatenation reads is quantized as its result, so that it moves integers.
         """
         if value not in self._made or not isinstance(value, OpResult):
             return None
@@ -302,7 +302,7 @@ class _Insertion:
         return reader.results[0] if is_joined and reader is not None else None
 
     def run(self) -> None:
-        """Insert the pairs, and quantise weights and biases."""
+        """Insert the pairs, and quantize weights and biases."""
         quantized = set(self._ops)
         for value in self._pairs:
             # All before the first change: which values share parameters depends on their readers.
@@ -340,7 +340,7 @@ class _Insertion:
     def _insert_pair(self, value: SSAValue, quantized: set[Operation]) -> None:
         params = self._params_of(value)
         assert params is not None, "checked before anything is changed"
-        assert is_ranked(value.type), "operators that are quantised have ranked operands"
+        assert is_ranked(value.type), "operators that are quantized have ranked operands"
         if isinstance(value, OpResult):
             where, location = InsertPoint.after(value.op), derived(value.op.location)
         else:

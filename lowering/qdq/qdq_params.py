@@ -17,17 +17,17 @@ ActivationType: TypeAlias = Literal["uint8", "int8", "symmetric"]
 ACTIVATION_TYPES: tuple[ActivationType, ...] = ("uint8", "int8", "symmetric")
 
 WEIGHT_MAX = 127
-"""The largest quantised weight; -128 is not used, so that the range is symmetric."""
+"""The largest quantized weight; -128 is not used, so that the range is symmetric."""
 
 BIAS_MAX = 2**31 - 1
 
 
 class QuantizationParams(NamedTuple):
-    """Affine quantisation of a tensor: `quantised = round(real / scale) + zero_point`, saturated."""
+    """Affine quantization of a tensor: `quantized = round(real / scale) + zero_point`, saturated."""
 
     scale: np.float32
     zero_point: Array
-    """A scalar of the type of the quantised tensor."""
+    """A scalar of the type of the quantized tensor."""
 
 
 def activation_params(found: Range, kind: ActivationType) -> QuantizationParams:
@@ -62,7 +62,7 @@ def quantize_weights(
     weights: Array, axis: int, bias: Array | None, scale: np.float32, is_per_tensor: bool
 ) -> QuantizedWeights:
     """
-    Quantise the weights of a linear operator, and its bias as int32 in the scale of the sums.
+    Quantize the weights of a linear operator, and its bias as int32 in the scale of the sums.
 
     Parameters:
         weights: float weights.

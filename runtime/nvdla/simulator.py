@@ -73,7 +73,7 @@ class Output:
 
     @property
     def numbers(self) -> AnyArray:
-        """The tensor, dequantised if the loadable has its quantisation parameters."""
+        """The tensor, dequantized if the loadable has its quantization parameters."""
         return self.tensor if self.grid is None else self.grid.dequantize(self.tensor)
 
 
@@ -129,7 +129,7 @@ class Simulator:
         Runs all submits on the inputs in binding order.
 
         An input is an NCHW array of the descriptor's shape, or the raw bytes of its memory object; where the
-        loadable says what its integers stand for, arrays of other types are quantised. An image may be bytes
+        loadable says what its integers stand for, arrays of other types are quantized. An image may be bytes
         `HxWxC` too, or floats where the loadable says what its pixels stand for. Raises
         `XonncError` for inputs that do not fit, accesses outside a memory object, engines or settings that
         the target lacks, and task graphs that hang.

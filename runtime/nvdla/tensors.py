@@ -41,7 +41,7 @@ class BoundTensor:
     offset: int
     size: int
     grid: QuantizationParameters | None = None
-    """Quantisation parameters of integer elements, if the loadable has them."""
+    """Quantization parameters of integer elements, if the loadable has them."""
     pixels: Normalization | None = None
     """Normalisation of the pixels of an image, if the loadable has it."""
 
@@ -108,7 +108,7 @@ class BoundTensor:
                 return values.astype(np.float16)
         if values.dtype.kind not in "iu":
             raise XonncError(
-                f"input {self.name}: {values.dtype} values; it takes {self.dtype}, quantise them first"
+                f"input {self.name}: {values.dtype} values; it takes {self.dtype}, quantize them first"
             )
         wide = values.astype(np.int64)
         bounds = np.iinfo(np.int8 if self.dtype == np.int8 else np.int16)

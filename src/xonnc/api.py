@@ -48,7 +48,7 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
             `nv_small`, or the path of a TOML file that describes one.
         options: for processors those of `xonnc.native.compile_native`: threads, level, profile, unsafe,
             cache, enable_pass, disable_pass, tuning, layouts, keep_float. For NVDLA: strict. For both:
-            calibrate (samples to quantise with, a file of them, or a function from a module to ranges),
+            calibrate (samples to quantize with, a file of them, or a function from a module to ranges),
             method.
 
     Returns: a `Session` or a `DlaModel`; both have `run`, `save`, `report`, `inputs` and `outputs`, and the

@@ -1,5 +1,5 @@
 """
-Calibration: value ranges of the tensors of a network, measured on samples, for INT8 quantisation.
+Calibration: value ranges of the tensors of a network, measured on samples, for INT8 quantization.
 
     samples = read_samples(Path("images.npz"), input_shapes(module))
     ranges = calibrate_module(module, samples)
@@ -45,7 +45,7 @@ MAX_THREADS = 8
 """Threads of a run: more gain little on networks of one image."""
 
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
-"""Element types that are quantised."""
+"""Element types that are quantized."""
 
 
 def calibrate_module(

@@ -1,5 +1,5 @@
 """
-Compile ONNX models for NVDLA: import, simplification, quantisation, lowering and emission in named stages.
+Compile ONNX models for NVDLA: import, simplification, quantization, lowering and emission in named stages.
 
     compilation = compile_model("resnet50.onnx", "nv_full")
     compilation.write("resnet50.nvdla")
@@ -83,7 +83,7 @@ class Compilation:
 
 
 Calibrate = Callable[[ModuleOp], Ranges]
-"""A function from the simplified module to the value ranges by which its tensors are quantised."""
+"""A function from the simplified module to the value ranges by which its tensors are quantized."""
 
 
 class InternalCompilerError(Exception):
@@ -107,7 +107,7 @@ def compile_model(
         target: the name of a target (`nv_full`, `nv_small`, …) or the path of a TOML file.
         on_stage: called with the name of each stage of `STAGES` but the last and the module after it. It may
             raise to stop the compilation.
-        calibrate: returns the ranges by which a float model is quantised to INT8; without it the model keeps
+        calibrate: returns the ranges by which a float model is quantized to INT8; without it the model keeps
             its precision.
         images: image inputs by name (`""`: the only input), which the DLA reads in a pixel format.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
@@ -135,7 +135,7 @@ def compile_model(
 
 @dataclass(frozen=True)
 class FrontendResult:
-    """A model before it is lowered: simplified, and quantised if calibration was asked for."""
+    """A model before it is lowered: simplified, and quantized if calibration was asked for."""
 
     module: ModuleOp
     context: Context

@@ -126,7 +126,7 @@ def explain_model(
     Parameters:
         path: the model.
         target: the name of a target or the path of a TOML file.
-        calibrate: returns the ranges by which a float model is quantised first, as in `compile_model`.
+        calibrate: returns the ranges by which a float model is quantized first, as in `compile_model`.
         images: image inputs by name, as in `compile_model`.
 
     Returns: the explanation, with everything the target refuses.
@@ -186,7 +186,7 @@ def explain_package(
     Parameters:
         path: the model.
         target: the name of a target or the path of a TOML file.
-        calibrate: returns the ranges by which a float model is quantised first.
+        calibrate: returns the ranges by which a float model is quantized first.
         images: image inputs by name.
 
     Returns: the explanation; `parts` lists the parts in the order in which they run, `refusals` what the DLA
@@ -248,7 +248,7 @@ def _placements(placed: Partition) -> list[NodePlacement]:
 
 @dataclass(frozen=True)
 class _PreparedModel:
-    """A quantised model, the nodes it had when it was imported, and the node that each was merged into."""
+    """A quantized model, the nodes it had when it was imported, and the node that each was merged into."""
 
     module: ModuleOp
     context: Context
@@ -364,7 +364,7 @@ def _with_shared_layers(nodes: Sequence[NodeExplanation]) -> Iterable[NodeExplan
 
 def _own_engine(node: NodeExplanation, others: Sequence[NodeExplanation]) -> str:
     """
-    Attribute an activation or requantisation after a convolution to the SDP, though the layer starts in CONV.
+    Attribute an activation or requantization after a convolution to the SDP, though the layer starts in CONV.
     """
     behind = node.operator not in WEIGHTED and any(other.operator in WEIGHTED for other in others)
     return "SDP" if node.engine == "CONV" and behind else node.engine

@@ -178,7 +178,7 @@ def compile_native(
         disable_pass: passes of the level to leave out.
         tuning: whether tile sizes measured by `xonnc tune` are used, for the target `cpu`.
         layouts: layouts of inputs and outputs by name: `{"x": "NHWC"}`, or `NCHW:NHWC` with the model's own.
-        calibrate: samples to quantise a float model to INT8 with, as `xonnc.quantize` takes them.
+        calibrate: samples to quantize a float model to INT8 with, as `xonnc.quantize` takes them.
         method: how samples become ranges; `None` for the default of `xonnc.quantize`.
         keep_float: names of nodes that `calibrate` leaves in float.
 
@@ -197,13 +197,13 @@ def compile_native(
     if not 1 <= threads <= MAX_THREADS:
         raise XonncError(f"threads: {threads}; 1 to {MAX_THREADS} can share a run")
     if calibrate is not None:
-        # Imported late: the quantiser runs models as native code.
+        # Imported late: the quantizer runs models as native code.
         from xonnc.quantizer import DEFAULT_METHOD, quantize
 
         found = quantize(model, calibrate, method=method or DEFAULT_METHOD, keep_float=keep_float)
         model = found.proto()
     elif keep_float:
-        raise XonncError("keep_float: without samples in calibrate= nothing is quantised")
+        raise XonncError("keep_float: without samples in calibrate= nothing is quantized")
     tiles = measured_tiles(target, tuning)
     options = CompileOptions(
         processor,

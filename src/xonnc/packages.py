@@ -128,7 +128,7 @@ def compile_package(
         target: the name of a target or the path of a TOML file.
         on_stage: called after the stages `onnx` and `simplified`, and after the back end's stages if the
             whole model goes to the DLA.
-        calibrate: returns the ranges by which a float model is quantised.
+        calibrate: returns the ranges by which a float model is quantized.
         images: image inputs by name; each must go to the DLA alone.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
 

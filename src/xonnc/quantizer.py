@@ -1,5 +1,5 @@
 """
-Quantise ONNX models to INT8: QDQ models, which any runtime takes.
+Quantize ONNX models to INT8: QDQ models, which any runtime takes.
 
     xonnc.quantize("model.onnx", "images.npz").write("quantized.onnx")
 """
@@ -42,7 +42,7 @@ from xonnc.transforms.onnx_cse_with_node_name import merge
 Array = npt.NDArray[Any]
 
 MAX_COMPARED = 16
-"""The most samples on which a quantised model is compared with the float model."""
+"""The most samples on which a quantized model is compared with the float model."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class QuantizedLayer:
 
 @dataclass(frozen=True)
 class OutputAgreement:
-    """How an output of the quantised model compares with that of the float model."""
+    """How an output of the quantized model compares with that of the float model."""
 
     output: str
     cosine: float
@@ -67,7 +67,7 @@ class OutputAgreement:
 
 @dataclass(frozen=True)
 class QuantizedModel:
-    """A quantised model, with the ranges that it was quantised with."""
+    """A quantized model, with the ranges that it was quantized with."""
 
     model: SimplifiedModel
     ranges: Ranges
@@ -112,9 +112,9 @@ def quantize(
     step: Callable[[int, int, str], None] | None = None,
 ) -> QuantizedModel:
     """
-    Quantise a float model to INT8, with QuantizeLinear and DequantizeLinear around what runs in integers.
+    Quantize a float model to INT8, with QuantizeLinear and DequantizeLinear around what runs in integers.
 
-    Conv, Gemm and MatMul with constant weights are quantised, and what follows them up to the next operator
+    Conv, Gemm and MatMul with constant weights are quantized, and what follows them up to the next operator
     without an integer kernel. The ranges are measured by running the float model on samples as native code.
 
     Parameters:
@@ -128,11 +128,11 @@ def quantize(
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
         step: called with the samples done, their number, and a label.
 
-    Returns: the quantised model, with how it agrees with the float model on the samples.
+    Returns: the quantized model, with how it agrees with the float model on the samples.
 
     Raises:
         InvalidModelError: for an invalid model.
-        XonncError: for a model that has QDQ already or nothing to quantise, an unknown node, method or type,
+        XonncError: for a model that has QDQ already or nothing to quantize, an unknown node, method or type,
             or samples that do not fit.
 
     Example:
@@ -148,9 +148,9 @@ def quantize(
     found = simplify(model, inline_functions=True, fold_overridable=True, strict=strict)
     source = Path(model).name if isinstance(model, str | os.PathLike) else model.graph.name
     if is_quantized(found.module):
-        raise XonncError(f"{source}: is quantised already: it has QuantizeLinear or DequantizeLinear")
+        raise XonncError(f"{source}: is quantized already: it has QuantizeLinear or DequantizeLinear")
     if not linear_ops(found.module):
-        raise XonncError(f"{source}: nothing to quantise: no Conv, Gemm or MatMul with constant weights")
+        raise XonncError(f"{source}: nothing to quantize: no Conv, Gemm or MatMul with constant weights")
     name_values(found.module)
     samples: Sequence[Mapping[str, Array]] = ()
     if callable(calibrate):

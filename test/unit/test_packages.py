@@ -259,7 +259,7 @@ def test_errors_of_later_stages_send_their_nodes_to_the_cpu(tmp_path: Path, monk
     assert agreement(model, package, {"x": image()}) < 0.01
 
 
-def quantised(folder: Path) -> Path:
+def quantized(folder: Path) -> Path:
     """Two rounded convolutions with an operator between them that the DLA has not in integers."""
     generator = np.random.default_rng(2)
     constants: dict[str, Array] = {
@@ -291,7 +291,7 @@ def quantised(folder: Path) -> Path:
 
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])
 def test_integers_cross_as_the_numbers_they_stand_for(target: str, tmp_path: Path):
-    model = quantised(tmp_path)
+    model = quantized(tmp_path)
     package = compile_package(model, target)
     assert kinds(package) == ["dla", "cpu", "dla"]
     assert [node.operator for node in package.cpu_nodes] == ["Hardmax"]

@@ -258,15 +258,15 @@ def test_messages(network: Path, capsys: pytest.CaptureFixture[str]):
     refused("no input 'z'; there are x", "--calibrate", samples, "--input-shape", "z:1")
     relu = network.parent / "relu.onnx"
     relu.write_bytes(parser.parse_model(ONLY_RELU).SerializeToString())
-    refused("relu.onnx: nothing to quantise: no Conv", "--calibrate", samples, model=relu)
+    refused("relu.onnx: nothing to quantize: no Conv", "--calibrate", samples, model=relu)
     done = network.parent / "done.onnx"
     assert main(["quantize", str(network), "-o", str(done), "-q", "--calibrate", samples]) == 0
-    refused("done.onnx: is quantised already", "--calibrate", samples, model=done)
+    refused("done.onnx: is quantized already", "--calibrate", samples, model=done)
     little = network.parent / "little.json"
     little.write_text('{"x": {"scale": 1}}')
     refused("no range in the calibration table for 'b'", "--calib", str(little))
     assert main(["compile", str(network), "-o", str(network.parent / "m.so"), "--keep-float", "first"]) == 1
-    assert "--keep-float is for quantised models: --calibrate or --calib" in capsys.readouterr().err
+    assert "--keep-float is for quantized models: --calibrate or --calib" in capsys.readouterr().err
     assert main(["compile", str(network), "--target", "nv_small", "--keep-float", "first"]) == 1
     assert "--keep-float is for native code" in capsys.readouterr().err
 

@@ -30,6 +30,7 @@ BANNED = {
     r"the house|rooms?": "packages, layout",
     r"waits? for(?! the (?:lock|process|thread)| OP_| \S+ events?)": "is bound by",
     r"roundings": "quantization",
+    r"\w*quantis\w*": "quantize, quantization, dequantize",
     r"written out|write out|writes out|writing out|put together again": "decompose, inline, expand",
     r"in blocks": "channel-blocked layout (NCHWc)",
     r"(?:MOST|LEAST|FEW)_\w+": "MAX_…, MIN_…",

@@ -1,4 +1,4 @@
-"""Options that quantise a model: samples or a table of ranges, and how samples become ranges."""
+"""Options that quantize a model: samples or a table of ranges, and how samples become ranges."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--calibrate",
         type=Path,
         metavar="DATA",
-        help="quantise a float model to INT8 with ranges measured on samples (.npz, .npy, a folder)",
+        help="quantize a float model to INT8 with ranges measured on samples (.npz, .npy, a folder)",
     )
     ranges.add_argument("--calib", type=Path, metavar="FILE", help="the same, with a calibration table")
     parser.add_argument(
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_keep_float(add: Callable[..., argparse.Action]) -> None:
-    """The option for nodes that are not quantised; `add` is the method of a parser or a group."""
+    """The option for nodes that are not quantized; `add` is the method of a parser or a group."""
     add(
         "--keep-float",
         action="append",
@@ -82,7 +82,7 @@ def quantized(
     activations: ActivationType = "uint8",
     per_tensor: bool = False,
 ) -> QuantizedModel:
-    """Return the model quantised as the options ask, for any runtime; write the table if asked."""
+    """Return the model quantized as the options ask, for any runtime; write the table if asked."""
     from xonnc.formats.nvdla.calibration import write_calibration
     from xonnc.quantizer import quantize
 
@@ -103,13 +103,13 @@ def quantized(
 
 
 def is_given(args: argparse.Namespace) -> bool:
-    """Return whether the model is to be quantised; `XonncError` for options that say how without that."""
+    """Return whether the model is to be quantized; `XonncError` for options that say how without that."""
     if args.calibrate or args.calib:
         return True
     for option in ("keep_float", "save_calib"):
         if getattr(args, option):
             name = option.replace("_", "-")
-            raise XonncError(f"--{name} is for quantised models: --calibrate or --calib gives the ranges")
+            raise XonncError(f"--{name} is for quantized models: --calibrate or --calib gives the ranges")
     return False
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xonnc.formats.nvdla.calibration import Ranges
 
 QDQ_OPERATORS = ("DequantizeLinear", "QuantizeLinear")
-"""Operators in every layer of a quantised network, which the table does not list as sharing it."""
+"""Operators in every layer of a quantized network, which the table does not list as sharing it."""
 
 MAX_SHOWN = 4
 """Nodes and layers that a row of the table lists; JSON has all."""
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--target", default="nv_full", help="a target's name or .toml file (default: %(default)s)"
     )
     parser.add_argument(
-        "--calib", type=Path, metavar="FILE", help="quantise a float model with this calibration table"
+        "--calib", type=Path, metavar="FILE", help="quantize a float model with this calibration table"
     )
     image_options.add_arguments(parser)
     parser.add_argument(

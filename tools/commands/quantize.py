@@ -1,4 +1,4 @@
-"""`xonnc quantize`: quantise a float model to INT8 for any runtime."""
+"""`xonnc quantize`: quantize a float model to INT8 for any runtime."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_SHOWN = 4
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="the quantised model")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the quantized model")
     calibration_options.add_arguments(parser)
     calibration_options.add_keep_float(parser.add_argument)
     parser.add_argument(
@@ -53,12 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Quantise, write the model and print a report."""
+    """Quantize, write the model and print a report."""
     if not (args.calibrate or args.calib):
         raise XonncError(f"{args.model}: --calibrate gives samples to measure ranges on, --calib a table")
     require_output(args.output, (".onnx", ".onnxtxt", ".json"), *calibration_options.inputs(args))
     calibration_options.require_output_of(args)
-    with progress(f"quantising {args.model.name}", args.quiet) as step:
+    with progress(f"quantizing {args.model.name}", args.quiet) as step:
         quantized = calibration_options.quantized(
             args, dict(args.input_shape), step, args.activations, args.per_tensor
         )

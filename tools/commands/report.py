@@ -43,13 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a target's name or .toml file (default: nv_full, or the one that the package names)",
     )
     parser.add_argument(
-        "--calib", type=Path, metavar="FILE", help="quantise a float model with this calibration table"
+        "--calib", type=Path, metavar="FILE", help="quantize a float model with this calibration table"
     )
     parser.add_argument(
         "--calibrate",
         type=Path,
         metavar="DATA",
-        help="quantise with samples (.npz, .npy, a folder) and report each tensor's quantisation error",
+        help="quantize with samples (.npz, .npy, a folder) and report each tensor's quantization error",
     )
     parser.add_argument(
         "--memory",
@@ -258,7 +258,7 @@ def calibration_of(args: argparse.Namespace) -> Calibrate | None:
 
 
 class _QuantizationSamples:
-    """The model before and after quantisation, and the samples."""
+    """The model before and after quantization, and the samples."""
 
     def __init__(self, args: argparse.Namespace):
         self._args = args
@@ -283,7 +283,7 @@ class _QuantizationSamples:
         return found
 
     def on_stage(self, stage: str, module: ModuleOp) -> None:
-        """Keep the quantised model."""
+        """Keep the quantized model."""
         from xonnc.formats.onnx.exporter import export_proto
 
         if stage == "simplified" and self._args.calibrate:
@@ -291,7 +291,7 @@ class _QuantizationSamples:
             self._quantized = export_proto(module)
 
     def measured(self) -> list[QuantizationError]:
-        """Measure the quantisation errors on the samples."""
+        """Measure the quantization errors on the samples."""
         from xonnc.calibration import open_model
         from xonnc.lowering.quantization_statistics.quantization_error import measure_quantization_error
 
@@ -307,7 +307,7 @@ class _QuantizationSamples:
 
 
 def quantization_error_table(errors: Sequence[QuantizationError]) -> list[str]:
-    """Return a line for each quantised tensor."""
+    """Return a line for each quantized tensor."""
     rows: list[tuple[str, ...]] = [("value", "made by", "type", "scale", "zero", "saturated", "SNR dB")]
     rows += [
         (
@@ -325,7 +325,7 @@ def quantization_error_table(errors: Sequence[QuantizationError]) -> list[str]:
 
 
 def quantization_error_json(one: QuantizationError) -> dict[str, object]:
-    """Return a quantised tensor for `--json`; an infinite signal-to-noise ratio is null."""
+    """Return a quantized tensor for `--json`; an infinite signal-to-noise ratio is null."""
     noise = one.signal_to_noise if isfinite(one.signal_to_noise) else None
     return {**asdict(one), "signal_to_noise": noise}
 

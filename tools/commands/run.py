@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--calibrate",
         type=Path,
         metavar="DATA",
-        help="for a model: quantise it to INT8 with ranges measured on samples (.npz, .npy, a folder)",
+        help="for a model: quantize it to INT8 with ranges measured on samples (.npz, .npy, a folder)",
     )
     parser.add_argument(
         "--no-tuning",

@@ -99,8 +99,8 @@ DESCRIPTIONS: Mapping[str, str] = {
     "Gemm": "`Y = alpha A' B' + beta C`, where `'` transposes if `transA` or `transB` is not 0.",
     "MatMul": "`Y = A B` as `numpy.matmul` has it.",
     "MatMulInteger": "`Y = (A - a_zero_point) (B - b_zero_point)` in 32-bit integers.",
-    "QLinearMatMul": "The product of quantised matrices, quantised again.",
-    "QLinearConv": "The convolution of a quantised image with quantised weights, quantised again.",
+    "QLinearMatMul": "The product of quantized matrices, quantized again.",
+    "QLinearConv": "The convolution of a quantized image with quantized weights, quantized again.",
     # Distributions and losses.
     "Hardmax": "1 at the first largest element along `axis`, 0 elsewhere.",
     "LogSoftmax": "`output = ln(softmax(input))` along `axis`.",
@@ -220,7 +220,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "StringSplit": "The parts of each string, and how many there are.",
     "SwiGLU": "`Y = A sigmoid(alpha A) B`, element by element.",
     "TfIdfVectorizer": "Counts of n-grams, weighted.",
-    # Quantisation.
+    # Quantization.
     "DequantizeLinear": "`y = (x - x_zero_point) x_scale`.",
     "DynamicQuantizeLinear": "`y = x / y_scale + y_zero_point` in 8 bits, the scale fit to the range of x.",
     "QuantizeLinear": "`y = round(x / y_scale) + y_zero_point`, saturated to the type.",

@@ -267,7 +267,7 @@ def _unmasked(root: Operation, c: Constant) -> RewriteResult:
 
 def dynamically_quantized(c: Constant) -> RewriteResult:
     """
-    DynamicQuantizeLinear: quantised values, scale and zero point, by the function body of ONNX
+    DynamicQuantizeLinear: quantized values, scale and zero point, by the function body of ONNX
 
     For all-zero or empty input the scale is 0, and so are the values.
     """

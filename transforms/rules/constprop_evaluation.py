@@ -1,7 +1,7 @@
 """
 Constant folding by the ONNX reference evaluator, for every operator without a rule of its own.
 
-Random operators are never folded, nor are QuantizeLinear and DequantizeLinear, which mark the quantised
+Random operators are never folded, nor are QuantizeLinear and DequantizeLinear, which mark the quantized
 regions of a network. `docs/folding.md` lists the other exceptions.
 """
 

@@ -1,5 +1,5 @@
 """
-Decompose quantised operators to float operators between DequantizeLinear and QuantizeLinear (QDQ form).
+Decompose quantized operators to float operators between DequantizeLinear and QuantizeLinear (QDQ form).
 
 Semantics: ONNX (QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger) and onnxruntime's contrib operators
 (QLinearAdd, QLinearMul, QLinearConcat, QGemm, QLinearGlobalAveragePool, QLinearLeakyRelu, QLinearSigmoid).
@@ -67,7 +67,7 @@ def window(root: Operation) -> dict[str, Attribute]:
 
 
 def read(builder: OpBuilder, quantized: Sequence[SSAValue], axis: int = 1) -> SSAValue:
-    """Dequantise; per-channel scales run along `axis`."""
+    """Dequantize; per-channel scales run along `axis`."""
     return builder(DequantizeLinear, *quantized, types=[unranked(f32)], axis=axis)
 
 
@@ -189,17 +189,17 @@ Operands = Sequence[SSAValue]
 
 
 def added(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """Dequantise and add (QLinearAdd)."""
+    """Dequantize and add (QLinearAdd)."""
     return builder(Add, read(builder, operands[:3]), read(builder, operands[3:]), types=[unranked(f32)])
 
 
 def multiplied(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """Dequantise and multiply (QLinearMul)."""
+    """Dequantize and multiply (QLinearMul)."""
     return builder(Mul, read(builder, operands[:3]), read(builder, operands[3:]), types=[unranked(f32)])
 
 
 def gemm(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """Dequantise and apply Gemm (QGemm); the int32 bias has the product of the operands' scales as scale."""
+    """Dequantize and apply Gemm (QGemm); the int32 bias has the product of the operands' scales as scale."""
     first, second, bias = operands[:3], operands[3:6], operands[6]
     by_rows = root.attributes.get("transB")
     if bias.type != NONE:
@@ -210,18 +210,18 @@ def gemm(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
 
 
 def global_average_pool(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """Dequantise and apply GlobalAveragePool."""
+    """Dequantize and apply GlobalAveragePool."""
     return builder(GlobalAveragePool, read(builder, operands), types=[unranked(f32)])
 
 
 def leaky_relu(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """Dequantise and apply LeakyRelu."""
+    """Dequantize and apply LeakyRelu."""
     alpha = given(root, "alpha", 0.01)
     return builder(LeakyRelu, read(builder, operands), types=[unranked(f32)], alpha=alpha)
 
 
 def sigmoid(builder: OpBuilder, root: Operation, operands: Operands) -> SSAValue:
-    """Dequantise and apply Sigmoid."""
+    """Dequantize and apply Sigmoid."""
     return builder(Sigmoid, read(builder, operands), types=[unranked(f32)])
 
 

@@ -1,4 +1,4 @@
-"""Recompose quantised MatMul from QDQ form (docs/internals/onnx-rules.md §6.1)."""
+"""Recompose quantized MatMul from QDQ form (docs/internals/onnx-rules.md §6.1)."""
 
 from __future__ import annotations
 

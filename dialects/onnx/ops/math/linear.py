@@ -172,7 +172,7 @@ class MatMulIntegerOp(OnnxOp):
 
 @irdl_op_definition
 class QLinearMatMulOp(OnnxOp):
-    """The product of quantised matrices, quantised again."""
+    """The product of quantized matrices, quantized again."""
 
     name = "onnx.QLinearMatMul"
 

@@ -207,7 +207,7 @@ class DeformConvOp(OnnxOp):
 
 @irdl_op_definition
 class QLinearConvOp(OnnxOp):
-    """The convolution of a quantised image with quantised weights, quantised again."""
+    """The convolution of a quantized image with quantized weights, quantized again."""
 
     name = "onnx.QLinearConv"
 

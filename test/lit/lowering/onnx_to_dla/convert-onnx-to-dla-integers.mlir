@@ -21,7 +21,7 @@ func.func @difference(%a: tensor<1x16x4x4xf32>, %b: tensor<1x16x4x4xf32>) -> ten
 
 // -----
 
-// Max commutes with monotonic requantisation: each operand is requantised first.
+// Max commutes with monotonic requantization: each operand is requantized first.
 // CHECK-LABEL: @extremes
 // CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}}x1_stage = #dla.stage<type = both, alu_operand = -3, mul_operand = 16384, truncate = 15>
 // CHECK:         %[[B:.*]] = "dla.sdp"(%arg1)

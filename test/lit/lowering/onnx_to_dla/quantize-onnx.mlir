@@ -6,7 +6,7 @@
 // RUN: not onnx-opt %s --quantize-onnx=table=%t/little.json 2>&1 | filecheck %s --check-prefix=LITTLE
 
 // The input is symmetric; Relu's output uses all of uint8, and the pool keeps its scale and zero point; the result of
-// the last node is found by name. There is no quantisation between the convolution and the Relu.
+// the last node is found by name. There is no quantization between the convolution and the Relu.
 // CHECK-LABEL: @network
 // CHECK-DAG:     dense<2.000000e-02> : tensor<f32>
 // CHECK-DAG:     dense<0> : tensor<i8>

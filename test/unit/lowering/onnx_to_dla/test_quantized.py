@@ -1,4 +1,4 @@
-"""Quantised networks on every target: the simulator's integers against onnxruntime's."""
+"""Quantized networks on every target: the simulator's integers against onnxruntime's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STEP = 0.03
 
 @dataclass
 class Net:
-    """A quantised model that is being written; values are called by their names."""
+    """A quantized model that is being written; values are called by their names."""
 
     kind: Kind = np.int8
     generator: np.random.Generator = field(default_factory=lambda: np.random.default_rng(3))
@@ -81,7 +81,7 @@ class Net:
             for index, shape in enumerate(inputs)
         ]
         result = helper.make_tensor_value_info(output, onnx.TensorProto.FLOAT, None)
-        graph = helper.make_graph(self.nodes, "quantised", values, [result], self.weights)
+        graph = helper.make_graph(self.nodes, "quantized", values, [result], self.weights)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
@@ -360,7 +360,7 @@ def test_means_in_finer_steps_are_rounded_once(op: str, target: str, compiled: A
     assert np.abs(output.tensor.reshape(places.shape) - places).max() < 0.51
 
 
-def unquantised(net: Net) -> onnx.ModelProto:
+def unquantized(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Conv", net("Relu", "x0"), net.kernels(4, 4, 1, 1))), (1, 4, 3, 3))
 
 
@@ -403,7 +403,7 @@ def product(net: Net) -> onnx.ModelProto:
     ("make", "message"),
     [
         (
-            unquantised,
+            unquantized,
             "relu0 (Relu): a float input that no QuantizeLinear reads; quantize it",
         ),
         (open_end, "a float output; insert QuantizeLinear and DequantizeLinear after it"),

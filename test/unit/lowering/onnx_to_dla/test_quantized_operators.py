@@ -1,4 +1,4 @@
-"""Models of operators on quantised integers on the simulator, held against onnxruntime."""
+"""Models of operators on quantized integers on the simulator, held against onnxruntime."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Net:
 
 
 def convolutions(net: Net) -> onnx.ModelProto:
-    """As onnxruntime's static quantisation writes networks in the form of operators."""
+    """As onnxruntime's static quantization writes networks in the form of operators."""
     here = net.grid(0.02, 120)
     x = net("QuantizeLinear", "x", *here)
     there = net.grid(0.02, 0)

@@ -1,4 +1,4 @@
-"""The steps in which the CPU emulator writes a quantised softmax."""
+"""The steps in which the CPU emulator writes a quantized softmax."""
 
 from __future__ import annotations
 

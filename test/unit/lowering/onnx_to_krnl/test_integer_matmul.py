@@ -128,7 +128,7 @@ DYNAMIC: dict[str, tuple[Sequence[int], Sequence[int], Mapping[str, object]]] = 
 
 @pytest.mark.parametrize("dtypes", [("uint8", "int8"), ("uint8", "uint8"), ("int8", "uint8")])
 @pytest.mark.parametrize("case", DYNAMIC)
-def test_dynamically_quantised_convolutions(case: str, dtypes: tuple[str, str]):
+def test_dynamically_quantized_convolutions(case: str, dtypes: tuple[str, str]):
     per_filter = dtypes[0] == "int8"
     shape, weights, attributes = DYNAMIC[case]
     x, w = (integers(dtype, *sizes) for dtype, sizes in zip(dtypes, (shape, weights), strict=True))
@@ -151,7 +151,7 @@ def test_weights_without_sign_on_other_processors(target: str):
 
 @pytest.mark.parametrize("rows", [1, 9])
 @pytest.mark.parametrize("dtypes", [("uint8", "int8"), ("uint8", "uint8"), ("int8", "uint8")])
-def test_dynamically_quantised_products(dtypes: tuple[str, str], rows: int):
+def test_dynamically_quantized_products(dtypes: tuple[str, str], rows: int):
     a, b = integers(dtypes[0], 2, rows, 37), integers(dtypes[1], 37, 18)
     zeros = [integers(dtypes[0]), integers(dtypes[1], 18)]
     wanted = np.matmul(
@@ -193,7 +193,7 @@ OPENED: dict[str, tuple[str, Sequence[int], Sequence[int]]] = {
 
 
 @pytest.mark.parametrize("case", OPENED)
-def test_a_dynamic_batch_is_quantised_dynamically_in_one_program(case: str):
+def test_a_dynamic_batch_is_quantized_dynamically_in_one_program(case: str):
     node, sizes, weights = OPENED[case]
     body = f"q, s, z = DynamicQuantizeLinear(x) {node} f = Cast<to=1>(c) y = Mul(f, s)"
     constants = {"w": integers("uint8", *weights), "wz": np.array(117, np.uint8)}

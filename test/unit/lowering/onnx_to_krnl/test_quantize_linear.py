@@ -106,7 +106,7 @@ def test_the_scale_is_fit_to_the_range():
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, 2])
-def test_dynamic_dimensions_are_quantised_by_one_program(axis: int | None):
+def test_dynamic_dimensions_are_quantized_by_one_program(axis: int | None):
     x = np.random.default_rng(4).normal(size=(4, 3, 5)).astype(np.float32)
     count = 1 if axis is None else x.shape[axis]
     scale = np.linspace(0.01, 0.03, count, dtype=np.float32)

@@ -105,7 +105,7 @@ def test_rows_too_short_for_atoms_are_planar(category: DataCategory):
             np.zeros((1, 3, 4, 4), np.uint8),
             r"input image: shape \[1, 3, 4, 4\]; the loadable takes \[1, 3, 4, 5\]",
         ),
-        (np.zeros((1, 3, 4, 5)), "input image: float64 values; it takes int8, quantise them first"),
+        (np.zeros((1, 3, 4, 5)), "input image: float64 values; it takes int8, quantize them first"),
         (np.full((1, 3, 4, 5), 256), "input image: values 256 to 256; it holds -128 to 255"),
     ],
 )
