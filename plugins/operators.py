@@ -16,6 +16,7 @@ from xonnc.plugins.types import TensorType
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
+    from xonnc.lowering.onnx_to_krnl.c_kernels import CFunction
     from xonnc.plugins.backend_declarations import Backend
     from xonnc.plugins.op_class import PluginOp
     from xonnc.rewriting.rules import RuleSet
@@ -92,6 +93,8 @@ class OperatorSpec:
     """The version of its domain that withdrew it."""
     kind: type[PluginOp] | None = None
     """The op class, once the plug-in is registered."""
+    c_function: CFunction | None = None
+    """The function in C that computes it, once the plug-in is registered."""
 
     def function(self, name: str) -> Callable[..., Any] | None:
         """Return a function of the declaring class, such as `infer`; `None` if it has none."""
@@ -111,7 +114,8 @@ def operator(
     Declare a class as an operator of `plugin`, from version `since` of its domain to the one before `until`.
 
     The class has `inputs` and `outputs` (`one`, `optional`, `variadic`, or a tuple of them), attributes, and
-    any of the functions `infer(op)`, `reference(op, *arrays)`, `decompose(op, b)`, `kernel(op, e, *scalars)`.
+    any of the functions `infer(op)`, `reference(op, *arrays)`, `decompose(op, b)`, `kernel(op, *scalars)`.
+    `c_source = c_function(…)` gives native code in C.
     `attributes = "auto"` takes a node's attributes by their names. `types` restricts type variables:
     `types = type_variables(T=[np.float32])`.
     """

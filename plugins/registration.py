@@ -31,10 +31,11 @@ from xonnc.dialects.onnx.types import (
 )
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import reference_evaluator, schemas
-from xonnc.formats.onnx.made_schemas import AttributeParameter, FormalParameter, make_schema
+from xonnc.formats.onnx.made_schemas import AttributeParameter, FormalParameter, OpSchema, make_schema
 from xonnc.formats.onnx.op_signatures import attribute_kinds
 from xonnc.plugins.backends import register_backends, require_new_backends
 from xonnc.plugins.builder import Builder, Value
+from xonnc.plugins.c_sources import add_c_source, read_c_source
 from xonnc.plugins.declarations import ElementTypes, ParameterDeclaration
 from xonnc.plugins.elementwise_kernels import add_kernel, has_kernel_for
 from xonnc.plugins.kept_operators import is_kept
@@ -98,28 +99,15 @@ def register(plugin: Plugin) -> Plugin:
             f"{earlier.source or 'one'} and {plugin.source or 'another'}"
         )
     _require_new_operators(plugin)
+    for spec in plugin.operators:
+        spec.c_function = read_c_source(spec)
     require_new_backends(plugin)
     kinds = [_define(spec, plugin) for spec in plugin.operators]
     replaced = registry.register(kinds)
     for kind in replaced:
         SHAPE_FUNCTIONS.pop(kind.name, None)
     forget_classes()
-    schemas.register(
-        [
-            make_schema(
-                (spec.domain, spec.name, spec.since),
-                [_parameter(port) for port in spec.inputs],
-                [_parameter(port) for port in spec.outputs],
-                [
-                    AttributeParameter(each.onnx_name, each.kind, each.default, each.is_required)
-                    for each in spec.attributes
-                ],
-                spec.doc,
-                {name: _dtypes(allowed) for name, allowed in spec.variables.items()},
-            )
-            for spec in plugin.operators
-        ]
-    )
+    schemas.register([_schema(spec) for spec in plugin.operators])
     attribute_kinds.cache_clear()
     for spec in plugin.operators:
         _install(spec)
@@ -133,14 +121,27 @@ def register(plugin: Plugin) -> Plugin:
         if joining.after is not None:
             extensions.join_stage(joining.after, name)
     register_backends(plugin)
-    for backend in plugin.backends:
-        if backend.dialect is not None:
-            extensions.add_dialect(backend.dialect.name, partial(_held, backend.dialect))
-    if kinds:
-        extensions.add_dialect(plugin.name, lambda: dialect_of(plugin))
+    dialects = [backend.dialect for backend in plugin.backends if backend.dialect is not None]
+    for dialect in [*dialects, *([dialect_of(plugin)] if kinds else [])]:
+        extensions.add_dialect(dialect.name, partial(_held, dialect))
     extensions.add_identity(_identity(plugin))
     _registered[plugin.name] = plugin
     return plugin
+
+
+def _schema(spec: OperatorSpec) -> OpSchema:
+    """Return the schema of an operator, by which models are checked."""
+    return make_schema(
+        (spec.domain, spec.name, spec.since),
+        [_parameter(port) for port in spec.inputs],
+        [_parameter(port) for port in spec.outputs],
+        [
+            AttributeParameter(each.onnx_name, each.kind, each.default, each.is_required)
+            for each in spec.attributes
+        ],
+        spec.doc,
+        {name: _dtypes(allowed) for name, allowed in spec.variables.items()},
+    )
 
 
 def _held(dialect: Dialect) -> Dialect:
@@ -166,6 +167,8 @@ def _identity(plugin: Plugin) -> str:
         if module is not None:
             with suppress(OSError, TypeError):
                 digest.update(inspect.getsource(module).encode())
+    for function in filter(None, (spec.c_function for spec in plugin.operators)):
+        digest.update(function.source.encode())
     return f"{plugin.name} {plugin.version} {digest.hexdigest()}"
 
 
@@ -227,6 +230,8 @@ def _install(spec: OperatorSpec) -> None:
             extensions.extend(pass_name, folding)
     if spec.function("kernel") is not None:
         add_kernel(kind, lambda op: _bound(op, (), DimSymbols()))
+    if spec.c_function is not None:
+        add_c_source(kind, spec.c_function, lambda op: _bound(op, (), DimSymbols()))
     if spec.function("lookup") is not None:
         # Imported late: most plug-ins need nothing of NVDLA.
         from xonnc.plugins.lookup_tables import add_lookup
@@ -457,8 +462,9 @@ def _decompose_unless_kept(root: Operation) -> RewriteResult:
 
 
 def _decompose_without_kernel(root: Operation) -> RewriteResult:
-    """Decompose for native code, unless the op's `kernel` computes it."""
-    return MatchFailure("it has a kernel") if has_kernel_for(root) else _decompose(root)
+    """Decompose for native code, unless the op's `kernel` or C source computes it."""
+    has_kernel = has_kernel_for(root) or spec_of(root).c_function is not None
+    return MatchFailure("it has a kernel") if has_kernel else _decompose(root)
 
 
 def _keep_location(op: Operation, results: Sequence[Value]) -> None:
@@ -476,4 +482,4 @@ def _evaluated(spec: OperatorSpec) -> reference_evaluator.CustomOperator:
         given = [*arrays, *[None] * (fixed - len(arrays))]
         return run_reference(spec, bind(spec, spec.name, given, attributes), given, count)
 
-    return reference_evaluator.CustomOperator(spec.domain, spec.name, compute)
+    return reference_evaluator.CustomOperator(spec.domain, spec.name, compute, spec.since)

@@ -29,6 +29,12 @@ Memory use of a function, in bytes.
 `lower_bound` of the peak over all orders; with dynamic shapes, `blocks`.
 """
 
+C_SOURCE = "krnl.c_source"
+"""On the declaration of a kernel written in C: the source with the functions that it calls."""
+
+C_KERNEL = "krnl.c_kernel"
+"""On the same declaration: the definition of the kernel in C, which calls a function of `C_SOURCE`."""
+
 
 def set_no_kernel(op: Operation, reason: str) -> None:
     """Set the reason why an op has no kernel."""

@@ -12,7 +12,9 @@ import onnx.defs
 import onnx.helper
 import onnx.numpy_helper
 
-_Option = onnx.defs.OpSchema.FormalParameterOption
+OpSchema = onnx.defs.OpSchema
+
+_Option = OpSchema.FormalParameterOption
 
 _OPTIONS = {"one": _Option.Single, "optional": _Option.Optional, "variadic": _Option.Variadic}
 

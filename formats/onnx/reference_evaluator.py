@@ -43,14 +43,28 @@ class CustomOperator:
     name: str
     compute: Callable[[Sequence[AnyArray | None], dict[str, object], int], Sequence[AnyArray]]
     """From operands, attributes and the number of outputs to the outputs."""
+    since: int = 1
+    """The version of the domain that it is of."""
 
 
-_ADDED: dict[tuple[str, str], CustomOperator] = {}
+_ADDED: dict[tuple[str, str], dict[int, CustomOperator]] = {}
 
 
 def register_operator(operator: CustomOperator) -> None:
     """Lets the evaluator compute an operator that the onnx package does not have."""
-    _ADDED[operator.domain, operator.name] = operator
+    _ADDED.setdefault((operator.domain, operator.name), {})[operator.since] = operator
+
+
+def custom_operators(model: onnx.ModelProto) -> list[type]:
+    """Return the classes of registered operators for the evaluator, in the versions that a model imports."""
+    opsets = {each.domain: each.version for each in model.opset_import}
+    found: list[type] = []
+    for (domain, _), versions in _ADDED.items():
+        known = [since for since in versions if since <= opsets.get(domain, 0)]
+        # The package itself has the operators of other domains.
+        if known:
+            found.append(_implementation(versions[max(known)]))
+    return found
 
 
 class _ReferenceEvaluator(Protocol):
@@ -140,7 +154,7 @@ def reference_of(model: onnx.ModelProto) -> Callable[[Mapping[str, object]], lis
     """Return a model as a function of its inputs by name; errors as `program_of`."""
     try:
         reference: _ReferenceEvaluator = import_module("onnx.reference").ReferenceEvaluator(
-            model, new_ops=[*(_implementation(each) for each in _ADDED.values()), *_later_versions(model)]
+            model, new_ops=[*custom_operators(model), *_later_versions(model)]
         )
     except FAILURES as error:
         raise _failed(error) from error

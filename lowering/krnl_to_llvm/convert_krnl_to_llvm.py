@@ -34,7 +34,7 @@ from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import NativeStep
-from xonnc.lowering.krnl_to_llvm.kernels import declare_kernel, emit_global, emit_kernel
+from xonnc.lowering.krnl_to_llvm.kernels import declare_kernel, emit_global, lower_kernel
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import step_functions
 from xonnc.lowering.native.read_program import read_program
 from xonnc.targets.cpu import load_cpu, require_threads
@@ -60,7 +60,7 @@ class ConvertKrnlToLlvm(ModulePass):
         calls = [each for kernel in kernels for each in kernel.walk() if isinstance(each, CallOp)]
         unknown = {call.func_name.data: _called(call) for call in calls}
         for function in kernels:
-            block.insert_op_before(_lowered(function, vector_bytes), function)
+            block.insert_op_before(lower_kernel(function, vector_bytes), function)
             function.detach()
             function.erase()
         for name in {each.sym_name.data for each in op.ops if isinstance(each, FuncOp | llvm.FuncOp)}:
@@ -85,13 +85,6 @@ class ConvertKrnlToLlvm(ModulePass):
         for name in [name for name in module.attributes if name.startswith(("onnx.", "krnl.", "dlti."))]:
             del module.attributes[name]
         return step_functions(rows, self.threads)
-
-
-def _lowered(function: FuncOp, vector_bytes: int) -> llvm.FuncOp:
-    if function.is_declaration:
-        type_ = function.function_type
-        return declare_kernel(function.sym_name.data, type_.inputs, type_.outputs)
-    return emit_kernel(function, vector_bytes)
 
 
 def _called(call: CallOp) -> llvm.FuncOp:

@@ -20,6 +20,14 @@ from xonnc.lowering.krnl_to_llvm.loops import BodyLowering
 from xonnc.lowering.native.read_program import CallSequence, Conditional, KernelCall, KernelGroup, WhileLoop
 
 
+def lower_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:
+    """Lower a kernel, or declare it if it is defined elsewhere."""
+    if kernel.is_declaration:
+        type_ = kernel.function_type
+        return declare_kernel(kernel.sym_name.data, type_.inputs, type_.outputs)
+    return emit_kernel(kernel, vector_bytes)
+
+
 def emit_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:
     """Lower a kernel to a function of pointers; dimensions and the parallel range become i64."""
     arguments = kernel.body.block.args

@@ -13,8 +13,8 @@ from xdsl.dialects.func import FuncOp
 from xonnc.lowering.krnl_to_llvm.kernels import (
     declare_step_function,
     emit_call_sequence,
-    emit_kernel,
     emit_single_call,
+    lower_kernel,
 )
 from xonnc.lowering.krnl_to_llvm.thread_pool import step_name, thread_pool_ir
 from xonnc.lowering.native.read_program import CallSequence, KernelCall, StepFunctions, split_kernel_groups
@@ -24,7 +24,7 @@ def llvm_module(
     kernels: Iterable[FuncOp], steps: StepFunctions, vector_bytes: int, threads: int = 1
 ) -> ModuleOp:
     """Return a module of kernels and of the functions that call them."""
-    functions = [emit_kernel(kernel, vector_bytes) for kernel in kernels]
+    functions = [lower_kernel(kernel, vector_bytes) for kernel in kernels]
     return ModuleOp([*functions, *step_functions(steps, threads)])
 
 

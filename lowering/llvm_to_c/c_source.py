@@ -11,6 +11,7 @@ from xonnc.lowering.krnl_to_llvm.kernels import emit_kernel
 from xonnc.lowering.llvm_to_c.c_functions import c_function
 from xonnc.lowering.llvm_to_c.vector_functions import VectorFunctions
 from xonnc.lowering.llvm_to_c.vector_operations import INT8_DOT
+from xonnc.lowering.native.c_kernels import c_unit
 from xonnc.lowering.native.read_program import (
     CallSequence,
     Conditional,
@@ -39,7 +40,13 @@ def c_source(
     the name of the file that declares these.
     """
     vectors = VectorFunctions()
-    functions = [c_function(emit_kernel(kernel, vector_bytes), vectors) for kernel in kernels]
+    kernels = list(kernels)
+    functions = [
+        c_function(emit_kernel(kernel, vector_bytes), vectors)
+        for kernel in kernels
+        if not kernel.is_declaration
+    ]
+    functions += filter(None, [c_unit(kernels, "#define XONNC_C_KERNEL static")])
     parts = [INCLUDES, f'#include "{header}"', "", PRELUDE.read_text(), vectors.text()]
     if INT8_DOT in vectors.stems:
         parts.insert(4, PRODUCTS.read_text())

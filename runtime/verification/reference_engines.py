@@ -10,6 +10,7 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from xonnc.errors import XonncError
+from xonnc.formats.onnx.reference_evaluator import custom_operators
 from xonnc.runtime.reference import open_session
 from xonnc.runtime.verification.backward_slice import walk_nodes
 from xonnc.runtime.verification.trial_inputs import Array, Feeds
@@ -106,7 +107,7 @@ def _evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
         if node.op_type in RECURRENT and len(node.input) > LENGTHS and node.input[LENGTHS]:
             raise UnreliableReferenceError("the reference evaluator takes all sequences to be of one length")
     try:
-        return ReferenceEvaluator(model)
+        return ReferenceEvaluator(model, new_ops=[*custom_operators(model)])
     except REFERENCE_ERRORS as error:
         raise XonncError(f"the reference evaluator does not take it: {error}") from None
 

@@ -33,6 +33,7 @@ from xonnc.lowering.llvm_to_c.c_source import c_source
 from xonnc.lowering.native.api_tables import ApiTables, tables_as_c, tables_as_llvm, tables_of
 from xonnc.lowering.native.c_api import api_as_c, api_as_llvm
 from xonnc.lowering.native.c_header import c_header
+from xonnc.lowering.native.c_kernels import c_unit
 from xonnc.lowering.native.read_program import kernel_calls
 from xonnc.lowering.native.value_locations import memory_layout, require_standalone
 from xonnc.native import (
@@ -42,6 +43,7 @@ from xonnc.native import (
     prepare_for_lowering,
     resolve_processor,
 )
+from xonnc.runtime.native.c_compiler import with_c_kernels
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
 from xonnc.simplifier import simplify, specialize_shapes
@@ -171,6 +173,11 @@ def compile_artifact(
         raise XonncError(
             f"{path}: memory in static arrays is for sizes that are known; --input-shape says them"
         )
+    unit = c_unit(kernels)
+    if unit and path.suffix == ".ll":
+        raise XonncError(
+            f"{path}: a plug-in has operators in C, which are no LLVM IR; use -o {path.with_suffix('.o')}"
+        )
     layout = memory_layout(program)
     files = _Files(path, prefix)
     can_hold = path.suffix in (".so", ".o") and not is_foreign(processor.triple)
@@ -189,7 +196,8 @@ def compile_artifact(
             text = llvm_text(module, triple=processor.triple, is_local=True)
             text += entry_text([name for name, _ in rows], layout)
             text += _llvm_api(tables, prefix, text, layout.weights if inside else None, Path(folder))
-            files.write_code(written, text, Path(folder), None if target == "cpu" else processor, level)
+            own = None if target == "cpu" else processor
+            files.write_code(written, text, unit, Path(folder), own, level)
         if not inside:
             files.write(written, files.weights, *layout.weights.file_pieces())
         files.write(written, files.header, c_header(program, prefix, name).encode())
@@ -303,17 +311,24 @@ class _Files:
         self.sizes[path] = sum(memoryview(piece).nbytes for piece in pieces)
 
     def write_code(
-        self, output: OutputFiles, text: str, folder: Path, processor: CpuTarget | None, level: int
+        self,
+        output: OutputFiles,
+        text: str,
+        unit: str,
+        folder: Path,
+        processor: CpuTarget | None,
+        level: int,
     ) -> None:
         """
         Write LLVM IR, or compile it to an object file or a shared library for a processor kind or this
-        processor.
+        processor; `unit` is the source of kernels written in C.
         """
         if self.path.suffix == ".ll":
             self.write(output, self.path, text.encode())
             return
         features, triple = (None, "") if processor is None else (processor.features, processor.triple)
         code = object_code(text, features, triple, level)
+        code = with_c_kernels(code, unit, triple if is_foreign(triple) else "")
         if self.path.suffix == ".o":
             self.write(output, self.path, code)
             return

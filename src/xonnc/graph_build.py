@@ -30,10 +30,12 @@ from xonnc.formats.native.program import HostStep, Program
 from xonnc.formats.native.program_json import has_strings, is_serializable
 from xonnc.formats.onnx.load_model import load
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
+from xonnc.lowering.native.c_kernels import c_unit
 from xonnc.lowering.native.read_program import kernel_calls
 from xonnc.native import MAX_THREADS, CompileOptions, lower_to_program, measured_tiles, resolve_processor
+from xonnc.runtime.native.c_compiler import with_c_kernels
 from xonnc.runtime.native.graph_library import GraphLibrary, identity_function
-from xonnc.runtime.native.jit import host_identity, object_code
+from xonnc.runtime.native.jit import host_identity, is_foreign, object_code
 from xonnc.transforms.optimization_levels import DEFAULT_LEVEL
 
 Array = npt.NDArray[Any]
@@ -162,12 +164,14 @@ def build(
     _require_native(program)
     _require_types(program, dtype)
     processor = options.processor
+    unit = c_unit(kernels)
     lowered = llvm_module(kernels, steps, processor.vector_bytes, threads)
     text = llvm_text(lowered, steps, threads, processor.triple)
     identity = sha256(text.encode()).hexdigest()[:32]
     text += f"\ndefine void @{identity_function(identity)}(ptr %table) {{\n  ret void\n}}\n"
     is_this = target == "cpu"
     code = object_code(text, None if is_this else processor.features, processor.triple, options.level)
+    code = with_c_kernels(code, unit, processor.triple if is_foreign(processor.triple) else "")
     calls = [
         GraphKernel(call.kernel, call.node, call.buffers) for _, row in steps for call in kernel_calls(row)
     ]

@@ -39,6 +39,7 @@ from xonnc.formats.onnx.load_model import load
 from xonnc.formats.onnx.payload_extraction import PayloadMarkers, without_payloads
 from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline, is_fused
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
+from xonnc.lowering.native.c_kernels import c_unit
 from xonnc.lowering.native.profiling import split_kernels
 from xonnc.lowering.native.read_program import StepFunctions, read_program
 from xonnc.lowering.native.tensor_size_limit import check_tensor_sizes
@@ -48,6 +49,7 @@ from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attach_core
 from xonnc.lowering.onnx_to_krnl.shape_inputs import shape_determining_inputs
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles
 from xonnc.rewriting.extensions import finish_stage, identities
+from xonnc.runtime.native.c_compiler import with_c_kernels
 from xonnc.runtime.native.cache import Cache, cache_key, open_cache
 from xonnc.runtime.native.host_processor import host_core
 from xonnc.runtime.native.instance import Executable
@@ -488,13 +490,14 @@ def _compiled(module: ModuleOp, options: CompileOptions, context: Context) -> St
     program, steps, kernels = lower_to_program(module, options, context)
     if options.profile:
         steps = split_kernels(program, steps)
-    text = ""
+    text, unit = "", c_unit(kernels)
     if steps:
         with without_cycle_collection():
             text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
     if not any(isinstance(step, HostStep) for step in program.walk_steps()):
         _release_constants(module, *kernels)
-    return StoredProgram(program, machine_code(text, options.level) if steps else b"", shape_inputs)
+    code = with_c_kernels(machine_code(text, options.level), unit) if steps else b""
+    return StoredProgram(program, code, shape_inputs)
 
 
 def _release_constants(*ops: Operation) -> None:

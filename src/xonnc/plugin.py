@@ -27,6 +27,7 @@ from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backend_nodes import BackendNode, NodeRefused, constant_of
 from xonnc.plugins.backends import backend
 from xonnc.plugins.builder import Builder, Value
+from xonnc.plugins.c_sources import c_function
 from xonnc.plugins.declarations import attribute, one, optional, type_variables, variadic
 from xonnc.plugins.module_passes import module_pass
 from xonnc.plugins.operators import Plugin, PluginError, operator
@@ -51,6 +52,7 @@ __all__ = [
     "attribute",
     "backend",
     "broadcast",
+    "c_function",
     "const",
     "constant_of",
     "module_pass",
