@@ -18,6 +18,7 @@ from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import DATA_MOVEMENT, ELEMENTWISE, LOWERINGS
 from xonnc.lowering.onnx_to_krnl.lowering_builder import SUPPORTS_DYNAMIC_SHAPES
+from xonnc.plugins.op_class import PluginOp
 from xonnc.runtime.native.string_operators import IMPLEMENTATIONS, PREPARED_IMPLEMENTATIONS
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cores import core_names, load_core
@@ -111,7 +112,11 @@ def native_operators() -> Mapping[str, NativeOperator]:
 
 
 def _native_operators() -> str:
-    rows = native_operators()
+    # Operators of plug-ins that this process has loaded are no part of the page.
+    kinds = [op for op in (*LOWERINGS, *ELEMENTWISE) if issubclass(op, OnnxOp)]
+    added = {op.OP_TYPE for op in kinds if issubclass(op, PluginOp)}
+    added -= {op.OP_TYPE for op in kinds if not issubclass(op, PluginOp)}
+    rows = {name: row for name, row in native_operators().items() if name not in added}
     kernels = sum(each.elements not in ("as in that", BY_SESSION) for each in rows.values())
     decomposed = sum(each.elements == "as in that" for each in rows.values())
     lines = [
