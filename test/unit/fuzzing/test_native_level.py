@@ -18,6 +18,7 @@ from xonnc.fuzzing.random_models import Feeds, random_model
 from xonnc.native import compile_native
 from xonnc.rewriting.remarks import XonncWarning
 from xonnc.runtime.native.session import Session
+from xonnc.runtime.verification.reference_engines import Engine
 
 SEEDS = 200
 PARTS = 8
@@ -100,6 +101,26 @@ def test_integers_may_wrap_where_the_engine_saturates() -> None:
     found = np.array([413696000, 7], np.int32)
     assert is_explained(original, feeds, "y", np.array([2**31 - 1, 7], np.int32), found)
     assert not is_explained(original, feeds, "y", np.array([2**31 - 2, 7], np.int32), found)
+
+
+def test_sixths_of_hard_swish_may_be_more_precise() -> None:
+    feeds = {"x": np.ones(1)}
+    original = original_of("m (double[1] x) => (double[1] y) { y = Neg(x) }", feeds)
+    original.model = onnx.parser.parse_model(HEAD + "m (double[1] x) => (double[1] y) { y = HardSwish(x) }")
+    expected = np.array([0.6666666716337204])
+    assert is_explained(original, feeds, "y", expected, np.array([2 / 3]))
+    assert not is_explained(original, feeds, "y", expected, np.array([0.66667]))
+
+
+def test_the_reference_rounds_quantized_products_late() -> None:
+    feeds = {"x": np.ones(1, np.uint8)}
+    original = original_of("m (uint8[1] x) => (uint8[1] y) { y = Identity(x) }", feeds)
+    text = "m (uint8[2] x) => (uint8[2] y) { y = QLinearMatMul(x, x, x, x, x, x, x, x) }"
+    original.model = onnx.parser.parse_model(HEAD + text)
+    original.engine = Engine(original.model, by_reference=True)
+    expected = np.array([6, 7], np.uint8)
+    assert is_explained(original, feeds, "y", expected, np.array([5, 7], np.uint8))
+    assert not is_explained(original, feeds, "y", expected, np.array([4, 7], np.uint8))
 
 
 def test_fused_operators_may_avoid_an_overflow_of_16_bits() -> None:
