@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -165,6 +166,7 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
             image_options.images(args),
             args.strict,
         )
+    _require_calibration(args, package, is_asked=args.package or output is not None)
     whole = package.whole
     if output is None and whole is not None and not args.package:
         compilation = Compilation(
@@ -189,6 +191,26 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
         if written:
             print(f"wrote           {path} ({size(written)})")
     return 0
+
+
+def _require_calibration(args: argparse.Namespace, package: CompiledPackage, is_asked: bool) -> None:
+    """
+    Raise `XonncError` for a float model on a target that computes in INT8 only: the CPU would run all of it.
+
+    If the user asked for a package (`is_asked`), warn instead.
+    """
+    from xonnc.targets import load_target
+
+    is_quantized = "QuantizeLinear" in package.simplified.operators
+    if package.compiled or is_quantized or "fp16" in load_target(args.target).precisions:
+        return
+    message = (
+        f"{args.model}: nothing runs on the DLA: {package.target} computes in int8 and the model is in "
+        "float; quantize it with --calibrate DATA"
+    )
+    if not is_asked:
+        raise XonncError(f"{message} (--package writes a package for the CPU all the same)")
+    warnings.warn(message, stacklevel=2)
 
 
 def _told(args: argparse.Namespace, compilation: Compilation, output: Path, written: int) -> int:

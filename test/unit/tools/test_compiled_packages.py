@@ -196,3 +196,18 @@ def test_what_is_no_package(command: str, model: Path, tmp_path: Path, capsys: p
     first = [str(model)] if command == "check" else []
     assert main([command, *first, str(path)]) == 1
     assert "bad.xpkg: no package, or damaged" in capsys.readouterr().err
+
+
+def test_a_float_model_for_an_int8_target_asks_for_samples(model: Path, capsys: pytest.CaptureFixture[str]):
+    given = ["compile", str(model), "--target", "nv_small"]
+    reason = "nothing runs on the DLA: nv_small computes in int8 and the model is in float"
+    assert main(given) == 1
+    message = capsys.readouterr().err
+    assert message == (
+        f"xonnc: {model}: {reason}; quantize it with --calibrate DATA (--package writes a package for the "
+        "CPU all the same)\n"
+    )
+    assert not model.with_suffix(".xpkg").exists()
+    assert main([*given, "--package", "-q"]) == 0
+    assert f"xonnc: warning: {model}: {reason}" in capsys.readouterr().err
+    assert model.with_suffix(".xpkg").exists()
