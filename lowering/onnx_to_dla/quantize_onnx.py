@@ -86,6 +86,7 @@ from xonnc.formats.nvdla.quantization import INT8_MAX
 from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array
 from xonnc.lowering.onnx_to_dla.equalization import equalize
 from xonnc.lowering.onnx_to_dla.lookup_regions import lookup_regions
+from xonnc.lowering.onnx_to_dla.negligible_weights import drop_negligible_weights
 from xonnc.lowering.onnx_to_dla.quantized_builder import quantize_kernels
 from xonnc.lowering.onnx_to_dla.softmax_logits import are_logits
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
@@ -160,6 +161,7 @@ def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
         known = ValueRanges(function, ranges)
         equalize(function, known, pool)
+        drop_negligible_weights(function, known, pool)
         missing += _PairInsertion(function, known, pool).run()
     if missing:
         raise XonncError(

@@ -12,7 +12,7 @@ from xdsl.parser import Parser
 
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.ops.math import AddOp
+from xonnc.dialects.onnx.ops.math import AddOp, GemmOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.formats.nvdla.calibration import Range
@@ -48,6 +48,43 @@ def test_biases_take_away_what_rounding_weights_adds(context: Context):
     quantize(module, ranges, DisposablePool.of(context))
     (conv,) = (op for op in module.walk() if isinstance(op, ConvOp))
     assert held(conv.B).tolist() == pytest.approx([0.5 - 20 * (38 / 127 - 0.3)])
+
+
+def test_kernels_of_dead_channels_become_zero(context: Context):
+    """Products of up to 1e-17 do not show beside a bias of 3; those of the other channel do."""
+    module = parsed(
+        context,
+        """func.func @f(%x: tensor<1x2x1x1xf32> {onnx.name = "x"})
+               -> (tensor<1x3x1x1xf32> {onnx.name = "y"}) {
+             %w = onnx.Constant dense<[[[[1.0e-18]], [[0.0]]], [[[0.3]], [[1.0]]], [[[1.0e-18]], [[0.0]]]]>
+                : tensor<3x2x1x1xf32>
+             %b = onnx.Constant dense<[-3.0, 0.5, 0.0]> : tensor<3xf32>
+             %y = "onnx.Conv"(%x, %w, %b) : (tensor<1x2x1x1xf32>, tensor<3x2x1x1xf32>, tensor<3xf32>)
+                -> tensor<1x3x1x1xf32>
+             onnx.Return %y : tensor<1x3x1x1xf32> }""",
+    )
+    quantize(module, {"x": Range(0, 10), "y": Range(-4, 4)}, DisposablePool.of(context))
+    (conv,) = (op for op in module.walk() if isinstance(op, ConvOp))
+    assert held(conv.W).reshape(3, 2).tolist() == [
+        [0, 0],
+        pytest.approx([0.3, 1.0]),
+        pytest.approx([1e-18, 0]),
+    ]
+
+
+def test_rows_of_a_gemm_that_its_bias_outweighs_become_zero(context: Context):
+    module = parsed(
+        context,
+        """func.func @f(%x: tensor<1x2xf32> {onnx.name = "x"}) -> (tensor<1x3xf32> {onnx.name = "y"}) {
+             %w = onnx.Constant dense<[[1.0e-7, 1.0, 2.0], [0.0, -1.0, 3.0]]> : tensor<2x3xf32>
+             %b = onnx.Constant dense<[-3.0, 0.5, 4.0]> : tensor<3xf32>
+             %y = "onnx.Gemm"(%x, %w, %b)
+                : (tensor<1x2xf32>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<1x3xf32>
+             onnx.Return %y : tensor<1x3xf32> }""",
+    )
+    quantize(module, {"x": Range(0, 10), "y": Range(-4, 4)}, DisposablePool.of(context))
+    (gemm,) = (op for op in module.walk() if isinstance(op, GemmOp))
+    assert held(gemm.B).tolist() == [[0, 1, 2], [0, -1, 3]]
 
 
 def test_the_middle_of_scores_becomes_zero(context: Context):
