@@ -1,4 +1,4 @@
-"""Sub, Mean, Max, Min, Pow and PRelu in int8."""
+"""Sub, Div, Mean, Max, Min, Pow and PRelu in int8."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from xonnc.dialects.dla.attributes import (
     StageFunction,
 )
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.dialects.onnx.ops.math import MaxOp, MeanOp, MinOp, PowOp, PReluOp, SubOp
+from xonnc.dialects.onnx.ops.math import DivOp, MaxOp, MeanOp, MinOp, PowOp, PReluOp, SubOp
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.onnx_to_dla.dequantized import GUARD_BITS, Affine, Dequantized, QuantizedCube, converter
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, Operand
 from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder, lowers
 from xonnc.lowering.onnx_to_dla.sdp_operands import fixed_point_factors
 from xonnc.lowering.onnx_to_dla.table_lookup import TableLookup, raised
-from xonnc.lowering.onnx_to_dla.unary_functions import leaky_relu
+from xonnc.lowering.onnx_to_dla.unary_functions import leaky_relu, reciprocal
 
 MAX_STAGES = 2
 """SDP stages (X1, X2) that every target has."""
@@ -61,6 +61,25 @@ def difference(
         builder.refuse("the first operand is not quantized; quantize it")
     negated = second.times(np.array([-1.0]))
     return None if negated is None else negated.then(first.stored)
+
+
+@lowers(DivOp)
+def div(op: DivOp, builder: QuantizedDlaBuilder) -> Dequantized:
+    """Lower Div: by a constant as a product, of a constant scalar as an exact lookup table."""
+    dividend, divisor = builder.real_constant(op.A), builder.real_constant(op.B)
+    if dividend is not None and dividend.size == 1:
+        source, shape = builder.stored_row(op.B)
+        number = float(dividend.reshape(()))
+        return TableLookup(source, shape, lambda x: number * reciprocal(x))
+    if divisor is None:
+        builder.refuse("a divisor that is not constant (the SDP multiplies only)")
+    if not np.all(divisor):
+        builder.refuse("a divisor of 0; replace it")
+    source = builder.affine(op.A)
+    scaled = source.times(builder.per_channel(1 / divisor, source, builder.result_shape(op)))
+    if scaled is None:
+        builder.refuse("a division after a clamp; quantize in between")
+    return scaled
 
 
 @lowers(MeanOp)

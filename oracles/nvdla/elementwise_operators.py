@@ -62,6 +62,14 @@ def _mul(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
     return here.affine(first).times(here.number(second).reshape(-1).astype(np.float64))
 
 
+def _div(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
+    first, second = inputs
+    if (constant := here.constant(first)) is not None:
+        number = float(constant.numbers.reshape(()))
+        return TableLookup(here.stored(second), lambda x: number * power(x, -1.0))
+    return here.affine(first).times(1 / here.number(second).reshape(-1).astype(np.float64))
+
+
 def _sub(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
     first, second = inputs
     if (constant := here.constant(second)) is not None:
@@ -159,6 +167,7 @@ OPERATORS: Mapping[str, Operator] = {
     "Add": _add,
     "BatchNormalization": _batch_normalization,
     "Clip": _clip,
+    "Div": _div,
     "LRN": _normalization,
     "Max": _max,
     "Mean": _mean_of,

@@ -399,6 +399,20 @@ def product(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Mul", a, b)), (1, 4), (1, 4))
 
 
+def quotient(net: Net) -> onnx.ModelProto:
+    return net.model(net.rounded(net("Div", net.rounded("x0"), net.rounded("x1"))), (1, 4), (1, 4))
+
+
+def zero_divisor(net: Net) -> onnx.ModelProto:
+    divisor = net.held(np.array([1, 0, 2, 3], np.float32))
+    return net.model(net.rounded(net("Div", net.rounded("x0"), divisor)), (1, 4))
+
+
+def late_quotient(net: Net) -> onnx.ModelProto:
+    rectified = net("Relu", net.rounded("x0"))
+    return net.model(net.rounded(net("Div", rectified, net.numbers(4))), (1, 4))
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -419,6 +433,9 @@ def product(net: Net) -> onnx.ModelProto:
         ),
         (two_sums, "more than one operand is not quantized; quantize all but one"),
         (cumulated, "(CumSum): the DLA has no int8 form of this operator; in a package"),
+        (quotient, "(Div): a divisor that is not constant (the SDP multiplies only); in a package"),
+        (zero_divisor, "(Div): a divisor of 0; replace it"),
+        (late_quotient, "(Div): a division after a clamp; quantize in between"),
         (product, "both factors have zero points other than 0"),
     ],
 )

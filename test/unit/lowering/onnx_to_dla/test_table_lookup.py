@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import compile_model
 from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.packages import compile_package
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.reference import ReferenceModel
 from xonnc.targets import load_target
@@ -93,3 +94,9 @@ def test_what_has_another_reader_is_rounded(tmp_path: Path):
     (output,) = Simulator(compilation.loadable, load_target("nv_full")).run([X])
     (expected,) = ReferenceModel(path).run({"x": X})
     assert np.abs(output.numbers - expected).max() < 0.03 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "Div" in CASES[name]])
+def test_packages_keep_divisions_by_constants_on_the_dla(name: str, tmp_path: Path):
+    package = compile_package(saved(tmp_path, CASES[name]), "nv_small", None, calibrate)
+    assert package.cpu_nodes == ()
