@@ -16,6 +16,8 @@ from xonnc.targets import load_target
 from xonnc.tools import digits
 from xonnc.tools.commands.check import described
 from xonnc.tools.commands.compile import report
+from xonnc.tools.commands.report import add_arguments as add_report_arguments
+from xonnc.tools.commands.report import run as run_report
 from xonnc.tools.console import progress, row, size
 from xonnc.tools.files import write_array
 
@@ -101,6 +103,7 @@ def _run_network(name: str, folder: Path, target: str, is_quiet: bool) -> bool:
     row("time", f"compiled in {compiled - begun:.1f} s, simulated in {simulated - begun_simulation:.1f} s")
     row("answer", f"class {_top(output.tensor)}; {described(agreement, 1)}")
     print(f"wrote           {loadable} ({size(written)}), {model.name}, image and scores as .npy beside it")
+    _write_report(model, target)
     return agreement.passed
 
 
@@ -142,7 +145,16 @@ def _run_digits(folder: Path, target: str, is_quiet: bool) -> bool:
         row("", line)
     row("answer", f"class {found}; the image is a held-out {SHOWN_DIGIT}")
     print(f"wrote           {loadable} ({size(written)}), {model.name}, samples and the image beside it")
+    _write_report(model, target, "--calibrate", str(folder / f"{DIGITS}-calibration.npy"))
     return found == SHOWN_DIGIT
+
+
+def _write_report(model: Path, target: str, *options: str) -> None:
+    """Write the page of `xonnc report --html` beside the model."""
+    parser = argparse.ArgumentParser()
+    add_report_arguments(parser)
+    page = str(model.with_suffix(".html"))
+    run_report(parser.parse_args([str(model), "--target", target, "--html", page, *options]))
 
 
 def _simulator(loadable: Path, target: str, observer: Observer | None = None) -> Simulator:

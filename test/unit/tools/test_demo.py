@@ -28,7 +28,10 @@ def test_the_demo_finds_a_seven(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "digits-7.npy",
         "digits-7.pgm",
         "digits-calibration.npy",
+        "digits.html",
     }
+    assert output.splitlines()[-1].split() == ["wrote", str(tmp_path / "digits.html")]
+    assert "digits.onnx" in (tmp_path / "digits.html").read_text()
 
 
 def test_images_are_disjoint_and_of_all_digits():
