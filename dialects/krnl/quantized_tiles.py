@@ -42,6 +42,9 @@ class DequantizeGemmOp(IRDLOperation):
     elements of a column share a scale, `[N/NR][K/block][NR]`, and a zero point: of `zero_points`, in the same
     order, or the number `zero_point`. The last panel is padded to `NR` columns.
 
+    `unpack` is `[least rows, depth, MR]`: from that number of rows on, each panel is dequantized, `depth`
+    rows of B at a time, to its part of `pieces`, `[N/NR][depth][NR]`, and multiplied in tiles of `MR×NR`.
+
     Iterations are panels; `range` selects some. `m` is dynamic if `-9223372036854775808`, and then given in
     `dynamic_sizes`.
 
@@ -60,6 +63,7 @@ class DequantizeGemmOp(IRDLOperation):
     zero_points = opt_operand_def(MemRefType)
     range = var_operand_def(IndexType)
     dynamic_sizes = var_operand_def(IndexType)
+    pieces = opt_operand_def(MemRefType)
     m = prop_def(IntegerAttr)
     n = prop_def(IntegerAttr)
     k = prop_def(IntegerAttr)
@@ -67,6 +71,7 @@ class DequantizeGemmOp(IRDLOperation):
     block = prop_def(IntegerAttr)
     zero_point = opt_prop_def(IntegerAttr)
     tile = prop_def(DenseArrayBase.constr(i64))
+    unpack = opt_prop_def(DenseArrayBase.constr(i64))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 
@@ -100,3 +105,19 @@ class DequantizeGemmOp(IRDLOperation):
             raise VerifyException(f"{self.name}: b holds i32, and zero_points i8")
         require_pairs(self, ("tile",))
         require_range(self, self.range)
+        self._verify_unpack(k, block)
+
+    def _verify_unpack(self, k: int, block: int) -> None:
+        if (self.unpack is None) != (self.pieces is None):
+            raise VerifyException(f"{self.name}: unpack and pieces are given together")
+        if self.unpack is None:
+            return
+        sizes = list(map(int, self.unpack.get_values()))
+        if len(sizes) != 3 or min(sizes) < 1:
+            raise VerifyException(f"{self.name}: unpack is three numbers above 0, found {sizes}")
+        depth = sizes[1]
+        if k % depth or depth % self.per_word or max(block, depth) % min(block, depth):
+            raise VerifyException(
+                f"{self.name}: the depth of unpack divides k, holds whole words, and is a multiple or a "
+                f"divisor of a block, found {depth} of k {k} in blocks of {block}"
+            )

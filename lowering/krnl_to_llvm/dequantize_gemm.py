@@ -8,12 +8,13 @@ place of the mantissa then stands for 2^-p. Subtracting `2^(23 - p) + zero point
 `q - zero point`. Only fields that reach beyond the 23 bits of the mantissa are shifted first.
 
 With one row the sum of a block is multiplied by its scale; with more rows each weight is, which takes fewer
-registers, and the cost is shared by the rows of the tile (docs/internals/cpu-kernels.md §4.9).
+registers, and the cost is shared by the rows of the tile. From `unpack` rows on, weights are stored as
+floats, a piece of a panel at a time, which all rows read (docs/internals/cpu-kernels.md §4.9).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import llvm
@@ -79,13 +80,18 @@ class _Product:
     builder: LLVMBuilder
     op: DequantizeGemmOp
     pointers: Sequence[SSAValue]
-    """C, A, the weights, scales, and perhaps zero points."""
+    """C, A, the weights, scales, and perhaps zero points and space for unpacked weights."""
     lanes: int
 
     @property
     def sizes(self) -> tuple[int, int]:
         """N and K."""
         return self.op.n.value.data, self.op.k.value.data
+
+    @property
+    def count(self) -> int:
+        """The number of operands without the space for unpacked weights."""
+        return len(self.pointers) - (self.op.pieces is not None)
 
     @property
     def columns(self) -> int:
@@ -105,7 +111,8 @@ def emit_dequantize_gemm(
     rows, columns = map(int, op.tile.get_values())
     m = dynamic_sizes[0] if op.m.value.data == DYNAMIC_INDEX else op.m.value.data
     product = _Product(builder, op, pointers, vector_bytes // 4)
-    all_rows = step_range(builder, m, rows)
+    few, many = _split_rows(builder, op, m)
+    few_rows = step_range(builder, few, rows)
 
     def panel(column: SSAValue, width: int) -> None:
         def tile(row: SSAValue, height: int) -> None:
@@ -113,9 +120,25 @@ def emit_dequantize_gemm(
             for start in range(0, width, step):
                 _emit_tile(product, row, column, height, (start, min(width, start + step)))
 
-        emit_steps(builder, all_rows, m, step_sizes(rows, *REMAINDER_ROWS), tile)
+        emit_steps(builder, few_rows, few, step_sizes(rows, *REMAINDER_ROWS), tile)
+        if op.unpack is not None:
+            _emit_unpacked_panel(product, column, width, many)
 
     emit_steps(builder, iterations, op.n.value.data, [columns], panel)
+
+
+def _split_rows(
+    builder: LLVMBuilder, op: DequantizeGemmOp, m: int | SSAValue
+) -> tuple[int | SSAValue, int | SSAValue]:
+    """Return the rows to compute with weights in registers, and with unpacked ones: all of M, and 0."""
+    if op.unpack is None:
+        return m, 0
+    least = int(op.unpack.get_values()[0])
+    if isinstance(m, int):
+        return (m, 0) if m < least else (0, m)
+    is_few = builder.icmp("slt", m, builder.constant(least))
+    none = builder.constant(0)
+    return builder.select(is_few, m, none), builder.select(is_few, none, m)
 
 
 def _emit_tile(
@@ -126,7 +149,7 @@ def _emit_tile(
     (n, k), block = product.sizes, op.block.value.data
     beside, end = part
     widths = [min(lanes, end - start) for start in range(beside, end, lanes)]
-    c, a, b, *parameters = product.pointers
+    c, a, b, *parameters = product.pointers[: product.count]
     a_row = builder.address(a, builder.imul(row, k), f32)
     # Panels of all operands have as many elements in each row as the panel has columns.
     words = builder.address(builder.address(b, builder.imul(column, k // op.per_word), i32), beside, i32)
@@ -215,10 +238,28 @@ def _add_word(
 ) -> list[SSAValue]:
     """Add the products of one word of each column; without scales, weights are not multiplied by them."""
     builder, op = product.builder, product.op
-    (a, words), (offsets, scales), k = pointers, parameters, product.sizes[1]
-    bits = op.bits.value.data
+    (a, words), k = pointers, product.sizes[1]
     words = builder.address(words, builder.imul(index, product.columns), i32)
     terms = builder.address(a, builder.imul(index, op.per_word), f32)
+    found = list(sums)
+    for step, weights in enumerate(_unpacked_word(product, words, parameters, widths)):
+        for line in range(len(sums) // len(widths)):
+            factor = builder.load(builder.address(terms, line * k + step, f32), f32)
+            for number, lanes in enumerate(widths):
+                place = line * len(widths) + number
+                found[place] = builder.fma(builder.splat(factor, lanes), weights[number], found[place])
+    return found
+
+
+def _unpacked_word(
+    product: _Product,
+    words: SSAValue,
+    parameters: tuple[Sequence[Sequence[SSAValue]], Sequence[SSAValue]],
+    widths: Sequence[int],
+) -> Iterator[list[SSAValue]]:
+    """Emit the weights of one word of each column, field by field."""
+    builder, bits = product.builder, product.op.bits.value.data
+    offsets, scales = parameters
     loaded = [
         builder.load(builder.address(words, number * product.lanes, i32), i32, lanes)
         for number, lanes in enumerate(widths)
@@ -226,7 +267,6 @@ def _add_word(
     # All fields beyond the mantissa have the same shift.
     amount = fields_of(bits)[-1].shift
     shifted = [builder.add(llvm.LShrOp(each, builder.constant(amount, each.type))) for each in loaded]
-    found = list(sums)
     for step, field in enumerate(fields_of(bits)):
         weights: list[SSAValue] = []
         for number, word in enumerate(shifted if field.shift else loaded):
@@ -235,9 +275,116 @@ def _add_word(
             real = builder.add(llvm.BitcastOp(raised, vector_of(f32, widths[number])))
             weight = builder.fsub(real, offsets[step][number])
             weights.append(builder.fmul(weight, scales[number]) if scales else weight)
-        for line in range(len(sums) // len(widths)):
-            factor = builder.load(builder.address(terms, line * k + step, f32), f32)
-            for number, lanes in enumerate(widths):
-                place = line * len(widths) + number
-                found[place] = builder.fma(builder.splat(factor, lanes), weights[number], found[place])
-    return found
+        yield weights
+
+
+def _emit_unpacked_panel(product: _Product, column: SSAValue, width: int, rows: int | SSAValue) -> None:
+    """Emit the product of all rows and a panel, which is dequantized a part of K at a time."""
+    builder, op = product.builder, product.op
+    assert op.unpack is not None
+    _, depth, height = map(int, op.unpack.get_values())
+    # Each panel has a piece of its own, as threads run panels at the same time.
+    piece = builder.address(product.pointers[-1], builder.imul(column, depth), f32)
+    all_tiles = step_range(builder, rows, height)
+
+    def of_piece(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        first = builder.imul(number, depth)
+        _unpack(product, piece, column, first)
+        is_first = builder.icmp("eq", number, builder.constant(0))
+
+        def tile(row: SSAValue, count: int) -> None:
+            _emit_unpacked_tile(product, piece, (row, count), (column, width), (first, is_first))
+
+        emit_steps(builder, all_tiles, rows, step_sizes(height, *REMAINDER_ROWS), tile)
+        return []
+
+    pieces = builder.constant(product.sizes[1] // depth)
+    if not isinstance(rows, int):
+        # Nothing is unpacked for no rows.
+        pieces = builder.select(builder.icmp("eq", rows, builder.constant(0)), builder.constant(0), pieces)
+    elif not rows:
+        return
+    builder.loop(builder.constant(0), pieces, 1, [], of_piece)
+
+
+def _unpack(product: _Product, piece: SSAValue, column: SSAValue, first: SSAValue) -> None:
+    """Emit the dequantization of rows of a panel from `first` on, as many as `piece` holds."""
+    builder, op = product.builder, product.op
+    assert op.unpack is not None
+    (_, k), block, depth = product.sizes, op.block.value.data, int(op.unpack.get_values()[1])
+    widths = [product.lanes] * (product.columns // product.lanes)
+    _, _, b, *parameters = product.pointers[: product.count]
+    part = min(block, depth)
+
+    def of_block(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        start = builder.imul(number, part)
+        row = builder.iadd(first, start)
+        line = builder.add(llvm.UDivOp(row, builder.constant(block)))
+        place = builder.imul(line, product.columns)
+        starts = [
+            builder.address(each, builder.imul(column, k // block), type_)
+            for each, type_ in zip(parameters, (f32, i8), strict=False)
+        ]
+        scales = _vectors(product, builder.address(starts[0], place, f32), widths)
+        offsets = _offsets(product, starts[1:], place, widths)
+        word = builder.add(llvm.UDivOp(row, builder.constant(op.per_word)))
+        panel = builder.address(b, builder.imul(column, k // op.per_word), i32)
+        words = builder.address(panel, builder.imul(word, product.columns), i32)
+        out = builder.address(piece, builder.imul(start, product.columns), f32)
+
+        def of_word(index: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            source = builder.address(words, builder.imul(index, product.columns), i32)
+            target = builder.address(out, builder.imul(index, op.per_word * product.columns), f32)
+            for step, weights in enumerate(_unpacked_word(product, source, (offsets, scales), widths)):
+                for beside, weight in enumerate(weights):
+                    start = step * product.columns + beside * product.lanes
+                    builder.store(weight, builder.address(target, start, f32))
+            return []
+
+        builder.loop(builder.constant(0), builder.constant(part // op.per_word), 1, [], of_word)
+        return []
+
+    builder.loop(builder.constant(0), builder.constant(depth // part), 1, [], of_block)
+
+
+def _emit_unpacked_tile(
+    product: _Product,
+    piece: SSAValue,
+    rows: tuple[SSAValue, int],
+    columns: tuple[SSAValue, int],
+    start: tuple[SSAValue, SSAValue],
+) -> None:
+    """Emit the sums of a tile over one piece, added to those of the pieces before."""
+    builder, op, lanes = product.builder, product.op, product.lanes
+    assert op.unpack is not None
+    (n, k), depth = product.sizes, int(op.unpack.get_values()[1])
+    (row, height), (column, width), (first, is_first) = rows, columns, start
+    widths = [min(lanes, width - begin) for begin in range(0, width, lanes)]
+    c, a, *_ = product.pointers
+    corner = builder.address(builder.address(c, builder.imul(row, n), f32), column, f32)
+    places = [
+        builder.address(corner, line * n + number * lanes, f32)
+        for line in range(height)
+        for number in range(len(widths))
+    ]
+    # The first piece finds no sums yet.
+    sums = [
+        builder.select(is_first, builder.constant(0.0, vector_of(f32, each)), builder.load(place, f32, each))
+        for place, each in zip(places, widths * height, strict=True)
+    ]
+    terms = builder.address(builder.address(a, builder.imul(row, k), f32), first, f32)
+
+    def step(index: SSAValue, held: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        weights = _vectors(product, builder.address(piece, builder.imul(index, product.columns), f32), widths)
+        term = builder.address(terms, index, f32)
+        found: list[SSAValue] = []
+        for line in range(height):
+            factor = builder.load(builder.address(term, line * k, f32), f32)
+            for number, weight in enumerate(weights):
+                total = held[line * len(widths) + number]
+                found.append(builder.fma(builder.splat(factor, widths[number]), weight, total))
+        return found
+
+    sums = builder.loop(builder.constant(0), builder.constant(depth), 1, sums, step)
+    for total, place in zip(sums, places, strict=True):
+        builder.store(total, place)

@@ -149,18 +149,26 @@ def dequantize_matmul(
         buffers.append(
             builder.prepacked(zeros, ("zeros", columns), lambda: _packed_zero_points(weights, columns))
         )
-    properties = {name: IntegerAttr(number, i64) for name, number in numbers.items()}
-    out = builder.result(result)
-    kernel = KernelBuilder([buffer.type for buffer in (out, *buffers) if is_buffer(buffer.type)])
+    arrays: dict[str, tuple[int, ...]] = {"tile": (rows, columns)}
+    outputs = [builder.result(result)]
+    unpack = builder.tiles.unpack((m, k), weights.block, WORD_BITS // bits)
+    if unpack is not None:
+        arrays["unpack"] = unpack
+        outputs.append(builder.allocate((-(-n // columns), unpack[1], columns), f32))
+    properties = {
+        **{name: IntegerAttr(number, i64) for name, number in numbers.items()},
+        **{name: DenseArrayBase.from_list(i64, list(each)) for name, each in arrays.items()},
+    }
+    kernel = KernelBuilder([buffer.type for buffer in (*outputs, *buffers) if is_buffer(buffer.type)])
     sizes = [] if is_static(m) else [kernel.size(m)]
     range_ = kernel.add_range_arguments()
-    c, left, words, scales, *others = kernel.buffers
+    c, *pieces = kernel.buffers[: len(outputs)]
+    left, words, scales, *others = kernel.buffers[len(outputs) :]
     product = DequantizeGemmOp(
-        operands=[c, left, words, scales, others, range_, sizes],
-        properties={**properties, "tile": DenseArrayBase.from_list(i64, [rows, columns])},
+        operands=[c, left, words, scales, others, range_, sizes, pieces], properties=properties
     )
     kernel.block.add_op(product)
-    builder.call("dequantize_gemm", kernel, [out], buffers, product.iterations)
+    builder.call("dequantize_gemm", kernel, outputs, buffers, product.iterations)
 
 
 def pack_words(values: Array, width: int, bits: int, lowest: int) -> Array:

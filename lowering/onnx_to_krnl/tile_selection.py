@@ -46,6 +46,19 @@ long as those with half as many loads.
 EDGE_COST = 0.02
 """Relative cost of tiles of another size at an edge: instruction fetch."""
 
+MIN_UNPACKED_ROWS = 24
+"""From this number of rows on, unpacking weights once for all of them takes less time than in each tile."""
+
+MAX_UNPACKED_DEPTH = 64
+"""Rows of unpacked weights in a piece at most: with AVX-512, 16 KB of the cache."""
+
+UNPACKED_ROWS = 6
+"""
+Rows of a tile of unpacked weights, as wide as a panel.
+
+The sums fill the registers. Rows of A that are a multiple of 4 KB apart compete for 8 ways of the L1 cache.
+"""
+
 MAX_WIDTH = 8
 """Vectors of a tile at most: each is a stream of weights."""
 
@@ -77,6 +90,19 @@ class Tiles:
         # A row takes all vectors of a panel, more rows fewer at a time (`krnl_to_llvm/dequantize_gemm.py`).
         rows, vectors = (8, 4) if self.target.registers >= 32 else (4, 2)
         return rows, min(vectors, -(-n // lanes)) * lanes
+
+    def unpack(self, sizes: tuple[Size, int], block: int, per_word: int) -> tuple[int, int, int] | None:
+        """
+        Return from how many rows weights are unpacked, the rows of B in a piece, and those of A in a tile.
+
+        `sizes` are M and K. None if there are fewer rows. A tile is as wide as a panel.
+        """
+        m, k = sizes
+        if is_static(m) and m < MIN_UNPACKED_ROWS:
+            return None
+        depths = [each for each in range(per_word, MAX_UNPACKED_DEPTH + 1, per_word) if not k % each]
+        depth = max(each for each in depths if not each % block or not block % each)
+        return MIN_UNPACKED_ROWS, depth, UNPACKED_ROWS
 
     def square(self, size: int) -> int:
         """

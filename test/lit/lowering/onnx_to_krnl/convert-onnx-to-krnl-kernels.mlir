@@ -507,6 +507,25 @@ func.func @quantized_weights(%x: tensor<1x16xf32>) -> tensor<1x4xf32> {
 
 // -----
 
+// From 24 rows on, the panel is unpacked to a buffer, 16 rows of weights at a time.
+// CHECK-LABEL: func.func @unpacked_weights
+// CHECK:         memref.alloc() : memref<1x16x16xf32>
+// CHECK:         krnl.dequantize_gemm
+// CHECK-SAME:    unpack = array<i64: 24, 16, 6>
+func.func @unpacked_weights(%x: tensor<24x16xf32>) -> tensor<24x4xf32> {
+  %w = onnx.Constant dense<3> : tensor<16x4xi8>
+  %s = onnx.Constant dense<0.5> : tensor<2x4xf32>
+  %y = "krnl.fused"() <{kind = "matmul"}> ({
+    %n = "onnx.NoValue"() {value} : () -> none
+    %0 = "onnx.DequantizeLinear"(%w, %s, %n) <{axis = 0 : si64, block_size = 8 : si64}> : (tensor<16x4xi8>, tensor<2x4xf32>, none) -> tensor<16x4xf32>
+    %1 = "onnx.MatMul"(%x, %0) : (tensor<24x16xf32>, tensor<16x4xf32>) -> tensor<24x4xf32>
+    krnl.yield %1 : tensor<24x4xf32>
+  }) : () -> tensor<24x4xf32>
+  onnx.Return %y : tensor<24x4xf32>
+}
+
+// -----
+
 // Attention over a cache: an iteration is a key-value head, whose two queries share the rows of keys.
 // CHECK-LABEL: func.func @attention
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "attention_0", iterations = 3 : i64, numOfOutput = 3 : si64}>

@@ -95,7 +95,7 @@ def kernels(session: Session) -> list[str]:
 def test_weights_stay_packed_for_any_number_of_rows(name: str, k: int, n: int, block: int, zero: str):
     integers = random_weights(name, k, n, block, zero)
     session = compile_native(weights_model(integers, block=block))
-    for rows in (1, 2, 3, 7, 0):
+    for rows in (1, 2, 3, 7, 0, 23, 24, 31):
         x = RANDOM.normal(size=(rows, k)).astype(np.float32)
         y = result(session, x)
         np.testing.assert_allclose(y, product(x, integers), rtol=1e-4, atol=1e-4)
@@ -106,8 +106,17 @@ def test_weights_stay_packed_for_any_number_of_rows(name: str, k: int, n: int, b
 @pytest.mark.parametrize("target", [name for name in ("avx512", "avx2", "portable") if is_here(name)])
 def test_every_vector_width(target: str):
     integers = random_weights("uint4", 64, 37, 32, "varied")
-    session = compile_native(weights_model(integers, block=32, rows=5), target=target)
-    x = RANDOM.normal(size=(5, 64)).astype(np.float32)
+    session = compile_native(weights_model(integers, block=32), target=target)
+    for rows in (5, 27):
+        x = RANDOM.normal(size=(rows, 64)).astype(np.float32)
+        np.testing.assert_allclose(result(session, x), product(x, integers), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("k", "block"), [(256, 128), (96, 32), (192, 16), (40, 8)])
+def test_many_rows_read_weights_unpacked_in_pieces(k: int, block: int):
+    integers = random_weights("uint4", k, 37, block, "varied")
+    session = compile_native(weights_model(integers, block=block, rows=25))
+    x = RANDOM.normal(size=(25, k)).astype(np.float32)
     np.testing.assert_allclose(result(session, x), product(x, integers), rtol=1e-4, atol=1e-4)
 
 
@@ -134,9 +143,7 @@ def test_nan_and_infinity_reach_only_their_own_row():
 
 def test_threads_compute_the_same():
     integers = random_weights("uint4", 64, 300, 32, "varied")
-    x = RANDOM.normal(size=(3, 64)).astype(np.float32)
-    one, two = (
-        compile_native(weights_model(integers, block=32), threads=threads).run(None, {"x": x})[0]
-        for threads in (1, 2)
-    )
-    np.testing.assert_array_equal(one, two)
+    one, two = (compile_native(weights_model(integers, block=32), threads=threads) for threads in (1, 2))
+    for rows in (3, 30):
+        x = RANDOM.normal(size=(rows, 64)).astype(np.float32)
+        np.testing.assert_array_equal(result(one, x), result(two, x))
