@@ -8,8 +8,8 @@ own rounding, half a unit after each pass, is not included.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf, log10
+from dataclasses import dataclass, field
+from math import inf, log10, sqrt
 from typing import Any
 
 import numpy as np
@@ -31,13 +31,18 @@ OUTPUT_AXES = {"Conv": 0, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1}
 """The output axis of weights by operator; a Gemm with `transB` has it first."""
 
 
+HISTOGRAM_STEPS = 64
+
+
 @dataclass(frozen=True)
 class QuantizationError:
     """
     A quantized value: the operator that produces it, its parameters, and its error on samples.
 
     `saturated` is the fraction of elements beyond the int8 range. `signal_to_noise` is in decibels, infinite
-    without error, and includes errors of preceding operators.
+    without error, and includes errors of preceding operators. `cosine` is the similarity of both models'
+    values. The histograms count the values of the float and of the quantized model in equal steps of
+    `histogram_range`, which the integers can represent; values outside are in the first and last step.
     """
 
     name: str
@@ -47,6 +52,10 @@ class QuantizationError:
     zero_point: int
     saturated: float
     signal_to_noise: float
+    cosine: float
+    histogram_range: tuple[float, float]
+    histogram_float: tuple[int, ...]
+    histogram_quantized: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,12 @@ class _QdqPair:
     scale: float
     zero: Array
     centre: float
+
+    @property
+    def real_range(self) -> tuple[float, float]:
+        """The least and the largest number that the integers represent."""
+        least, largest = ((limit - float(self.zero.reshape(()))) * self.scale for limit in self.limits)
+        return least, largest
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -76,6 +91,10 @@ class _ErrorSums:
     noise: float = 0.0
     saturated: int = 0
     numbers: int = 0
+    product: float = 0.0
+    quantized_square: float = 0.0
+    histograms: Array = field(default_factory=lambda: np.zeros((2, HISTOGRAM_STEPS), np.int64))
+    """Of the float and of the quantized model."""
 
     def add(self, pair: _QdqPair, exact: Array, before: Array, behind: Array) -> None:
         """Add one sample."""
@@ -86,6 +105,17 @@ class _ErrorSums:
         self.noise += float(np.square(behind.reshape(wide.shape) - wide).sum())
         self.saturated += int(((places < least - 0.5) | (places > largest + 0.5)).sum())
         self.numbers += wide.size
+        rounded = behind.reshape(wide.shape).astype(np.float64)
+        self.product += float((wide * rounded).sum())
+        self.quantized_square += float(np.square(rounded).sum())
+        for histogram, values in zip(self.histograms, (wide, rounded), strict=True):
+            histogram += np.histogram(np.clip(values, *pair.real_range), HISTOGRAM_STEPS, pair.real_range)[0]
+
+    @property
+    def cosine(self) -> float:
+        """The cosine similarity; 1 if both are zero."""
+        norms = sqrt(self.signal * self.quantized_square)
+        return self.product / norms if norms else float(self.signal == self.quantized_square)
 
     @property
     def decibels(self) -> float:
@@ -130,6 +160,10 @@ def measure_quantization_error(
             int(pair.zero.reshape(())),
             total.saturated / max(total.numbers, 1),
             total.decibels,
+            total.cosine,
+            pair.real_range,
+            tuple(total.histograms[0].tolist()),
+            tuple(total.histograms[1].tolist()),
         )
         for pair, total in zip(pairs, sums, strict=True)
     ]

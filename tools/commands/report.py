@@ -308,7 +308,9 @@ class _QuantizationSamples:
 
 def quantization_error_table(errors: Sequence[QuantizationError]) -> list[str]:
     """Return a line for each quantized tensor."""
-    rows: list[tuple[str, ...]] = [("value", "made by", "type", "scale", "zero", "saturated", "SNR dB")]
+    rows: list[tuple[str, ...]] = [
+        ("value", "made by", "type", "scale", "zero", "saturated", "SNR dB", "cosine")
+    ]
     rows += [
         (
             one.name,
@@ -318,6 +320,7 @@ def quantization_error_table(errors: Sequence[QuantizationError]) -> list[str]:
             f"{one.zero_point}",
             f"{one.saturated:.3%}" if one.saturated else "–",
             f"{one.signal_to_noise:.1f}" if isfinite(one.signal_to_noise) else "–",
+            f"{one.cosine:.5f}",
         )
         for one in errors
     ]

@@ -88,7 +88,13 @@ class QuantizedValue:
     zero_point: int
     saturated: float
     snr: float | None
-    cosine: float | None = None
+    cosine: float
+    range: tuple[float, float]
+    """What the integers can represent, in equal steps of which the histograms count values."""
+    floats: tuple[int, ...]
+    """The histogram of the float model."""
+    quantized: tuple[int, ...]
+    """The histogram of the quantized model."""
 
 
 @dataclass(frozen=True)

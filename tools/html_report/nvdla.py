@@ -199,4 +199,8 @@ def _quantized(one: QuantizationError) -> QuantizedValue:
         one.zero_point,
         one.saturated,
         snr if is_finite else None,
+        one.cosine,
+        one.histogram_range,
+        one.histogram_float,
+        one.histogram_quantized,
     )

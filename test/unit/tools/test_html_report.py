@@ -15,7 +15,7 @@ import onnx.parser
 import pytest
 
 from xonnc.tools.driver import main
-from xonnc.tools.html_report.document import Document, GraphNode, RuleCount, Task, Timeline
+from xonnc.tools.html_report.document import Document, GraphNode, QuantizedValue, RuleCount, Task, Timeline
 from xonnc.tools.html_report.page import render
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -62,6 +62,10 @@ def test_accuracy_on_samples(model: Path, tmp_path: Path) -> None:
     found = written(arguments, tmp_path / "page.html")
     assert found["accuracy"]
     assert all(one["snr"] is None or one["snr"] > 5 for one in found["accuracy"])
+    assert all(0.9 < one["cosine"] <= 1 for one in found["accuracy"])
+    for one in found["accuracy"]:
+        assert sum(one["floats"]) == sum(one["quantized"]) > 0
+        assert one["range"][0] < one["range"][1]
 
 
 def test_parts_on_the_cpu_have_reasons(tmp_path: Path) -> None:
@@ -141,7 +145,11 @@ def large(count: int) -> Document:
     tasks = tuple(Task(f"task{at}", "CONV", at, at + 0.25, at + 1, 1, "load", 8, 4) for at in range(count))
     rewrites = (RuleCount("", "SomeRule", 2, (nodes[0].name, nodes[1].name)),)
     timeline = Timeline("cycles", "made up", tasks)
-    return Document("large", "nv", "nvdla", (), nodes, timeline=timeline, rewrites=rewrites)
+    values = tuple(
+        QuantizedValue(f"value{at}", "Conv", "int8", 1, 0, 0, 20 + at, 0.99, (-1, 1), (0, 4), (1, 3))
+        for at in range(2)
+    )
+    return Document("large", "nv", "nvdla", (), nodes, timeline=timeline, rewrites=rewrites, accuracy=values)
 
 
 CLICKS = (Path(__file__).parent / "html_report_clicks.js").read_text()

@@ -376,11 +376,31 @@ function accuracyView(section, report) {
     .attr("y", one => Math.min(y(one.snr), y(0))).attr("height", one => Math.abs(y(0) - y(one.snr)))
     .attr("fill", one => one.snr < 10 ? "#d55e00" : one.snr < 20 ? "#e69f00" : "#0072b2")
     .attr("data-nodes", one => nodesNamed(one.op).concat(nodesNamed(one.name)).join(" "))
-    .on("click", (event, one) => select(nodesNamed(one.op).concat(nodesNamed(one.name))))
+    .on("click", (event, one) => { histogram(one); select(nodesNamed(one.op).concat(nodesNamed(one.name))); })
     .append("title").text(one => `${one.name} (${one.op}): ${number(one.snr)} dB, ${number(100 * one.saturated)} % saturated`);
+  const distribution = section.append("figure").attr("id", "histogram"), histogram = one => drawHistogram(distribution, one);
+  histogram(values.reduce((worst, one) => one.snr < worst.snr ? one : worst, values[0] || report.accuracy[0]));
   table(section, "accuracy", report.accuracy, [["value", one => one.name], ["made by", one => one.op], ["type", one => one.element],
     ["scale", one => one.scale, true], ["zero", one => one.zero_point, true], ["saturated %", one => 100 * one.saturated, true],
-    ["SNR dB", one => one.snr, true]], one => nodesNamed(one.op).concat(nodesNamed(one.name)));
+    ["SNR dB", one => one.snr, true], ["cosine", one => one.cosine, true]], one => nodesNamed(one.op).concat(nodesNamed(one.name)));
+}
+
+// The values of one tensor in the float model (outline) and the quantized one (area), in the range of the integers.
+function drawHistogram(figure, one) {
+  const size = { width: 600, height: 160, left: 50, bottom: 24, top: 8, right: 10 };
+  figure.selectAll("*").remove();
+  figure.append("figcaption").text(`${one.name}: values in the float model (line) and the quantized one (area); click a bar for another`);
+  const svg = figure.append("svg").attr("viewBox", `0 0 ${size.width} ${size.height}`).attr("role", "img")
+    .attr("aria-label", `Histogram of ${one.name}`);
+  const x = d3.scaleLinear(one.range, [size.left, size.width - size.right]);
+  const y = d3.scaleSymlog([0, d3.max([...one.floats, ...one.quantized])], [size.height - size.bottom, size.top]);
+  const step = index => one.range[0] + (one.range[1] - one.range[0]) * (index + .5) / one.floats.length;
+  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${size.height - size.bottom})`).call(d3.axisBottom(x).ticks(8, "~g"));
+  svg.append("g").attr("class", "axis").attr("transform", `translate(${size.left},0)`).call(d3.axisLeft(y).ticks(3, "~s"));
+  svg.append("path").attr("class", "quantized").attr("fill", "#0072b2").attr("fill-opacity", .35)
+    .attr("d", d3.area((count, index) => x(step(index)), y(0), count => y(count)).curve(d3.curveStep)(one.quantized));
+  svg.append("path").attr("class", "floats").attr("fill", "none").attr("stroke", "#d55e00").attr("stroke-width", 1.5)
+    .attr("d", d3.line((count, index) => x(step(index)), count => y(count)).curve(d3.curveStep)(one.floats));
 }
 
 // (f) Rewrites: how often each rule was applied and on which nodes, and what changed in the IR.

@@ -15,7 +15,6 @@ from onnx import numpy_helper, parser
 from xonnc.calibration import open_model
 from xonnc.errors import XonncError
 from xonnc.lowering.quantization_statistics.quantization_error import (
-    QuantizationError,
     measure_quantization_error,
 )
 from xonnc.tools.driver import main
@@ -53,7 +52,14 @@ def test_saturation_and_noise():
     samples = [{"x": np.array([[0.75, 80, -3, 2]], np.float32)}]
     (found,) = measure_quantization_error(quantized, None, samples, open_model)
     signal, noise = 0.75**2 + 80**2 + 9 + 4, 0.25**2 + 16.5**2
-    assert found == QuantizationError("x", "input", "int8", 0.5, 0, 0.25, found.signal_to_noise)
+    assert (found.name, found.operator, found.element) == ("x", "input", "int8")
+    assert (found.scale, found.zero_point, found.saturated) == (0.5, 0, 0.25)
+    exact, rounded = np.array([0.75, 80, -3, 2]), np.array([1, 63.5, -3, 2])
+    norms = np.linalg.norm(exact) * np.linalg.norm(rounded)
+    assert found.cosine == pytest.approx(exact @ rounded / norms)
+    assert found.histogram_range == (-64, 63.5)
+    assert found.histogram_float[-1] == found.histogram_quantized[-1] == 1, "80 is in the last step"
+    assert sum(found.histogram_float) == sum(found.histogram_quantized) == 4
     assert found.signal_to_noise == pytest.approx(10 * log10(signal / noise))
 
 
@@ -63,6 +69,8 @@ def test_what_is_exact_has_no_noise():
         quantized, None, [{"x": np.array([[1, 2, 3, -3.5]], np.float32)}] * 2, open_model
     )
     assert (found.zero_point, found.saturated, found.signal_to_noise) == (7, 0.0, inf)
+    assert found.cosine == pytest.approx(1)
+    assert found.histogram_float == found.histogram_quantized
 
 
 def test_weights_are_those_that_the_engines_get():
@@ -110,7 +118,7 @@ def test_the_report_of_a_model(classifier: Path, capsys: pytest.CaptureFixture[s
     assert main(["report", str(classifier / "model.onnx"), *options]) == 0
     lines = capsys.readouterr().out.splitlines()
     begin = next(place for place, line in enumerate(lines) if line.startswith("value "))
-    assert lines[begin].split() == "value made by type scale zero saturated SNR dB".split()
+    assert lines[begin].split() == "value made by type scale zero saturated SNR dB cosine".split()
     assert [line.split()[:3] for line in lines[begin + 1 :]] == [
         ["x", "input", "int8"],
         ["b", "Relu", "uint8"],
