@@ -222,9 +222,10 @@ class Instance:
         """
         Return the arrays of the caller that outputs can be written to directly, by value.
 
-        They are in rows and of the right type, and share no memory with each other, nor with inputs, unless
-        the program updates an input in place.
+        They are in rows and of the right shape and type, and share no memory with each other, nor with
+        inputs, unless the program updates an input in place.
         """
+        allocated = {root for root, *_ in self._new_per_run}
         inputs = {index: value for index, value in zip(self._inputs, fed, strict=True)}
         usable: dict[int, Array] = {}
         for spec in self.program.outputs:
@@ -232,6 +233,9 @@ class Instance:
             if type(array) is not np.ndarray or array.dtype != spec.dtype or not array.flags.writeable:
                 continue
             if array.flags.num & CONTIGUOUS != CONTIGUOUS or array.dtype.hasobject:
+                continue
+            # An array of the wrong shape is refused after the run, which must not have written to it.
+            if root not in allocated or array.shape != self.shape_of(spec.value):
                 continue
             shared = self.program.shareable.get(root)
             others = [value for index, value in inputs.items() if index != shared]

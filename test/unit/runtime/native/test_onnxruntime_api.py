@@ -91,6 +91,14 @@ def test_arrays_that_do_not_fit(session: Session, out: Mapping[str, Array], prob
         session.run(None, {"x": X, "k": K}, out=out)
 
 
+@pytest.mark.parametrize("shape", [(3, 1), (3,), (1, 1, 3)])
+def test_arrays_of_another_shape_are_not_written_to(session: Session, shape: tuple[int, ...]):
+    y = np.full(shape, -7, np.float32)
+    with pytest.raises(XonncError, match="output 'y': an array of float32"):
+        session.run(None, {"x": X, "k": K}, out={"y": y})
+    assert (y == -7).all()
+
+
 def test_read_only_arrays(session: Session):
     y = np.empty((1, 3), np.float32)
     y.flags.writeable = False
