@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect, Operation, SSAValue
 
 from xonnc.errors import UnknownNameError, suggest
-from xonnc.plugins.operators import Plugin, PluginError
+from xonnc.plugins.operators import Array, Plugin, PluginError
 from xonnc.targets.toml_tables import KINDS, read_toml, type_name, values_of
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ Lower: TypeAlias = "Callable[[BackendNode, Any], Lowered]"
 Constrain: TypeAlias = "Callable[[BackendNode, Any], str | None]"
 Emit: TypeAlias = "Callable[[ModuleOp, Any], str | bytes]"
 
+Run: TypeAlias = "Callable[[bytes, Sequence[Array], Any], Sequence[Array]]"
+
+RunT = TypeVar("RunT", bound="Run")
 LowerT = TypeVar("LowerT", bound="Lower")
 ConstrainT = TypeVar("ConstrainT", bound="Constrain")
 EmitT = TypeVar("EmitT", bound="Emit")
@@ -81,6 +84,7 @@ class Backend:
         self.lowerings: dict[str, Lower] = {}
         self.constraints: list[Constraint] = []
         self.emit: Emit | None = None
+        self.run: Run | None = None
         self.properties: Any = properties
         if not name.isidentifier() or name != name.lower():
             raise PluginError(f"plug-in {plugin.name}: backend '{name}': the name must be as npu or npu_2")
@@ -141,6 +145,15 @@ class Backend:
     def emits(self, function: EmitT) -> EmitT:
         """Declare the function that gives the output file for a lowered module and the target."""
         self.emit = function
+        return function
+
+    def runs(self, function: RunT) -> RunT:
+        """
+        Declare the function that runs an output file, on the device or a simulator.
+
+        It gets the content of the file, the inputs in order and the target, and returns the outputs in order.
+        """
+        self.run = function
         return function
 
     def target_of(self, name: str) -> Any:

@@ -18,10 +18,12 @@ import onnx
 from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.native import compile_native
 from xonnc.plugins.backends import backend_of
+from xonnc.plugins.loading import load_installed
 from xonnc.targets import target_names
 from xonnc.targets.cpu import cpu_names
 
 if TYPE_CHECKING:
+    from xonnc.backend_model import BackendModel
     from xonnc.dla_model import DlaModel
     from xonnc.runtime.native.session import Session
 
@@ -31,7 +33,7 @@ ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes] | onnx.Mode
 CpuName = Literal["cpu", "avx512vnni", "avx512", "avxvnni", "avx2", "aarch64", "portable"]
 """The targets that are processors."""
 
-CompiledModel: TypeAlias = "Session | DlaModel"
+CompiledModel: TypeAlias = "Session | DlaModel | BackendModel"
 
 
 @overload
@@ -45,14 +47,14 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
     Parameters:
         model: a path, bytes, a binary file object or a `ModelProto`.
         target: `cpu` for this processor, a processor kind such as `avx2`, an NVDLA configuration such as
-            `nv_small`, or the path of a TOML file that describes one.
+            `nv_small`, the name of a plug-in's target, or the path of a TOML file that describes one.
         options: for processors those of `xonnc.native.compile_native`: threads, level, profile, unsafe,
-            cache, enable_pass, disable_pass, tuning, layouts, keep_float. For NVDLA: strict. For both:
-            calibrate (samples to quantize with, a file of them, or a function from a module to ranges),
-            method.
+            cache, enable_pass, disable_pass, tuning, layouts, keep_float. For NVDLA and plug-ins: strict. For
+            processors and NVDLA: calibrate (samples to quantize with, a file of them, or a function from a
+            module to ranges), method.
 
-    Returns: a `Session` or a `DlaModel`; both have `run`, `save`, `report`, `inputs` and `outputs`, and the
-        methods of `onnxruntime.InferenceSession` that run models.
+    Returns: a `Session`, a `DlaModel` or a `BackendModel`; all have `run`, `save`, `report`, `inputs` and
+        `outputs`, and the methods of `onnxruntime.InferenceSession` that run models.
 
     Raises:
         InvalidModelError: for an invalid model.
@@ -69,9 +71,12 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
     if target == "cpu" or target in cpu_names():
         _require_options(options, compile_native, target)
         return compile_native(_in_memory(model), target, **options)
-    backend = backend_of(target)
-    if backend is not None:
-        raise XonncError(f"target {target}, of {backend}: use xonnc.backend_compilation.compile_for_backend")
+    load_installed()
+    if backend_of(target) is not None:
+        from xonnc.backend_model import compile_for_plugin
+
+        _require_options(options, compile_for_plugin, target)
+        return compile_for_plugin(_in_memory(model), target, **options)
     if target not in target_names() and not target.endswith(".toml"):
         known = ["cpu", *cpu_names(), *target_names()]
         hint = suggest(target, known) or f"; there are {', '.join(known)}"

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import onnx
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from xonnc.compiler import run_frontend
 from xonnc.contexts import StageCallback, ignore_stage
+from xonnc.dialects.onnx.interface_names import argument_names, given_names
+from xonnc.dialects.onnx.types import is_ranked, is_tensor, numpy_dtype
 from xonnc.errors import UnknownNameError, XonncError
 from xonnc.formats.atomic_write import atomic_write
+from xonnc.formats.native.program import TensorSpec
 from xonnc.formats.onnx.model_summary import ModelSummary
 from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backend_lowering import LoweredNode, convert
@@ -27,6 +36,8 @@ class BackendOutput:
     simplified: ModelSummary
     opset: int
     nodes: Sequence[LoweredNode]
+    inputs: Sequence[TensorSpec]
+    outputs: Sequence[TensorSpec]
     content: bytes
     """The output file."""
 
@@ -57,13 +68,16 @@ def stages_of(backend: Backend) -> tuple[str, ...]:
 
 
 def compile_for_backend(
-    path: str | Path, target: str, on_stage: StageCallback = ignore_stage, strict: bool = False
+    path: str | Path | onnx.ModelProto,
+    target: str,
+    on_stage: StageCallback = ignore_stage,
+    strict: bool = False,
 ) -> BackendOutput:
     """
     Compile a model for a target of a plug-in.
 
     Parameters:
-        path: the model (.onnx, .onnxtxt or .json).
+        path: the model (.onnx, .onnxtxt or .json), or the model in memory.
         target: the name of a target, or a TOML file that names its backend.
         on_stage: called with each stage of `stages_of` but the last and the module after it.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
@@ -83,7 +97,13 @@ def compile_for_backend(
     if backend is None:
         raise UnknownNameError(f"no target '{target}' of a plug-in")
     description = backend.target_of(target)
+    if isinstance(path, onnx.ModelProto):
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "model.onnx"
+            file.write_bytes(path.SerializeToString())
+            return compile_for_backend(file, target, on_stage, strict)
     front = run_frontend(path, on_stage, strict=strict, is_lowered=backend.takes)
+    inputs, outputs = _interface(front.module)
     nodes = convert(front.module, backend, description)
     finish_stage(backend.name, front.context, front.module, on_stage)
     assert backend.emit is not None, "required when it is registered"
@@ -95,5 +115,32 @@ def compile_for_backend(
         raise XonncError(f"{backend}: its emitter raised {type(error).__name__}: {error}") from error
     content = found.encode() if isinstance(found, str) else bytes(found)
     return BackendOutput(
-        description.name, backend.name, front.imported, front.simplified, front.opset, nodes, content
+        description.name,
+        backend.name,
+        front.imported,
+        front.simplified,
+        front.opset,
+        nodes,
+        inputs,
+        outputs,
+        content,
     )
+
+
+def _interface(module: ModuleOp) -> tuple[list[TensorSpec], list[TensorSpec]]:
+    """Return the inputs and outputs of a model."""
+    function = next(op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks)
+    types = function.function_type
+    given = given_names(function.res_attrs, len(types.outputs.data))
+    results = [name or f"output_{index}" for index, name in enumerate(given)]
+    named = zip(argument_names(function), types.inputs, strict=True), zip(results, types.outputs, strict=True)
+    inputs, outputs = ([_spec(*port, index) for index, port in enumerate(ports)] for ports in named)
+    return inputs, outputs
+
+
+def _spec(name: str, type_: Attribute, index: int) -> TensorSpec:
+    if not is_tensor(type_):
+        return TensorSpec(name, index, None, None)
+    sizes = type_.get_shape() if is_ranked(type_) else None
+    shape = None if sizes is None else tuple(None if size == DYNAMIC_INDEX else size for size in sizes)
+    return TensorSpec(name, index, shape, numpy_dtype(type_.element_type))

@@ -217,6 +217,7 @@ def test_public_modules():
         "artifacts",
         "backend",
         "backend_compilation",
+        "backend_model",
         "calibration",
         "compiler",
         "contexts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 
 import xonnc
 from xonnc.backend_compilation import compile_for_backend
+from xonnc.backend_model import BackendModel
 from xonnc.dialects.onnx.locations import node_name
 from xonnc.errors import RefusalError, UnknownNameError, XonncError
 from xonnc.plugin import Backend, BackendNode, Plugin, PluginError, backend, constant_of, module_pass
@@ -242,9 +243,73 @@ def test_options_of_other_targets(
     assert message in capsys.readouterr().err
 
 
-def test_python_callers_are_told_what_to_call(toy: Backend, tmp_path: Path):
-    with pytest.raises(XonncError, match=r"use xonnc\.backend_compilation"):
-        xonnc.compile(saved(tmp_path), "toy")
+X = np.array([[1, -2, 3], [0, np.nan, -1]], np.float32)
+
+
+def running(content: bytes, inputs: Sequence[np.ndarray[Any, Any]], target: ToyTarget) -> list[Any]:
+    """What the model computes."""
+    assert content.startswith(b"toy: ")
+    assert target.most == 6
+    negative = -(inputs[0] + np.array([1, -2, 3], np.float32))
+    return [np.where(negative < 0, np.float32(0.5) * negative, negative)]
+
+
+def test_models_in_memory_compile_run_and_are_saved(toy: Backend, tmp_path: Path):
+    toy.runs(running)
+    model = xonnc.compile(saved(tmp_path).read_bytes(), "toy")
+    assert [(port.name, port.shape, port.dtype) for port in model.inputs] == [("x", (2, 3), np.float32)]
+    (y,) = model.run(["y"], {"x": X})
+    np.testing.assert_array_equal(y, running(b"toy: ", [X], ToyTarget("", "", 6))[0])
+    filled = np.empty((2, 3), np.float32)
+    assert model.run(None, {"x": X}, out={"y": filled})[0] is filled
+    np.testing.assert_array_equal(filled, y)
+    assert model.get_outputs()[0].name == "y"
+    assert model.save(tmp_path / "m.toy") == [tmp_path / "m.toy"]
+    assert (tmp_path / "m.toy").read_bytes().startswith(b"toy: ")
+    assert isinstance(model, BackendModel)
+    assert [node.operator for node in model.report().nodes] == ["Add", "Neg", "LeakyRelu", "Identity"][:3]
+
+
+@pytest.mark.parametrize(
+    ("feeds", "message"),
+    [
+        ({}, "input 'x' is missing"),
+        ({"x": X, "z": X}, "no input 'z'; there are x"),
+        ({"x": X.T}, r"input 'x': float32 \[3, 2\]; the model takes float32 \[2, 3\]"),
+        ({"x": X.astype(np.float64)}, "input 'x': float64"),
+    ],
+)
+def test_inputs_that_do_not_fit(toy: Backend, feeds: dict[str, Any], message: str, tmp_path: Path):
+    toy.runs(running)
+    with pytest.raises(XonncError, match=message):
+        xonnc.compile(saved(tmp_path), "toy").run(None, feeds)
+
+
+def failing(content: bytes, inputs: Sequence[np.ndarray[Any, Any]], target: ToyTarget) -> list[Any]:
+    raise ValueError("no device")
+
+
+def idle(content: bytes, inputs: Sequence[np.ndarray[Any, Any]], target: ToyTarget) -> list[Any]:
+    return []
+
+
+def test_outputs_that_cannot_be_run(toy: Backend, tmp_path: Path):
+    model = xonnc.compile(saved(tmp_path), "toy")
+    for run, message in (
+        (None, r"backend toy of plug-in toys: nothing runs its output; decorate a function with @….runs, or"),
+        (failing, "backend toy of plug-in toys: running its output raised ValueError: no device"),
+        (idle, "backend toy of plug-in toys: running its output gave 0 arrays for 1 outputs"),
+    ):
+        toy.run = run
+        with pytest.raises(XonncError, match=message):
+            model.run(None, {"x": X})
+    with pytest.raises(XonncError, match=r"m.so: backend toy of plug-in toys writes .toy"):
+        model.save(tmp_path / "m.so")
+    with pytest.raises(XonncError, match="no option 'threads' for target toy; there are strict"):
+        xonnc.compile(saved(tmp_path), "toy", threads=2)
+
+
+def test_unknown_targets(toy: Backend, tmp_path: Path):
     with pytest.raises(UnknownNameError, match="no target 'toi' of a plug-in"):
         compile_for_backend(saved(tmp_path), "toi")
     with pytest.raises(UnknownNameError, match="no target 'toyy'; did you mean 'toy'"):

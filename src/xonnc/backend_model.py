@@ -1,0 +1,159 @@
+"""Models compiled for the backends of plug-ins, ready to run or to be saved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+from xonnc.argument_types import checks_arguments, require_path
+from xonnc.backend_compilation import BackendOutput, compile_for_backend
+from xonnc.errors import XonncError
+from xonnc.formats.native.program import TensorSpec
+from xonnc.plugins.backends import backend_of
+from xonnc.runtime.native.onnxruntime_api import (
+    OnnxruntimeApi,
+    require_arrays,
+    require_outputs,
+    write_output,
+)
+
+Array = npt.NDArray[Any]
+
+
+class BackendModel(OnnxruntimeApi):
+    """A model compiled for a target of a plug-in; it runs if the backend declares how."""
+
+    def __init__(self, output: BackendOutput, target: str) -> None:
+        self._output = output
+        self._target = target
+
+    @property
+    def inputs(self) -> Sequence[TensorSpec]:
+        """What must be fed, in the model's order."""
+        return self._output.inputs
+
+    @property
+    def outputs(self) -> Sequence[TensorSpec]:
+        """What is given, in the model's order."""
+        return self._output.outputs
+
+    def run(
+        self,
+        names: Sequence[str] | None,
+        feeds: Mapping[str, object],
+        out: Mapping[str, Array] | None = None,
+    ) -> list[Any]:
+        """
+        Run the model, by the function that the backend declares with `runs`.
+
+        Parameters:
+            names: the outputs asked for; `None` for all.
+            feeds: arrays by input name.
+            out: arrays that outputs are written to.
+
+        Raises: `XonncError` for inputs that are missing, unknown, or of another type or shape; and if the
+            backend declares no such function, or it fails.
+        """
+        known = [spec.name for spec in self.outputs]
+        if names is not None:
+            require_outputs(names, known)
+        if out is not None:
+            require_arrays(out, "arrays for outputs")
+            require_outputs(list(out), known)
+        require_arrays(feeds)
+        results = dict(zip(known, self._computed(self._fed(feeds)), strict=True))
+        for name, array in (out or {}).items():
+            write_output(name, results[name], array)
+            results[name] = array
+        return [results[name] for name in (names if names is not None else known)]
+
+    def _fed(self, feeds: Mapping[str, object]) -> list[Array]:
+        names = [spec.name for spec in self.inputs]
+        for name in feeds:
+            if name not in names:
+                raise XonncError(f"no input '{name}'; there are {', '.join(names) or 'none'}")
+        return [_checked(spec, feeds) for spec in self.inputs]
+
+    def _computed(self, fed: Sequence[Array]) -> list[Array]:
+        backend = backend_of(self._target)
+        assert backend is not None
+        if backend.run is None:
+            raise XonncError(
+                f"{backend}: nothing runs its output; decorate a function with @….runs, or save(…) it"
+            )
+        try:
+            found = backend.run(self._output.content, fed, backend.target_of(self._target))
+        except XonncError:
+            raise
+        except Exception as error:
+            raise XonncError(
+                f"{backend}: running its output raised {type(error).__name__}: {error}"
+            ) from error
+        results = [np.asarray(each) for each in found]
+        if len(results) != len(self.outputs):
+            raise XonncError(
+                f"{backend}: running its output gave {len(results)} arrays for {len(self.outputs)} outputs"
+            )
+        return results
+
+    def report(self) -> BackendOutput:
+        """What each node was lowered to, and summaries of the model."""
+        return self._output
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """
+        Write the output file of the backend.
+
+        Parameters:
+            path: the file, with the backend's suffix.
+
+        Returns: the files written.
+
+        Raises: `XonncError` for another suffix.
+        """
+        place, backend = require_path(path), backend_of(self._target)
+        assert backend is not None
+        if place.suffix != backend.suffix:
+            raise XonncError(f"{place}: {backend} writes {backend.suffix}")
+        self._output.write(place)
+        return [place]
+
+
+def _checked(spec: TensorSpec, feeds: Mapping[str, object]) -> Array:
+    if spec.name not in feeds:
+        raise XonncError(f"input '{spec.name}' is missing")
+    array = np.asarray(feeds[spec.name])
+    if array.dtype != spec.dtype or not spec.accepts(array.shape):
+        shape = "any shape" if spec.shape is None else str(["?" if d is None else d for d in spec.shape])
+        raise XonncError(
+            f"input '{spec.name}': {array.dtype} {list(array.shape)}; the model takes {spec.dtype} {shape}"
+        )
+    return array
+
+
+@checks_arguments
+def compile_for_plugin(
+    model: str | Path | onnx.ModelProto, target: str, *, strict: bool = False
+) -> BackendModel:
+    """
+    Compile a model for a target of a plug-in's backend.
+
+    Parameters:
+        model: the model.
+        target: the name of the target, or a TOML file that names its backend.
+        strict: whether declared shapes that contradict the operators are an error.
+
+    Returns: the compiled model.
+
+    Raises: `XonncError` as `compile_for_backend` does.
+
+    Example:
+        >>> compile_for_plugin("model.onnx", "demo").save("model.demo")
+    """
+    return BackendModel(compile_for_backend(model, target, strict=strict), target)
