@@ -23,6 +23,7 @@ from xonnc.runtime.native.string_operators import IMPLEMENTATIONS, PREPARED_IMPL
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cores import core_names, load_core
 from xonnc.targets.cpu import cpu_names, load_cpu
+from xonnc.tools.api_reference import api_page
 from xonnc.tools.command_reference import commands_page
 from xonnc.tools.dialect_reference import dialects_page
 from xonnc.tools.optimizer_reference import optimizer_page
@@ -40,6 +41,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def pages() -> Mapping[str, str]:
     """Return the generated pages by their file name in `docs`."""
     return {
+        "api.md": api_page(),
         "commands.md": commands_page(),
         "dialects.md": dialects_page(),
         "native-operators.md": _native_operators(),
