@@ -119,5 +119,5 @@ class DequantizeGemmOp(IRDLOperation):
         if k % depth or depth % self.per_word or max(block, depth) % min(block, depth):
             raise VerifyException(
                 f"{self.name}: the depth of unpack divides k, holds whole words, and is a multiple or a "
-                f"divisor of a block, found {depth} of k {k} in blocks of {block}"
+                f"divisor of a block, found {depth} of k {k} with blocks of {block}"
             )

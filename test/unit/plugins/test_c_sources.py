@@ -260,15 +260,15 @@ def test_errors_of_declarations(body: str, message: str, tmp_path: Path):
 
 def test_types_that_c_does_not_take_run_on_the_host(tmp_path: Path):
     (tmp_path / "m.py").write_text(
-        HEAD.format(name="halves") + SOURCE + INFER + "    def reference(op, x): return x\n"
+        HEAD.format(name="narrow") + SOURCE + INFER + "    def reference(op, x): return x\n"
     )
     load_file(tmp_path / "m.py")
-    half = onnx.parser.parse_model(
-        '<ir_version: 10, opset_import: ["": 21, "org.halves": 1]>'
-        "g (int4[2] x) => (int4[2] y) { y = org.halves.Do (x) }"
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21, "org.narrow": 1]>'
+        "g (int4[2] x) => (int4[2] y) { y = org.narrow.Do (x) }"
     )
-    session = xonnc.compile(half, cache=False)
-    assert session.host_calls() == ["halves.Do"]
+    session = xonnc.compile(model, cache=False)
+    assert session.host_calls() == ["narrow.Do"]
 
 
 def test_file_of_the_source(tmp_path: Path):

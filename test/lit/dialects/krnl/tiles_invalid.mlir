@@ -314,7 +314,7 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s
 // -----
 
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %p: memref<512xf32>) {
-  // expected-error @+1 {{krnl.dequantize_gemm: the depth of unpack divides k, holds whole words, and is a multiple or a divisor of a block, found 48 of k 64 in blocks of 32}}
+  // expected-error @+1 {{krnl.dequantize_gemm: the depth of unpack divides k, holds whole words, and is a multiple or a divisor of a block, found 48 of k 64 with blocks of 32}}
   "krnl.dequantize_gemm"(%c, %a, %b, %s, %p) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>, unpack = array<i64: 24, 48, 6>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>, memref<512xf32>) -> ()
   return
 }
