@@ -43,7 +43,7 @@ def c_function(name: str, text: str | None = None, *, file: str | Path | None = 
 
     The source is a text, or a file. The function is
 
-        static void NAME(const xonnc_tensor *inputs, const xonnc_tensor *outputs, ATTRIBUTES…)
+        static void NAME(const xonnc_tensor *inputs, const xonnc_tensor *outputs, ATTRIBUTES...)
 
     where the attributes follow in the order of their declaration: `int64_t`, `double` or `const char *`; a
     list is a pointer to its elements and their number. `xonnc_tensor` has `data`, `rank`, `shape`, `size`

@@ -94,7 +94,7 @@ def _parameter(parameter: inspect.Parameter) -> str:
         return text
     default = parameter.default
     # The text of functions and objects has an address, which differs from run to run.
-    shown = getattr(default, "__name__", "…") if " at 0x" in repr(default) else repr(default)
+    shown = getattr(default, "__name__", "...") if " at 0x" in repr(default) else repr(default)
     return f"{text} = {shown}" if is_typed else f"{text}={shown}"
 
 
@@ -153,7 +153,7 @@ def _prose(doc: str) -> str:
             in_list = True
             continue
         if indented and not in_code and not (lines and lines[-1].strip() and not lines[-1].endswith(":**")):
-            lines.append("```python")
+            lines.append("```c" if line.strip().startswith("static ") else "```python")
             in_code = True
         elif in_code and line.strip() and not indented:
             lines += ["```", ""]
