@@ -7,18 +7,14 @@ only, and the parent raises an `XonncError`. The child starts at the first call,
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Self
 
 from xonnc.errors import XonncError
+from xonnc.executors.child_process import ChildProcess, connection_of
 from xonnc.runtime.reference import Array, ModelParameter, ReferenceModel
 
 
@@ -26,8 +22,7 @@ class ReferenceProcess:
     """A child process that runs models in onnxruntime; a context manager that ends it."""
 
     def __init__(self) -> None:
-        self._child: subprocess.Popen[bytes] | None = None
-        self._connection: Connection | None = None
+        self._child: ChildProcess | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -48,43 +43,22 @@ class ReferenceProcess:
 
     def call(self, path: Path, is_optimized: bool, method: str, *arguments: object) -> Any:
         """Call a method of `ReferenceModel` in the child; raise `XonncError` if it fails or crashes."""
-        connection = self._connection or self._start()
+        child = self._child = self._child or ChildProcess(__name__)
         try:
-            connection.send((path, is_optimized, method, arguments))
-            is_good, value = connection.recv()
+            child.connection.send((path, is_optimized, method, arguments))
+            is_good, value = child.connection.recv()
         except (EOFError, OSError):
-            raise XonncError(f"{path}: onnxruntime {self._end()}") from None
+            self._child = None
+            raise XonncError(f"{path}: onnxruntime {child.end()}") from None
         if not is_good:
             raise XonncError(value)
         return value
 
     def close(self) -> None:
         """Kill the child process, which has no state to save."""
-        if self._connection is not None:
-            self._connection.close()
         if self._child is not None:
             self._child.kill()
-            self._child.wait()
-        self._child = self._connection = None
-
-    def _start(self) -> Connection:
-        own, other = socket.socketpair()
-        with other:
-            command = [sys.executable, "-P", "-m", __name__, str(other.fileno())]
-            paths = os.pathsep.join(os.path.abspath(folder) for folder in sys.path if folder)
-            environment = os.environ | {"PYTHONPATH": paths}
-            self._child = subprocess.Popen(
-                command, env=environment, pass_fds=[other.fileno()], stdin=subprocess.DEVNULL
-            )
-        self._connection = Connection(own.detach())
-        return self._connection
-
-    def _end(self) -> str:
-        """Wait for the process that closed its connection, and return how it ended."""
-        assert self._child is not None
-        code = self._child.wait()
-        self.close()
-        return f"crashes with {signal.Signals(-code).name}" if code < 0 else f"exits with code {code}"
+        self._child = None
 
 
 class IsolatedReference:
@@ -108,7 +82,7 @@ class IsolatedReference:
 
 def main() -> None:
     """Serve requests on the connection with the file descriptor `argv[1]` until it is closed."""
-    connection = Connection(int(sys.argv[1]))
+    connection = connection_of(sys.argv[1])
     opened: dict[tuple[Path, bool], ReferenceModel] = {}
     with suppress(EOFError, BrokenPipeError):
         while True:
