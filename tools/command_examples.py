@@ -69,6 +69,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc check model.onnx model.nvdla --target nv_full -n 10",
         "xonnc check model.onnx model.xpkg --samples images.npz --least-cosine 0.99",
     ),
+    "certify-rewrites": (
+        "xonnc certify-rewrites --rule fuse",
+        "xonnc certify-rewrites -n 1000 -o rewrite-certificates.md",
+    ),
     "inspect": (
         "xonnc inspect model.nvdla --target nv_small",
         "xonnc inspect model.xpkg --json",

@@ -38,6 +38,7 @@ COMMANDS = {
     "reduce": "reduce a model that fails to a smaller one that still fails",
     "check": "validate a model, or compare a compiled model with onnxruntime",
     "verify": "compare two forms of a model: outputs, layers, all optimization levels",
+    "certify-rewrites": "prove every rewrite rule, or compare it with the ONNX reference",
     "inspect": "check a loadable, or those of a package, statically",
     "explain": "explain where each node of a model runs, or why it is refused",
     "report": "estimate the cycles, memory traffic and memory of a compiled model",
