@@ -10,6 +10,7 @@ from pathlib import Path
 from xonnc.formats.onnx.save_model import ExternalData
 from xonnc.tools.console import size
 from xonnc.tools.files import require_output
+from xonnc.tools.usage import UsageError
 
 MODEL_ENDINGS = (".onnx", ".onnxtxt", ".onnxtext", ".json")
 
@@ -23,9 +24,39 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
 
+class _SetOutput(argparse.Action):
+    """The output file, by position or by `-o`; the position without a value keeps that of `-o`."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        known = getattr(namespace, self.dest, None)
+        if known is not None and values is not None and known != values:
+            parser.error(f"the output is {known} and {values}; give it by position or by -o")
+        setattr(namespace, self.dest, values if values is not None else known)
+
+
+def add_output_file(parser: argparse.ArgumentParser, text: str) -> None:
+    """Add the file to write, which is the last position or the value of `-o`."""
+    parser.add_argument("output", type=Path, nargs="?", action=_SetOutput, help=text)
+    parser.add_argument(
+        "-o", dest="output", type=Path, action=_SetOutput, metavar="OUTPUT", help="the same, by an option"
+    )
+
+
+def require_given_output(args: argparse.Namespace) -> None:
+    """Refuse a command line without an output file."""
+    if args.output is None:
+        raise UsageError("the file to write is missing: give it by position or by -o")
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the model to write and how."""
-    parser.add_argument("output", type=Path, help="the file to write, in the format of its suffix")
+    add_output_file(parser, "the file to write, in the format of its suffix")
     parser.add_argument(
         "--external-data",
         nargs="?",
@@ -37,6 +68,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def external_data(args: argparse.Namespace) -> ExternalData | None:
     """Return where weights go, if the command line says so; refuse an output that cannot be written."""
+    require_given_output(args)
     inputs = [value for value in vars(args).values() if isinstance(value, Path) and value != args.output]
     require_output(args.output, MODEL_ENDINGS, *inputs)
     if args.external_data is None:

@@ -13,6 +13,7 @@ from xonnc.errors import XonncError
 from xonnc.tools.commands import pass_options
 from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import require_output
+from xonnc.tools.model_output import add_output_file, require_given_output
 from xonnc.tools.peer_flags import Tool
 from xonnc.tools.signature_options import signature_of
 
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.epilog = "Of onnx-mlir's options, --shapeInformation and --dimParams are taken too."
     parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
-    parser.add_argument("output", type=Path, help="the simplified model, in the format of its suffix")
+    add_output_file(parser, "the simplified model, in the format of its suffix")
     parser.add_argument(
         "--check",
         type=int,
@@ -95,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.formats.onnx.save_model import ExternalData
     from xonnc.simplifier import simplify
 
+    require_given_output(args)
     if args.check < 0:
         raise XonncError(f"--check {args.check}: a number of inputs, 0 for no check")
     if args.check and args.model.suffix != ".onnx":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from xonnc.tools.model_output import add_report, report
+from xonnc.tools.model_output import add_output_file, add_report, report, require_given_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("action", choices=["convert"], help="what to do")
     parser.add_argument("input", type=Path, help="the tensor to read")
-    parser.add_argument("output", type=Path, help="the file to write")
+    add_output_file(parser, "the file to write")
     parser.add_argument("--shape", type=_shape, metavar="1,3,224,224", help="shape of the result")
     parser.add_argument("--type", metavar="TYPE", help="element type of the result, such as float32")
     add_report(parser)
@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.tools.files import require_output
     from xonnc.tools.tensor_files import TENSOR_ENDINGS, encoded, read
 
+    require_given_output(args)
     require_output(args.output, TENSOR_ENDINGS, args.input, takes_others=True)
     array = read(args.input, args.shape, args.type)
     content = encoded(args.output, array)

@@ -338,3 +338,26 @@ def test_bash_completes(words: str, found: list[str], capsys: pytest.CaptureFixt
     )
     done = subprocess.run(["bash", "-c", f". ./complete; {line}"], capture_output=True, text=True)
     assert done.stdout.split() == found
+
+
+def test_the_output_is_given_by_position_or_by_option(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (
+        ["infer", "net.onnx", "-o", "infer.onnx"],
+        ["convert-opset", "17", "net.onnx", "-o", "convert-opset.onnx"],
+        ["extract", "-o", "extract.onnx", "net.onnx", "--outputs", "r"],
+        ["simplify", "net.onnx", "-o", "simplify.onnx"],
+    ):
+        assert main([*arguments, "-q"]) == 0
+        assert read(f"{arguments[0]}.onnx").graph.node
+    np.save("x.npy", X)
+    assert main(["tensor", "convert", "x.npy", "-o", "tensor.json", "-q"]) == 0
+    assert Path("tensor.json").exists()
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stopped:
+        main(["infer", "net.onnx"])
+    assert stopped.value.code == 2
+    assert "the file to write is missing: give it by position or by -o" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        main(["infer", "net.onnx", "a.onnx", "-o", "b.onnx"])
+    assert stopped.value.code == 2
+    assert "the output is a.onnx and b.onnx; give it by position or by -o" in capsys.readouterr().err
