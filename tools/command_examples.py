@@ -64,6 +64,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc verify model.onnx --bisect reproducer",
         "xonnc verify model.onnx --matrix --inputs test_data_set_0",
     ),
+    "deploy": (
+        "xonnc deploy model.xpkg -o board",
+        "xonnc deploy model.xpkg -o board --cpu aarch64",
+    ),
     "check": (
         "xonnc check model.onnx",
         "xonnc check model.onnx model.nvdla --target nv_full -n 10",

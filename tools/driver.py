@@ -20,6 +20,7 @@ from xonnc.tools.usage import UsageError
 COMMANDS = {
     "compile": "compile an ONNX model to an NVDLA loadable, a package or native code",
     "run": "run a model as native code, or a package with its loadables on the simulator",
+    "deploy": "write a C++ program that runs a package on a board with NVDLA",
     "simulate": "run a loadable or a package on the functional NVDLA simulator",
     "emit": "write an ONNX model as IR or code, with the options of onnx-mlir",
     "tune": "measure tile sizes for the kernels of a model on this processor",

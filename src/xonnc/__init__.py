@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from xonnc.api import compile
     from xonnc.artifacts import Artifact, compile_artifact
     from xonnc.compiler import Compilation, compile_model
+    from xonnc.deployment import Deployment, deploy
     from xonnc.dla_model import DlaModel
     from xonnc.errors import InvalidModelError, RefusalError, XonncError
     from xonnc.formats.native.param_dict import load_params, save_params
@@ -34,6 +35,7 @@ __all__ = [
     "Artifact",
     "Compilation",
     "CompiledPackage",
+    "Deployment",
     "DlaModel",
     "InvalidModelError",
     "Library",
@@ -50,6 +52,7 @@ __all__ = [
     "compile_artifact",
     "compile_model",
     "compile_package",
+    "deploy",
     "from_torch",
     "load",
     "load_package",
@@ -68,6 +71,7 @@ _HOMES = {
     "Artifact": "artifacts",
     "Compilation": "compiler",
     "CompiledPackage": "packages",
+    "Deployment": "deployment",
     "DlaModel": "dla_model",
     "InvalidModelError": "errors",
     "Library": "runtime.native.library",
@@ -84,6 +88,7 @@ _HOMES = {
     "compile_artifact": "artifacts",
     "compile_model": "compiler",
     "compile_package": "packages",
+    "deploy": "deployment",
     "from_torch": "torch_backend",
     "load": "native",
     "load_ipython_extension": "notebook",
