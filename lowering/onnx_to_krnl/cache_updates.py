@@ -116,7 +116,7 @@ def _copy_cache(
         if size != own:
             with kernel.loops([size - own, after]) as (place, inner):
                 kernel.store(zero, out, [row, kernel.affine(place, 1, own), inner])
-    call = builder.call("cache", kernel, [target], [source])
+    call = builder.call("cache_update", kernel, [target], [source])
     call.may_share = DenseArrayBase.from_list(i64, [0, 1])
 
 

@@ -146,7 +146,7 @@ def _add_up(
         place = [*indices[:2], *at]
         term = read_as(kernel, source, indices, element, kind)
         kernel.store((Scalar(kernel, kernel.load(out, place)) + term).value, out, place)
-    builder.call("spread", kernel, [whole], [windows])
+    builder.call("col2im", kernel, [whole], [windows])
     _cut(result, whole, images, geometry, bias, builder)
 
 
@@ -174,4 +174,4 @@ def _cut(
         if added:
             total = total + read_as(kernel, added[0], [indices[1]], element, kind)
         kernel.write(total.value, out, indices, element)
-    builder.call("cut", kernel, [builder.result(result)], buffers)
+    builder.call("col2im_crop", kernel, [builder.result(result)], buffers)

@@ -10,7 +10,7 @@ scf.while : () -> () {
 } do {
   "krnl.call"(%next, %carried) {funcName = "relu_0", …}
   "krnl.call"(%carried, %next) {funcName = "copy_1", …}
-  "krnl.call"(%turn, %go, %count) {funcName = "turn_2", …}
+  "krnl.call"(%turn, %go, %count) {funcName = "loop_counter_2", …}
 }
 ```
 
@@ -387,7 +387,7 @@ def _take(
     kernel, (out, given), places = _part_kernel(parts, whole, True)
     with places as (at, here):
         kernel.store(kernel.load(given, at), out, here)
-    builder.call("part", kernel, [part], [whole, turn])
+    builder.call("scan_slice", kernel, [part], [whole, turn])
 
 
 def _give(
@@ -397,7 +397,7 @@ def _give(
     kernel, (out, given), places = _part_kernel(parts, whole, False)
     with places as (at, here):
         kernel.store(kernel.load(given, here), out, at)
-    builder.call("part", kernel, [whole], [part, turn])
+    builder.call("scan_slice", kernel, [whole], [part, turn])
 
 
 def _part_kernel(
@@ -426,7 +426,7 @@ def _advance(state: _LoopState, builder: LoweringBuilder) -> None:
     (turn,) = kernel.buffers
     first = kernel.index(0)
     kernel.store((Scalar(kernel, kernel.load(turn, [first])) + 1).value, turn, [first])
-    builder.call("turn", kernel, [state.turn], [])
+    builder.call("loop_counter", kernel, [state.turn], [])
 
 
 def _settle(goes: SSAValue, state: _LoopState, builder: LoweringBuilder) -> None:
@@ -444,7 +444,7 @@ def _settle(goes: SSAValue, state: _LoopState, builder: LoweringBuilder) -> None
         turn, limit = (Scalar(kernel, kernel.load(each, [first])) for each in counts)
         result = result & (turn < limit)
     kernel.store(result.value, out, [first])
-    builder.call("goes", kernel, [goes], inputs)
+    builder.call("loop_condition", kernel, [goes], inputs)
 
 
 def _take_checks(block: Block, op: Operation, builder: LoweringBuilder) -> list[tuple[SSAValue, SSAValue]]:
@@ -468,7 +468,7 @@ def _take_checks(block: Block, op: Operation, builder: LoweringBuilder) -> list[
             bound = held.data[name]
             assert isinstance(bound, IntegerAttr)
             kernel.store(kernel.constant(bound.value.data, i64), kernel.buffers[0], [kernel.index(place)])
-        builder.call("unchecked", kernel, [cell], [])
+        builder.call("init_bounds", kernel, [cell], [])
         made.append((inner.memref, cell))
     return made
 
@@ -482,4 +482,4 @@ def _merge(checks: Sequence[tuple[SSAValue, SSAValue]], builder: LoweringBuilder
             at = [kernel.index(place)]
             before, now = (Scalar(kernel, kernel.load(each, at)) for each in (total, found))
             kernel.store((before.maximum(now) if place else before.minimum(now)).value, total, at)
-        builder.call("extremes", kernel, [cell], [inner])
+        builder.call("merge_bounds", kernel, [cell], [inner])

@@ -86,7 +86,7 @@ def _columns(op: DeformConvOp, builder: LoweringBuilder) -> SSAValue:
             for factor in share:
                 total = total * factor
             kernel.store(total.value, target, [image, group, channel, *at])
-    builder.call("deformed", kernel, [columns], buffers)
+    builder.call("deformable_im2col", kernel, [columns], buffers)
     return columns
 
 
@@ -122,4 +122,4 @@ def _add_bias(op: DeformConvOp, sums: SSAValue, builder: LoweringBuilder) -> Non
         for held in added:
             total = total + read_as(kernel, held, [indices[1]], element, kind)
         kernel.write(total.value, target, indices, element)
-    builder.call("biased", kernel, [builder.result(op.Y)], [sums, *bias])
+    builder.call("bias_add", kernel, [builder.result(op.Y)], [sums, *bias])

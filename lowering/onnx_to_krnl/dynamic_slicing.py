@@ -50,7 +50,7 @@ def slice_where_fed(
                 first = _bound(kernel, given, place, shape[axis], step, False)
                 at[axis] = _stepped(kernel, first, at[axis], step, shape[axis])
             kernel.store(kernel.load(source, at), out, [*loops, inner])
-    builder.call("slice_fed", kernel, [builder.result(op.output)], [builder.buffer(op.data), starts])
+    builder.call("slice_dynamic", kernel, [builder.result(op.output)], [builder.buffer(op.data), starts])
     return None
 
 

@@ -46,7 +46,9 @@ def array_feature_extractor(op: ArrayFeatureExtractorOp, builder: LoweringBuilde
     with kernel.loops([rows, count]) as (row, place):
         at = index_in(kernel, kernel.load(places, [place]), size)
         kernel.store(kernel.load(source, [row, at]), out, [row, place])
-    builder.call("features", kernel, [builder.result(op.Z)], [builder.buffer(op.X), builder.buffer(op.Y)])
+    builder.call(
+        "arrayfeatureextractor", kernel, [builder.result(op.Z)], [builder.buffer(op.X), builder.buffer(op.Y)]
+    )
     return None
 
 
@@ -180,7 +182,7 @@ def feature_vectorizer(op: FeatureVectorizerOp, builder: LoweringBuilder) -> str
             x = read_as(kernel, source, [row, column], element, compute_type(result))
             kernel.write(x.value, out, [row, kernel.affine(column, 1, begin)], result)
         if min(width, shape[1]):
-            builder.call("vectorized", kernel, [target], [builder.buffer(value)])
+            builder.call("featurevectorizer", kernel, [target], [builder.buffer(value)])
         begin += width
     return None
 

@@ -103,7 +103,7 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
         kernel.size(iterations)
     operands = [y, x, w, starts, channels, images, kernel.add_range_arguments(), dynamic_sizes]
     kernel.block.add_op(Int8ConvOp(operands=operands, properties=properties, regions=[body]))
-    name = "byteconv" if sum(window.kernel) > 2 else "bytegemm"
+    name = "int8_conv" if sum(window.kernel) > 2 else "int8_gemm"
     builder.call(name, kernel, buffers[:1], buffers[1:], iterations)
     if product.scales is None:
         buffer = copy_to_row_major(fusion.result, target, builder)
@@ -134,7 +134,7 @@ def _add_offsets(
             byte = kernel.add(arith.ExtUIOp(kernel.load(kernel.buffers[1], [*pixel, channel]), i32))
             results.append(kernel.add(arith.AddiOp(held[0], byte)))
         kernel.store(results[0], kernel.buffers[0], pixel)
-    builder.call("bytesums", kernel, [pixels], [source.buffer])
+    builder.call("channel_sums", kernel, [pixels], [source.buffer])
     seen = builder.allocate([images, rows, columns], i32)
     kernel = KernelBuilder(
         [buffer_type([images, rows, columns], i32), buffer_type([images, height, width], i32)]
@@ -153,7 +153,7 @@ def _add_offsets(
             total = number if total is None else kernel.add(arith.AddiOp(total, number))
         assert total is not None
         kernel.store(total, kernel.buffers[0], [image, *pixel])
-    builder.call("windowsums", kernel, [seen], [pixels])
+    builder.call("window_sums", kernel, [seen], [pixels])
     # Images are stored as [N][C][HW], matrices as [rows][C].
     is_image = len(builder.sizes(product.result)) == 4
     count = rows * columns
@@ -167,7 +167,7 @@ def _add_offsets(
         number = number * Scalar(kernel, kernel.load(kernel.buffers[2], [channel]))
         number = number + Scalar(kernel, kernel.load(kernel.buffers[0], indices))
         kernel.store(number.value, kernel.buffers[0], indices)
-    builder.call("offsets", kernel, [sums], [seen, builder.constant_buffer(offsets)])
+    builder.call("weight_offsets", kernel, [sums], [seen, builder.constant_buffer(offsets)])
 
 
 def _subtract_runtime_zero_point(
@@ -185,7 +185,7 @@ def _subtract_runtime_zero_point(
         total = total - offset * Scalar(kernel, kernel.load(factors, [channel]))
         kernel.store(total.value, out, [channel])
     builder.call(
-        "starts",
+        "zero_point_bias",
         kernel,
         [made],
         [builder.constant_buffer(starts), builder.constant_buffer(sums), builder.buffer(zero)],

@@ -49,7 +49,7 @@ def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None
             read.append(kernel.load(buffer, [*pixel_indices(kernel, image, pixel), channel]))
         stored = int8_epilogue(fusion, kernel, total, read)
         kernel.store(stored, buffers[0], [*pixel_indices(kernel, target, pixel), channel])
-    name = "bytepoints" if product is None else "bytedepthwise"
+    name = "int8_elementwise" if product is None else "int8_depthwise"
     inputs = [image.buffer for image in all_images[1:]] + [
         builder.constant_buffer(array) for array in numbers
     ]

@@ -51,7 +51,7 @@ def int8_buffer(value: SSAValue, builder: LoweringBuilder) -> Int8Buffer:
     source = builder.buffer(value)
     with builder.insertion_after(value, source):
         made = int8_result(value, builder)
-        _fill("bytes", made, (value, source), _flip_sign if is_signed(value) else _plain, builder)
+        _fill("int8_to_nhwc", made, (value, source), _flip_sign if is_signed(value) else _plain, builder)
     return made
 
 
@@ -159,7 +159,7 @@ def int8_to_row_major(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
     with builder.insertion_after(value, image.buffer):
         buffer = copy_to_row_major(value, image, builder)
         if is_signed(value):
-            _map("rows", buffer, buffer, volume(builder.sizes(value)), _flip_sign, builder)
+            _map("int8_to_row_major", buffer, buffer, volume(builder.sizes(value)), _flip_sign, builder)
     return buffer
 
 
@@ -168,12 +168,12 @@ def copy_to_row_major(value: SSAValue, image: Int8Buffer, builder: LoweringBuild
     buffer = builder.result(value)
     if len(builder.sizes(value)) == 4:
         sizes, in_image, row_major = _sides(image, buffer, value, builder)
-        copy("rows", sizes, row_major, in_image, builder)
+        copy("int8_to_row_major", sizes, row_major, in_image, builder)
         return buffer
     _, channels, _, columns = builder.int8.sizes_of(value)
     in_image = AffineAccess(image.buffer, [columns, image.extents.channels], identity_map(2))
     copy(
-        "rows",
+        "int8_to_row_major",
         [columns, channels],
         AffineAccess(buffer, [columns, channels], identity_map(2)),
         in_image,

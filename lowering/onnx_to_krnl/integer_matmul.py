@@ -67,7 +67,7 @@ def _subtract(
         places = [kernel.affine(index, 1, begin) for index, begin in zip(indices, begins, strict=True)]
         kernel.store(x.to(IntegerType(16)).value, out, places)
     inputs = [builder.buffer(value), builder.buffer(zero)] if has_zero else [builder.buffer(value)]
-    builder.call("centred", kernel, [target], inputs)
+    builder.call("subtract_zero_point", kernel, [target], inputs)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _rescale(
         x = x + read_as(kernel, zero, [kernel.index(0)], element, f64)
         kernel.write(saturated(x, element), out, indices, element)
     buffers = [sums, *(builder.buffer(scale) for scale in how.scales), builder.buffer(how.zero)]
-    builder.call("rescaled", kernel, [builder.result(result)], buffers)
+    builder.call("requantize", kernel, [builder.result(result)], buffers)
 
 
 def _aligned(shape: Sequence[int], rank: int, is_row: bool) -> list[int]:

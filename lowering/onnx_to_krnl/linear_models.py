@@ -75,7 +75,7 @@ def linear_scores(plan: Linear, x: SSAValue, sums: SSAValue, builder: LoweringBu
     tables = [
         builder.constant_buffer(np.ascontiguousarray(each)) for each in (plan.coefficients, plan.intercepts)
     ]
-    builder.call("linear", kernel, [sums], [builder.buffer(x), *tables])
+    builder.call("linear_scores", kernel, [sums], [builder.buffer(x), *tables])
 
 
 @lowers(LinearRegressorOp)
@@ -100,7 +100,7 @@ def finish(result: SSAValue, sums: SSAValue, plan: Linear, after: str, builder: 
         with kernel.loops([plan.count]) as (column,):
             made = Scalar(kernel, kernel.load(scores, [row, column])).to(compute_type(element))
             kernel.write(made.value, out, [row, column], element)
-    builder.call("scores", kernel, [builder.result(result), sums], [])
+    builder.call("post_transform", kernel, [builder.result(result), sums], [])
 
 
 @lowers(LinearClassifierOp)
@@ -148,5 +148,5 @@ def linear_classifier(op: LinearClassifierOp, builder: LoweringBuilder) -> str |
             made = Scalar(kernel, kernel.load(scores, [row, column])).to(f32)
             kernel.store(made.value, out, [row, column])
     made = [builder.result(op.Y), builder.result(op.Z), both]
-    builder.call("classes", kernel, made, [own, builder.constant_buffer(np.array(labels, np.int64))])
+    builder.call("class_labels", kernel, made, [own, builder.constant_buffer(np.array(labels, np.int64))])
     return None

@@ -244,7 +244,7 @@ def _cell(
     kernel = KernelBuilder([buffer_type(sizes, f32)] * 2 + [of_gates] * 2)
     shown, kept, own, before = kernel.buffers
     _add_cell(kernel, (shown, kept), (own, before), sizes)
-    builder.call("cell", kernel, list(states), list(sums))
+    builder.call("lstm_cell", kernel, list(states), list(sums))
 
 
 def _add_cell(

@@ -81,7 +81,7 @@ def accumulate_matmul(
                 left = a.read(kernel, rows, [*outer, row, at], kind)
                 total = total + left * b.read(kernel, columns, [*outer, at, column], kind)
             kernel.store(total.value, out, place)
-        builder.call("sums", kernel, [sums], [a.buffer, b.buffer])
+        builder.call("matmul_sums", kernel, [sums], [a.buffer, b.buffer])
 
 
 def round_result(
@@ -92,4 +92,4 @@ def round_result(
     kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(sizes, kind)])
     with kernel.loops(sizes) as indices:
         kernel.write(kernel.load(kernel.buffers[1], indices), kernel.buffers[0], indices, element)
-    builder.call("rounded", kernel, [builder.result(result)], [sums])
+    builder.call("round_result", kernel, [builder.result(result)], [sums])

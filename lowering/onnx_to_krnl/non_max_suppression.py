@@ -133,7 +133,7 @@ def _corners(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> SSAValue:
         area = (bottom - top) * (right - left)
         for place, number in enumerate((top, left, bottom, right, area)):
             kernel.store(number.value, out, [batch, kernel.index(place), box])
-    builder.call("corners", kernel, [made], [builder.buffer(op.boxes)])
+    builder.call("box_corners", kernel, [made], [builder.buffer(op.boxes)])
     return made
 
 
@@ -167,7 +167,7 @@ def _list(
         results.append((start + count).value)
     store_count(kernel, results[0], count_buffer)
     made = found.result(op.selected_indices, [found.size, 3], 0)
-    builder.call("listboxes", kernel, [made, found.count_buffer], list(chosen))
+    builder.call("selected_boxes", kernel, [made, found.count_buffer], list(chosen))
     found.cut()
 
 

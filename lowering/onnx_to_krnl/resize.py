@@ -272,7 +272,7 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
                 kernel.store(source.value, places, at)
                 kernel.store(weight.value, tap_weights, at)
     buffers = builder.allocate(sizes, i64), builder.allocate(sizes, f64)
-    builder.call("places", kernel, buffers, [builder.buffer(value) for value in inputs])
+    builder.call("resize_coordinates", kernel, buffers, [builder.buffer(value) for value in inputs])
     return buffers
 
 

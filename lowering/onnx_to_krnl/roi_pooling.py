@@ -146,7 +146,7 @@ def _channels_last(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
     sizes = _last_of(shape)
     made = builder.allocate(sizes, builder.element(value))
     source = AffineAccess(builder.buffer(value), shape, [dim(0), dim(3), dim(1), dim(2)])
-    copy("channelslast", sizes, AffineAccess(made, sizes, identity_map(4)), source, builder)
+    copy("to_nhwc", sizes, AffineAccess(made, sizes, identity_map(4)), source, builder)
     return made
 
 
@@ -159,10 +159,10 @@ def _channels_first(result: SSAValue, made: SSAValue, builder: LoweringBuilder) 
         kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(sizes, compute_type(element))])
         with kernel.loops(sizes) as indices:
             kernel.write(kernel.load(kernel.buffers[1], indices), kernel.buffers[0], indices, element)
-        builder.call("rounded", kernel, [narrow], [made])
+        builder.call("round_result", kernel, [narrow], [made])
         made = narrow
     target = AffineAccess(builder.result(result), shape, [dim(0), dim(3), dim(1), dim(2)])
-    copy("channelsfirst", sizes, target, AffineAccess(made, sizes, identity_map(4)), builder)
+    copy("to_nchw", sizes, target, AffineAccess(made, sizes, identity_map(4)), builder)
 
 
 def _check_samples(
@@ -179,7 +179,7 @@ def _check_samples(
             most = most.maximum(regions.along(kernel, held, roi, axis).samples.to(i64))
         results.append(most.value)
     store_count(kernel, results[0], out)
-    builder.call("samples", kernel, [cell], [rois])
+    builder.call("roi_samples", kernel, [cell], [rois])
 
 
 @dataclass(frozen=True)
@@ -341,4 +341,4 @@ def _check_images(op: MaxRoiPoolOp, images: SSAValue, count: int, builder: Lower
         results.append(Scalar(kernel, held[1]).maximum(image).value)
     for place, value in enumerate(results):
         kernel.store(value, ends, [kernel.index(place)])
-    builder.call("images", kernel, [images, cell], [builder.buffer(op.rois)])
+    builder.call("roi_batch_indices", kernel, [images, cell], [builder.buffer(op.rois)])

@@ -42,7 +42,7 @@ def _listed(
         is_kept = _is_not_zero(kernel, kernel.read(read, [index], element))
         results.append(kernel.add(arith.AddiOp(held[0], kernel.add(arith.ExtUIOp(is_kept, i64)))))
     store_count(kernel, results[0], count_buffer)
-    builder.call("listed", kernel, [places, found.count_buffer], [source])
+    builder.call("nonzero_indices", kernel, [places, found.count_buffer], [source])
     return places
 
 

@@ -148,7 +148,7 @@ def keys_of_rows(
     with kernel.loops([rows.before, rows.after, rows.size]) as (before, after, index):
         x = Scalar(kernel, kernel.read(read, [before, index, after], element))
         kernel.store(key_of(x, element, largest).value, out, [before, after, index])
-    builder.call("keys", kernel, [keys], [source])
+    builder.call("sort_keys", kernel, [keys], [source])
     return keys
 
 
@@ -309,7 +309,7 @@ def _insert(
                     best_of.take(outer, first + Scalar(kernel, index))
         with kernel.loops([rows.size - whole * BLOCK]) as (index,):
             best_of.take(outer, Scalar(kernel, kernel.affine(index, 1, whole * BLOCK)))
-    builder.call("best", kernel, [best, places], [source])
+    builder.call("topk_insertion", kernel, [best, places], [source])
     shape = [rows.before, count, rows.after]
     kernel = KernelBuilder(
         [

@@ -226,7 +226,7 @@ def _decide(
         made = machine.similarity.of(kernel, plan, source, matrix, [row, vector])
         kernel.store(made.value, out, [row, vector])
     builder.call(
-        "similarities", kernel, [near], [builder.buffer(x), builder.constant_buffer(plan.coefficients)]
+        "svm_kernel", kernel, [near], [builder.buffer(x), builder.constant_buffer(plan.coefficients)]
     )
     kernel = KernelBuilder(
         [
@@ -268,7 +268,7 @@ def _decide(
         np.array(machine.pairs, np.int64),
         np.array(machine.begins, np.int64),
     ]
-    builder.call("decisions", kernel, [scores, votes], [near, *map(builder.constant_buffer, tables)])
+    builder.call("svm_decisions", kernel, [scores, votes], [near, *map(builder.constant_buffer, tables)])
 
 
 MAX_COUPLING_ITERATIONS = 100
@@ -321,7 +321,7 @@ def _probabilities(machine: _Machine, scores: SSAValue, builder: LoweringBuilder
         _couple(kernel, row, (r, q, qp, p), k)
     tables = [machine.sigmoids, np.array(machine.pairs, np.int64)]
     outputs = [chances, squares, current, made]
-    builder.call("probabilities", kernel, outputs, [scores, *map(builder.constant_buffer, tables)])
+    builder.call("svm_probabilities", kernel, outputs, [scores, *map(builder.constant_buffer, tables)])
     return made
 
 
@@ -380,7 +380,7 @@ def _both(scores: SSAValue, rows: int, plan: Linear, builder: LoweringBuilder) -
         score = Scalar(kernel, kernel.load(source, [row, kernel.index(0)]))
         kernel.store((-score).value, out, [row, kernel.index(0)])
         kernel.store(score.value, out, [row, kernel.index(1)])
-    builder.call("scores", kernel, [made], [scores])
+    builder.call("binary_scores", kernel, [made], [scores])
     return made
 
 
@@ -401,7 +401,7 @@ def _name(
     with kernel.loops([rows]) as (row,):
         kernel.store(kernel.load(names, [argmax_score(kernel, source, row, count)]), out, [row])
     builder.call(
-        "labels",
+        "class_labels",
         kernel,
         [builder.result(op.Y)],
         [scores, builder.constant_buffer(np.array(labels, np.int64))],
@@ -425,7 +425,7 @@ def _write(
         apply_post_transform(kernel, source, row, count, after)
         with kernel.loops([count]) as (column,):
             kernel.store(Scalar(kernel, kernel.load(source, [row, column])).to(f32).value, out, [row, column])
-    builder.call("scores", kernel, [builder.result(op.Z), scores], [])
+    builder.call("post_transform", kernel, [builder.result(op.Z), scores], [])
 
 
 def _linear_classifier(op: SVMClassifierOp, labels: Sequence[int], builder: LoweringBuilder) -> str | None:

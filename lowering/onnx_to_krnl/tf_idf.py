@@ -114,7 +114,7 @@ def _count(
         total = Scalar(kernel, kernel.load(out, [row, target])) + is_same.to(i64)
         kernel.store(total.value, out, [row, target])
     builder.call(
-        "grams",
+        "ngram_counts",
         kernel,
         [counts],
         [builder.buffer(x), builder.constant_buffer(table), builder.constant_buffer(places)],
@@ -159,4 +159,4 @@ def _weigh(
     tables = (
         [builder.constant_buffer(weights.astype(np.float32))] if is_weighed and weights is not None else []
     )
-    builder.call("weighed", kernel, [builder.result(op.Y)], [counts, *tables])
+    builder.call("tfidf_weights", kernel, [builder.result(op.Y)], [counts, *tables])

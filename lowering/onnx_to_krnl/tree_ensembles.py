@@ -143,7 +143,7 @@ def _regressed(
         with kernel.loops([plan.count]) as (column,):
             score = Scalar(kernel, kernel.load(scores, [row, column]))
             kernel.write(score.to(compute_type(element)).value, out, [row, column], element)
-    builder.call("scores", kernel, [builder.result(result), sums], [])
+    builder.call("post_transform", kernel, [builder.result(result), sums], [])
     return None
 
 
@@ -192,7 +192,7 @@ def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, builder: LoweringBuil
         with kernel.loops([plan.count]) as (column,):
             made = Scalar(kernel, kernel.load(scores, [row, column])).to(f32)
             kernel.store(made.value, out, [row, column])
-    builder.call("classes", kernel, [builder.result(op.Y), builder.result(op.Z), sums], [named])
+    builder.call("class_labels", kernel, [builder.result(op.Y), builder.result(op.Z), sums], [named])
     return None
 
 
@@ -256,7 +256,7 @@ def _vote(plan: _EnsemblePlan, x: SSAValue, sums: SSAValue, builder: LoweringBui
                 kernel.store(total, out, [row, kernel.index(column)])
         _end(kernel, plan, out, row)
     builder.call(
-        "trees",
+        "tree_ensemble",
         kernel,
         [sums],
         [builder.buffer(x), *(builder.constant_buffer(table) for table, _ in tables.values())],

@@ -147,7 +147,7 @@ def _grouped(
         kernel.store(is_new.value, is_first, [place.value])
         results.append(count.value)
     store_count(kernel, results[0], count_buffer)
-    builder.call("groups", kernel, [places, groups, firsts, found.count_buffer], [source])
+    builder.call("unique_groups", kernel, [places, groups, firsts, found.count_buffer], [source])
     return groups, firsts
 
 
@@ -164,4 +164,4 @@ def _renumber(groups: SSAValue, firsts: SSAValue, size: int, builder: LoweringBu
             kernel.store(count.value, anew, [group])
         kernel.store(kernel.load(anew, [group]), group_of, [place])
         results.append((count + first).value)
-    builder.call("renumbered", kernel, [groups, numbers], [firsts])
+    builder.call("unique_order", kernel, [groups, numbers], [firsts])

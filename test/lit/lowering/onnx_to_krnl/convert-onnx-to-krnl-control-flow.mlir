@@ -26,15 +26,15 @@ func.func @branch(%c: tensor<i1>, %x: tensor<3xf32>) -> tensor<3xf32> {
 // CHECK-LABEL: @loop
 // CHECK:         %[[Y:.*]] = memref.alloc() : memref<3xf32>
 // CHECK:         "krnl.call"(%[[Y]], %{{.*}}) <{funcName = "copy
-// CHECK:         "krnl.call"(%[[GO:.*]], %[[ON:.*]], %[[TURN:.*]], %[[M:.*]]) <{funcName = "goes
+// CHECK:         "krnl.call"(%[[GO:.*]], %[[ON:.*]], %[[TURN:.*]], %[[M:.*]]) <{funcName = "loop_condition
 // CHECK-NEXT:    scf.while () : () -> () {
 // CHECK-NEXT:      %[[C:.*]] = memref.load %[[GO]][] : memref<i1>
 // CHECK-NEXT:      scf.condition(%[[C]])
 // CHECK-NEXT:    } do {
 // CHECK:           funcName = "relu_0"
 // CHECK:           "krnl.call"(%[[Y]], %{{.*}}) <{funcName = "copy
-// CHECK-NEXT:      "krnl.call"(%[[TURN]]) <{funcName = "turn
-// CHECK-NEXT:      "krnl.call"(%[[GO]], %[[ON]], %[[TURN]], %[[M]]) <{funcName = "goes
+// CHECK-NEXT:      "krnl.call"(%[[TURN]]) <{funcName = "loop_counter
+// CHECK-NEXT:      "krnl.call"(%[[GO]], %[[ON]], %[[TURN]], %[[M]]) <{funcName = "loop_condition
 // CHECK-NEXT:      scf.yield
 func.func @loop(%m: tensor<i64>, %x: tensor<3xf32>) -> tensor<3xf32> {
   %none = "onnx.NoValue"() {value} : () -> none
@@ -52,9 +52,9 @@ func.func @loop(%m: tensor<i64>, %x: tensor<3xf32>) -> tensor<3xf32> {
 // CHECK-LABEL: @scan
 // CHECK:         %[[Y:.*]] = memref.alloc() : memref<4x3xf32>
 // CHECK:         scf.while
-// CHECK:           "krnl.call"(%[[PART:.*]], %{{.*}}, %[[TURN:.*]]) <{funcName = "part
+// CHECK:           "krnl.call"(%[[PART:.*]], %{{.*}}, %[[TURN:.*]]) <{funcName = "scan_slice
 // CHECK:           funcName = "neg_0"
-// CHECK:           "krnl.call"(%[[Y]], %{{.*}}, %[[TURN]]) <{funcName = "part
+// CHECK:           "krnl.call"(%[[Y]], %{{.*}}, %[[TURN]]) <{funcName = "scan_slice
 func.func @scan(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
   %0 = "onnx.Scan"(%x) ({
   ^bb0(%part: tensor<3xf32>):
@@ -89,7 +89,7 @@ func.func @stacked(%m: tensor<i64>, %x: tensor<3xf32>) -> tensor<?x3xf32> {
 // CHECK:         scf.if
 // CHECK:         } else {
 // CHECK:           "krnl.call"(%[[CELL:.*]]) <{funcName = "fill
-// CHECK:           "krnl.call"(%[[CHECKED]], %[[CELL]]) <{funcName = "extremes
+// CHECK:           "krnl.call"(%[[CHECKED]], %[[CELL]]) <{funcName = "merge_bounds
 // CHECK-NOT:     cf.assert
 func.func @assertion(%c: tensor<i1>, %x: tensor<3xf32>) -> tensor<3xf32> {
   %0 = "onnx.If"(%c) ({

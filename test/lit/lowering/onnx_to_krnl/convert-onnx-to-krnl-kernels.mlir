@@ -105,7 +105,7 @@ func.func @groups(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32> {
 
 // 1-D convolution: im2col, then a matrix product.
 // CHECK-LABEL: func.func @one_dimension
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "columns_0", iterations = 32 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "im2col_0", iterations = 32 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "pack_1", iterations = 96 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2", iterations = 4 : i64{{.*}}}>
 // CHECK:         krnl.gemm
@@ -197,7 +197,7 @@ func.func @batched(%x: tensor<4x8x16xf32>, %w: tensor<4x16x32xf32>) -> tensor<4x
 // Integer matrix products accumulate in int32.
 // CHECK-LABEL: func.func @integers
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_0"
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "sums_1", iterations = 8 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "matmul_sums_1", iterations = 8 : i64{{.*}}}>
 func.func @integers(%x: tensor<8x32xui8>, %w: tensor<32x16xi8>) -> tensor<8x16xi32> {
   %n = "onnx.NoValue"() {value} : () -> none
   %y = "onnx.MatMulInteger"(%x, %w, %n, %n) : (tensor<8x32xui8>, tensor<32x16xi8>, none, none) -> tensor<8x16xi32>
@@ -343,7 +343,7 @@ func.func @scatter(%x: tensor<10xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>) -> 
 
 // TopK: the largest elements in order, with their indices.
 // CHECK-LABEL: func.func @top_k
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "best_0", iterations = 4 : i64, numOfOutput = 2 : si64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "topk_insertion_0", iterations = 4 : i64, numOfOutput = 2 : si64}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "topk_1", iterations = 4 : i64, numOfOutput = 2 : si64}>
 func.func @top_k(%x: tensor<4x20xf32>) -> tensor<4x3xf32> {
   %k = onnx.Constant dense<3> : tensor<1xi64>
@@ -436,15 +436,15 @@ func.func @resize(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32> {
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_1"
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_1"
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2", iterations = 1 : i64{{.*}}}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "lstm_cell_3", numOfOutput = 2 : si64
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_4", iterations = 1 : i64{{.*}}}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "lstm_cell_3", numOfOutput = 2 : si64
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_5", iterations = 1 : i64{{.*}}}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "lstm_cell_3", numOfOutput = 2 : si64
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_6", iterations = 1 : i64{{.*}}}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "lstm_cell_3", numOfOutput = 2 : si64
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_7", iterations = 1 : i64{{.*}}}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "lstm_cell_3", numOfOutput = 2 : si64
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "state_8", iterations = 5 : i64{{.*}}}>
 // CHECK:         krnl.gemm
 // CHECK-SAME:    k = 8 : i64

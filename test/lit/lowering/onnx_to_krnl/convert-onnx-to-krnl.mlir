@@ -104,7 +104,7 @@ func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
 // An int8 matrix product with its epilogue is one kernel, from int8 to int8. AVX2 has no int8 dot products, so that
 // weights are int16; portable C source has a function that takes int8.
 // CHECK-LABEL: func.func @bytes
-// CHECK:         "krnl.call"({{.*}}funcName = "bytegemm
+// CHECK:         "krnl.call"({{.*}}funcName = "int8_gemm
 // CHECK:         krnl.int8_conv
 // CHECK-SAME:    lanes = 16
 // AVX2:          memref<256xi16>
@@ -129,7 +129,7 @@ func.func @bytes(%x: tensor<2x16xui8>) -> tensor<2x16xui8> {
 // Data-dependent shape: the buffer has the maximum size, and the session slices it.
 // CHECK-LABEL: @found
 func.func @found(%x: tensor<2x3xf32>) -> tensor<2x?xi64> {
-  // CHECK:       funcName = "listed_0"
+  // CHECK:       funcName = "nonzero_indices_0"
   // CHECK:       funcName = "nonzero_1"
   // CHECK-NEXT:  %[[MOST:.*]] = builtin.unrealized_conversion_cast %{{.*}} : memref<2x6xi64> to tensor<2x6xi64>
   // CHECK-NEXT:  %[[Y:.*]] = "krnl.keep"(%[[MOST]], %{{.*}}) <{axis = 1 : i64}> : (tensor<2x6xi64>, memref<2xi64>) -> tensor<2x?xi64>

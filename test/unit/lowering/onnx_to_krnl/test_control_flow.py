@@ -354,7 +354,7 @@ def test_a_profile_has_one_line_for_a_loop():
     session = compile_native(model_of(SCANNED), profile=True)
     session.run(None, {"x": np.ones(3, np.float32)})
     kernels = [line.kernel for line in session.profile()]
-    assert sum("turn" in kernel for kernel in kernels) == 1
+    assert sum("loop_counter" in kernel for kernel in kernels) == 1
     assert len(kernels) > 1
 
 

@@ -152,7 +152,7 @@ def test_convolutions_are_those_of_exact_integers(case: str, dtypes: tuple[str, 
     x = RANDOM.normal(size=(2, channels, 9, 11)).astype(np.float32) * 2
     model = model_of(nodes, f"float[{', '.join(map(str, x.shape))}] x", constants)
     given, kernels = run(model, {"x": x}, target)
-    assert "byteconv" in kernels or "bytegemm" in kernels
+    assert "int8_conv" in kernels or "int8_gemm" in kernels
     bytes_ = steps[0].rounded(x / np.float32(0.04))
     pads, strides, dilations = (
         attribute(attributes, name, default)
@@ -189,7 +189,7 @@ def test_what_follows_a_convolution_belongs_to_it(target: str):
     model = model_of(nodes, "float[1, 16, 7, 9] x", constants)
     given, kernels = run(model, {"x": x}, target)
     kept = [name for name, _ in groupby(name for name in kernels if name != "halo")]
-    assert kept == ["quantizelinear", "byteconv", "bytegemm", "maxpool", "rows"]
+    assert kept == ["quantizelinear", "int8_conv", "int8_gemm", "maxpool", "int8_to_row_major"]
     wanted = reference(model, {"x": x}).astype(np.int64)
     far = np.abs(given.astype(np.int64) - wanted)
     # Where a sum is rounded first, it is worth two steps of the result.
@@ -214,7 +214,7 @@ def test_products_of_matrices(rows: int, depth: int, columns: int, target: str):
         whole = quantized("d", "x", "a") + nodes + "y = QuantizeLinear(s, c_scale, c_zero)"
         model = model_of(whole, f"float[{rows}, {depth}] x", constants)
         given, kernels = run(model, {"x": x}, target)
-        assert "bytegemm" in kernels
+        assert "int8_gemm" in kernels
         centred = steps[0].rounded(x / np.float32(0.03)) - 100
         reals = (centred @ w.astype(np.int64)).astype(np.float32) * (np.float32(0.03) * scales)
         reals = reals + np.float32(size) * bias if size else reals
@@ -231,7 +231,7 @@ def test_the_ends_of_all_ranges(target: str):
     constants: dict[str, Array] = {"w": w, "z": np.array(0, np.uint8)}
     model = model_of("y = MatMulInteger(x, w, z)", "uint8[4, 64] x", constants)
     given, kernels = run(model, {"x": x}, target)
-    assert "bytegemm" in kernels
+    assert "int8_gemm" in kernels
     np.testing.assert_array_equal(given, x.astype(np.int32) @ w.astype(np.int32))
 
 
@@ -243,7 +243,7 @@ def test_sums_that_are_results(target: str):
     constants: dict[str, Array] = {"w": w, "z": np.array(77, np.uint8), "v": np.array(130, np.uint8)}
     model = model_of("y = ConvInteger<pads=[1,1,1,1]>(x, w, z, v)", "uint8[2, 5, 6, 7] x", constants)
     given, kernels = run(model, {"x": x}, target)
-    assert "byteconv" in kernels
+    assert "int8_conv" in kernels
     sums = exact_conv(x.astype(np.int64) - 77, w.astype(np.int64) - 130, [1] * 4, [1, 1], [1, 1])
     np.testing.assert_array_equal(given, sums)
 
@@ -258,7 +258,7 @@ def test_zero_points_that_the_run_alone_knows(dtype: str, target: str):
     for zero in (ends.min, 3, ends.max):
         feeds: dict[str, Array] = {"x": x, "z": np.array(zero, dtype)}
         given, kernels = run(model, feeds, target)
-        assert "bytegemm" in kernels
+        assert "int8_gemm" in kernels
         np.testing.assert_array_equal(given, (x.astype(np.int64) - int(zero)) @ w.astype(np.int64))
 
 
@@ -268,7 +268,7 @@ def test_scales_that_the_run_alone_knows():
     x = RANDOM.normal(size=(6, 40)).astype(np.float32)
     model = model_of(nodes, "float[6, 40] x", constants)
     given, kernels = run(model, {"x": x})
-    assert "bytegemm" in kernels
+    assert "int8_gemm" in kernels
     wanted = reference(model, {"x": x}).astype(np.float32)
     np.testing.assert_allclose(given.astype(np.float32), wanted, rtol=1e-5, atol=1e-4)
 
@@ -278,7 +278,7 @@ def test_weights_far_from_their_zero_point_have_an_offset():
     w[0, 0] = 255
     constants: dict[str, Array] = {"w": w, "z": np.array(0, np.uint8)}
     given, kernels = run(model_of("y = MatMulInteger(x, w, z)", "uint8[3, 8] x", constants), {"x": x})
-    assert {"bytegemm", "offsets"} <= set(kernels)
+    assert {"int8_gemm", "weight_offsets"} <= set(kernels)
     np.testing.assert_array_equal(given, x.astype(np.int64) @ w.astype(np.int64))
 
 
@@ -287,7 +287,7 @@ def test_sums_that_could_leave_32_bits_are_left_to_other_kernels():
     w = np.full((depth, 16), 127, np.int8)
     x = np.full((1, depth), 1, np.uint8)
     given, kernels = run(model_of("y = MatMulInteger(x, w)", f"uint8[1, {depth}] x", {"w": w}), {"x": x})
-    assert "bytegemm" not in kernels
+    assert "int8_gemm" not in kernels
     np.testing.assert_array_equal(given, np.full((1, 16), 127 * depth))
 
 
@@ -347,7 +347,7 @@ def test_channels_by_themselves(channels: int, attributes: str, target: str):
     x = RANDOM.normal(size=(2, channels, 9, 11)).astype(np.float32)
     model = model_of(nodes, f"float[2, {channels}, 9, 11] x", constants)
     given, kernels = run(model, {"x": x}, target)
-    assert "bytedepthwise" in kernels
+    assert "int8_depthwise" in kernels
     centred = steps[0].rounded(x / np.float32(0.04)) - 110
     pads, strides = attribute(attributes, "pads", [0] * 4), attribute(attributes, "strides", [1, 1])
     sums = np.concatenate(
@@ -386,7 +386,7 @@ def test_functions_between_products_stay_in_bytes(dtype: str):
     model = model_of(nodes, "float[2, 6, 6, 7] x", constants)
     given, kernels = run(model, {"x": x})
     kept = [name for name, _ in groupby(name for name in kernels if name != "halo")]
-    assert kept == ["quantizelinear", "bytegemm", "bytepoints", "byteconv", "rows"]
+    assert kept == ["quantizelinear", "int8_gemm", "int8_elementwise", "int8_conv", "int8_to_row_major"]
     far = np.abs(given.astype(np.int64) - reference(model, {"x": x}).astype(np.int64))
     assert (far > 1).mean() < 0.02
 
@@ -406,7 +406,7 @@ def test_int8_of_channel_blocked_float_images(dtype: str):
     x = RANDOM.normal(size=(1, 16, 6, 7)).astype(np.float32)
     model = model_of(nodes, "float[1, 16, 6, 7] x", constants)
     given, kernels = run(model, {"x": x})
-    assert {"conv", "quantizelinear", "byteconv"} <= set(kernels)
+    assert {"conv", "quantizelinear", "int8_conv"} <= set(kernels)
     assert "unblock" not in kernels
     far = np.abs(given.astype(np.int64) - reference(model, {"x": x}).astype(np.int64))
     assert (far > 1).mean() < 0.02
@@ -427,7 +427,7 @@ def test_rescaled_convolutions_and_products(per_filter: bool, target: str):
     constants |= {"b": RANDOM.integers(-9000, 9000, 18).astype(np.int32)}
     nodes = "y = QLinearConv<pads=[1,1,1,1]>(x, a_scale, a_zero, w, s, z, c_scale, c_zero, b)"
     given, kernels = run(model_of(nodes, "uint8[1, 10, 6, 7] x", constants), {"x": x}, target)
-    assert "byteconv" in kernels
+    assert "int8_conv" in kernels
     sums = exact_conv(x.astype(np.int64) - 99, w.astype(np.int64), [1] * 4, [1, 1], [1, 1])
     sums = sums + constants["b"].astype(np.int64).reshape(-1, 1, 1)
     factors = (np.float32(0.07) * scales / np.float32(0.9)).astype(np.float32)
@@ -437,7 +437,7 @@ def test_rescaled_convolutions_and_products(per_filter: bool, target: str):
     rows = RANDOM.integers(0, 256, (5, 90)).astype(np.uint8)
     nodes = "y = QLinearMatMul(x, a_scale, a_zero, w, s, z, c_scale, c_zero)"
     given, kernels = run(model_of(nodes, "uint8[5, 90] x", matrix), {"x": rows}, target)
-    assert "bytegemm" in kernels
+    assert "int8_gemm" in kernels
     sums = (rows.astype(np.int64) - 99) @ matrix["w"].astype(np.int64)
     wanted = np.clip(np.rint(sums.astype(np.float32) * factors), -133, 122) + 5
     np.testing.assert_array_equal(given, wanted.astype(np.int8))
@@ -500,7 +500,7 @@ def test_a_dynamic_batch_is_computed_in_bytes(case: str, target: str):
             fixed = model_of(nodes, f"float[{shape.format(batch)}] x", constants)
             np.testing.assert_array_equal(given, run(fixed, {"x": x}, target)[0])
         kernels = {line.kernel for line in session.profile()}
-        assert kernels & {"byteconv", "bytegemm"}
+        assert kernels & {"int8_conv", "int8_gemm"}
         assert not kernels & {"conv", "gemm", "dequantizelinear"}
     assert session.compiled == 1
 

@@ -146,7 +146,7 @@ def test_weights_without_sign_on_other_processors(target: str):
     node = Node("ConvInteger", [x, w, *zeros], attributes, constant=[1, 3], expected=[wanted])
     session = compile_native(node.model(), target, profile=True)
     np.testing.assert_array_equal(session.run(None, node.feeds)[0], wanted)
-    assert [line.kernel for line in session.profile() if "conv" in line.kernel] == ["byteconv"]
+    assert [line.kernel for line in session.profile() if "conv" in line.kernel] == ["int8_conv"]
 
 
 @pytest.mark.parametrize("rows", [1, 9])
@@ -168,7 +168,7 @@ def test_products_as_deep_as_32_bits_allow_are_computed_in_bytes():
     node = Node("MatMulInteger", [a, b, zero], constant=[1], expected=[wanted])
     session = compile_native(node.model(), profile=True)
     np.testing.assert_array_equal(session.run(None, node.feeds)[0], wanted)
-    assert "bytegemm" in {line.kernel for line in session.profile()}
+    assert "int8_gemm" in {line.kernel for line in session.profile()}
 
 
 def test_a_zero_point_that_is_known_too_late_for_the_pads():

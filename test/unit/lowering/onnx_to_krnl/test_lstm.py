@@ -54,7 +54,7 @@ def test_lstm(batch: int, attributes: str, has_states: bool, has_bias: bool, til
     """`tiled` directions are made of products in register tiles."""
     session = compared(model_of(batch, attributes, has_states, has_bias), batch)
     kernels = [each.rpartition("_")[0] for line in session.report() for each in line.what.split()]
-    assert kernels.count("cell") == 7 * tiled
+    assert kernels.count("lstm_cell") == 7 * tiled
 
 
 @pytest.mark.parametrize("attributes", ["", ', direction="reverse"', BOTH])
