@@ -35,6 +35,7 @@ from xonnc.plugins.registration import register, registered
 from xonnc.plugins.rewrites import ops, rewrite
 from xonnc.plugins.types import Dim, TensorType, broadcast
 from xonnc.rewriting.extensions import reserve_passes
+from xonnc.rewriting.pass_retry import RetryError
 from xonnc.rewriting.patterns import attr, const, one_use, rest, value
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "NodeRefused",
     "Plugin",
     "PluginError",
+    "RetryError",
     "Scalar",
     "TensorType",
     "Value",
