@@ -91,6 +91,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc report model.onnx --memory --target cpu --input-shape x:1,3,224,224",
         "xonnc report model.onnx --target nv_small --html report.html",
     ),
+    "sweep": (
+        "xonnc sweep sweep.toml",
+        "xonnc sweep sweep.toml --scheduler tcp://host:8786 --csv results.csv",
+    ),
     "demo": ("xonnc demo digits", "xonnc demo squeezenet --target nv_full"),
     "targets": ("xonnc targets", "xonnc targets nv_small --json"),
     "passes": ("xonnc passes", "xonnc passes --levels"),

@@ -44,6 +44,7 @@ COMMANDS = {
     "explain": "explain where each node of a model runs, or why it is refused",
     "report": "estimate the cycles, memory traffic and memory of a compiled model",
     "demo": "compile, simulate and check a trained classifier and a well-known network",
+    "sweep": "compile many models for many targets and compare the estimates",
     "targets": "list the targets and their properties",
     "passes": "list the passes and their options",
     "plugins": "list, check or create plug-ins",
