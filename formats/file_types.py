@@ -28,7 +28,7 @@ _ENTRY = b"PK\x01\x02"
 """How a member begins in the directory of a ZIP archive; the length of its name is 28 bytes behind."""
 
 ONNX_MODEL = "an ONNX model; 'xonnc compile' makes a loadable, a package or native code of it"
-PACKAGE = "a package; xonnc run, simulate, inspect, report and check take it as .xpkg"
+PACKAGE = "a package; xonnc run, simulate, inspect, explain, report and check take it as .xpkg"
 
 NVDLA_LOADABLE = "an NVDLA loadable; xonnc simulate, inspect, report and check take it as .nvdla"
 

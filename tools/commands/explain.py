@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.plugins.backends import backend_of
-from xonnc.tools.commands import image_options
+from xonnc.tools.commands import image_options, package_steps
 from xonnc.tools.console import plural
+from xonnc.tools.files import is_package
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -30,7 +31,7 @@ MAX_SHOWN = 4
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
+    parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json; or a package (.xpkg)")
     parser.add_argument(
         "--target", default="nv_full", help="a target's name or .toml file (default: %(default)s)"
     )
@@ -54,6 +55,12 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
 
     images = image_options.images(args)
+    if is_package(args.model):
+        if args.calib or images or args.refused:
+            option = "--calib" if args.calib else "--input-format" if images else "--refused"
+            raise XonncError(f"{args.model}: {option} is for models; this is a package, compiled already")
+        package_steps.explain(args.model, args.json)
+        return 0
     backend = backend_of(args.target)
     if backend is not None and (args.package or args.calib or images):
         option = "--package" if args.package else "--calib" if args.calib else "--input-format"

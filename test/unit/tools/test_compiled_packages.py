@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,6 +67,26 @@ def test_inspect_tells_of_each_loadable(package: Path, capsys: pytest.CaptureFix
     assert len(heads) == sum("no problems for nv_full" in line for line in lines) > 0
     assert main(["inspect", str(package), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == []
+
+
+def test_explain_lists_layers_and_nodes_of_each_part(package: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["explain", str(package)]) == 0
+    output = capsys.readouterr().out
+    assert output.startswith("small.xpkg   ")
+    assert re.search(r"parts/0\.nvdla   DLA: \d+ hardware layers \(CONV 2, SDP 2", output)
+    assert re.search(r"parts/1\.onnx   CPU: 1 node \(Sin 1\)", output)
+    assert main(["explain", str(package), "--json"]) == 0
+    explained = json.loads(capsys.readouterr().out)
+    assert explained["target"] == "nv_full"
+    assert [step["kind"] for step in explained["steps"]] == ["dla", "cpu", "dla"]
+    assert [node["operator"] for node in explained["steps"][1]["nodes"]] == ["Sin"]
+    assert main(["explain", str(package), "--refused"]) == 1
+    assert "small.xpkg: --refused is for models; this is a package" in capsys.readouterr().err
+
+
+def test_verify_takes_packages(model: Path, package: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["verify", str(model), str(package)]) == 0
+    assert "small.xpkg" in capsys.readouterr().out
 
 
 def test_parts_are_for_the_target_that_the_package_names(
