@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError
 from xonnc.runtime.reference import ModelParameter
+from xonnc.runtime.verification.comparison import compare_tensors
 
 Array = npt.NDArray[Any]
 
@@ -69,9 +71,10 @@ def compare(
         if expected.shape != found.shape:
             raise XonncError(f"{output}: shape {found.shape}, but the reference gives {expected.shape}")
         expected, found = (array.astype(np.float64).ravel() for array in (expected, found))
-        cosines.append(_cosine(expected, found))
-        scale = float(np.abs(expected).max(initial=0.0)) or 1.0
-        errors.append(float(np.abs(expected - found).max(initial=0.0)) / scale)
+        made = compare_tensors(expected, found)
+        # A number where NaN or infinity is expected, or the reverse, is no rounding.
+        cosines.append(0.0 if made.mismatch else made.cosine)
+        errors.append(inf if made.mismatch else made.relative_error)
         if expected.size > 1:
             is_same, is_clear = int(expected.argmax()) == int(found.argmax()), _is_clear(expected)
             same += is_same
@@ -117,12 +120,3 @@ def _random(port: ModelParameter, generator: np.random.Generator) -> Array:
         limits = np.iinfo(port.dtype)
         return generator.integers(limits.min, limits.max, shape, dtype=port.dtype, endpoint=True)
     return generator.standard_normal(shape).astype(port.dtype)
-
-
-def _cosine(a: Array, b: Array) -> float:
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        return 1.0 if np.array_equal(a, b, equal_nan=True) else 0.0
-    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
-    if lengths == 0.0:
-        return 1.0 if np.array_equal(a, b) else 0.0
-    return float(a @ b) / lengths

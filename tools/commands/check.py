@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,11 +80,16 @@ def run(args: argparse.Namespace) -> int:
     with progress(f"checking {args.loadable.name}", args.quiet) as step:
         agreements, count = agree(args, step)
     if args.json:
-        print(json.dumps([asdict(one) | {"passed": one.passed} for one in agreements], indent=2))
+        print(json.dumps([_as_json(one) for one in agreements], indent=2))
     elif not args.quiet:
         for one in agreements:
             row(one.output, described(one, count))
     return 0 if all(one.passed for one in agreements) else 1
+
+
+def _as_json(agreement: Agreement) -> dict[str, object]:
+    error = agreement.largest_error if isfinite(agreement.largest_error) else None
+    return {**asdict(agreement), "largest_error": error, "passed": agreement.passed}
 
 
 def _check_model(args: argparse.Namespace) -> int:

@@ -49,7 +49,14 @@ def test_the_worst_input_decides():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_finite_never_agrees_with_a_number(bad: float):
-    assert compare("y", [np.array([1.0, 2.0])], [np.array([bad, 2.0])]).cosine == 0.0
+    agreement = compare("y", [np.array([1.0, 2.0])], [np.array([bad, 2.0])])
+    assert (agreement.cosine, agreement.largest_error) == (0.0, np.inf)
+    assert compare("y", [np.array([bad, 2.0])], [np.array([bad, 2.0])]).cosine == pytest.approx(1.0)
+
+
+def test_large_elements_do_not_overflow():
+    large = np.array([1e300, -1e300])
+    assert compare("y", [large], [large]).cosine == pytest.approx(1.0)
 
 
 def test_shapes_must_match():
