@@ -25,6 +25,20 @@ VENDORS = ("com.microsoft", "com.ms.")
 
 def require_known_operators(module: ModuleOp) -> None:
     """Raise `RefusalError` with every undefined operator and the most similar one that exists."""
+    reasons = unknown_operators(module)
+    if reasons:
+        raise RefusalError(list(reasons), list(reasons.values()))
+
+
+def is_standard(op: Operation) -> bool:
+    """Return whether an op is in a domain of the ONNX standard."""
+    held = op.attributes.get("domain_name")
+    domain = canonical_domain(held.data if isinstance(held, StringAttr) else "")
+    return any(domain == known for _, known in _standard())
+
+
+def unknown_operators(module: ModuleOp) -> dict[str, Operation]:
+    """Return undefined operators by what is wrong with them, with the most similar one that exists."""
     own = _own_functions(module)
     reasons: dict[str, Operation] = {}
     for op in module.walk():
@@ -43,8 +57,7 @@ def require_known_operators(module: ModuleOp) -> None:
             continue
         problem = f"no operator '{name}' in domain '{domain or 'ai.onnx'}'"
         reasons[f"{describe(op)}: {problem}{_hint(domain, name)}"] = op
-    if reasons:
-        raise RefusalError(list(reasons), list(reasons.values()))
+    return reasons
 
 
 def _own_functions(module: ModuleOp) -> set[tuple[str, str]]:

@@ -22,6 +22,7 @@ from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.onnx.import_diagnostics import UNREADABLE, ImportDiagnostics
 from xonnc.formats.onnx.importer import read_loaded
+from xonnc.formats.onnx.known_operators import is_standard, unknown_operators
 from xonnc.formats.onnx.load_model import LoadedModel, load
 from xonnc.transforms.models.model_functions import function_models
 from xonnc.transforms.shape_inference_onnx import find_wrong
@@ -65,6 +66,9 @@ def check_model(model: str | Path | onnx.ModelProto) -> list[Problem]:
     context, diagnostics = new_context(), ImportDiagnostics()
     module = read_loaded(loaded, context, diagnostics)
     problems = [*_unreadable(diagnostics), *_wrong(module)]
+    # Unreadable nodes are in the module as ones that the standard does not have.
+    if module is not None and not problems:
+        problems += _unknown(module)
     for function, has_attributes in function_models(loaded, module):
         diagnostics = ImportDiagnostics()
         body = read_loaded(function, context, diagnostics)
@@ -75,6 +79,13 @@ def check_model(model: str | Path | onnx.ModelProto) -> list[Problem]:
             for each in (*_unreadable(diagnostics), *wrong)
         )
     return problems
+
+
+def _unknown(module: ModuleOp) -> Iterator[Problem]:
+    """Operators that a domain of the standard does not have; those of other domains are custom ones."""
+    for message, op in unknown_operators(module).items():
+        if isinstance(op, CustomOp) and is_standard(op):
+            yield Problem(describe(op), op.function_name.data, message)
 
 
 def _unreadable(diagnostics: ImportDiagnostics) -> Iterator[Problem]:

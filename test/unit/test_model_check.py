@@ -181,3 +181,13 @@ def test_a_node_that_cannot_be_read_is_named():
         ("sum", "Add"),
         ("kinds", "LeakyRelu"),
     ]
+
+
+def test_an_operator_that_the_standard_does_not_have() -> None:
+    text = (
+        '<ir_version: 8, opset_import: ["": 17, "own": 1]> m (float[2] x) => (float[2] y)'
+        "{ a = Relux (x) y = own.Thing (a) }"
+    )
+    (problem,) = check_model(parser.parse_model(text))
+    assert problem.operator == "Relux"
+    assert str(problem) == "a: no operator 'Relux' in domain 'ai.onnx'; did you mean 'Relu'?"
