@@ -45,6 +45,13 @@ def block_weights(op: Any, packed: Array, scales: Array, zeros: Array | None) ->
     return np.asarray(real, np.float32).reshape((rows, -1))[:, : op.K]
 
 
+INT8_TYPE = 3
+"""The number of int8 among ONNX's element types."""
+
+INT8_ACTIVATIONS = 4
+"""The `accuracy_level` of MatMulNBits that permits int8 activations."""
+
+
 @contrib("MatMulNBits")
 class MatMulNBits:
     """Matrix product with weights of 2, 4 or 8 bits, quantized by blocks along K with a scale each."""
@@ -84,15 +91,31 @@ class MatMulNBits:
             raise op.fail("g_idx (an order of the blocks) is not supported")
         packed, scales = op.constant(1), op.constant(2)
         zeros = None if op.zeros is None else op.constant(3)
+        a = op.a
         if packed is None or scales is None or (op.zeros is not None and zeros is None):
             weights = MatMulNBits.unpack(op, b)
         elif MatMulNBits.stays_quantized(op):
             weights = MatMulNBits.dequantize(op, b, packed, scales, zeros)
+            if op.accuracy_level == INT8_ACTIVATIONS:
+                a = MatMulNBits.quantized(op, b)
         else:
             real = block_weights(op, packed, scales, zeros).T
             weights = b.constant(np.ascontiguousarray(real).astype(op.a.dtype))
-        y = b.MatMul(op.a, weights)
+        y = b.MatMul(a, weights)
         return y if op.bias is None else b.Add(y, op.bias)
+
+    @staticmethod
+    def quantized(op: Any, b: Builder) -> Value:
+        """Build the activations rounded to int8, with a scale for the blocks of weights."""
+        blocks = [*[0] * (len(op.a.shape) - 1), op.K // op.block_size, op.block_size]
+        largest = b.ReduceMax(b.Abs(b.Reshape(op.a, blocks)), [-1], keepdims=0)
+        scale = b.Mul(largest, np.float32(1 / 127))
+        # A block of zeros, or of numbers so small that their scale is none.
+        scale = b.Where(b.Equal(scale, np.float32(0)), np.float32(1), scale)
+        given = {"axis": -1, "block_size": op.block_size}
+        return b.DequantizeLinear(
+            b.QuantizeLinear(op.a, scale, output_dtype=INT8_TYPE, **given), scale, **given
+        )
 
     @staticmethod
     def stays_quantized(op: Any) -> bool:

@@ -34,7 +34,7 @@ from xonnc.dialects.krnl.memory import (
     TransposeOp,
 )
 from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
-from xonnc.dialects.krnl.quantized_tiles import DequantizeGemmOp
+from xonnc.dialects.krnl.quantized_tiles import DequantizeGemmOp, QuantizedGemmOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import LoopType
 
@@ -60,6 +60,7 @@ OPS = (
     MemcpyOp,
     MemsetOp,
     ParallelOp,
+    QuantizedGemmOp,
     SubviewOp,
     PermuteOp,
     RelayoutOp,

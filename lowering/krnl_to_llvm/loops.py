@@ -28,7 +28,7 @@ from xonnc.dialects.krnl.memory import (
     element_of,
     shape_of,
 )
-from xonnc.dialects.krnl.quantized_tiles import DequantizeGemmOp
+from xonnc.dialects.krnl.quantized_tiles import DequantizeGemmOp, QuantizedGemmOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.lowering.krnl_to_llvm import scalar_ops
@@ -37,6 +37,7 @@ from xonnc.lowering.krnl_to_llvm.dequantize_gemm import emit_dequantize_gemm
 from xonnc.lowering.krnl_to_llvm.gemm import emit_gemm
 from xonnc.lowering.krnl_to_llvm.int8_conv import Epilogue, emit_int8_conv
 from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.quantized_gemm import emit_quantized_gemm
 from xonnc.lowering.krnl_to_llvm.transpose import transpose
 from xonnc.lowering.krnl_to_llvm.vectorization import (
     IndexStride,
@@ -50,7 +51,7 @@ from xonnc.lowering.krnl_to_llvm.vectorization import (
 
 INDEX = IndexType()
 
-TileOp: TypeAlias = GemmOp | DequantizeGemmOp | ConvOp | Int8ConvOp
+TileOp: TypeAlias = GemmOp | DequantizeGemmOp | QuantizedGemmOp | ConvOp | Int8ConvOp
 """Operations in register tiles."""
 
 
@@ -84,7 +85,7 @@ class BodyLowering:
                 case StoreOp():
                     value = self.builder.splat(self.values[op.value], lanes)
                     self.builder.store(value, self.address(op.memref, op.indices))
-                case GemmOp() | DequantizeGemmOp() | ConvOp() | Int8ConvOp():
+                case GemmOp() | DequantizeGemmOp() | QuantizedGemmOp() | ConvOp() | Int8ConvOp():
                     self.tile(op)
                 case TransposeOp():
                     self.transpose(op)
@@ -114,6 +115,9 @@ class BodyLowering:
                 emit_dequantize_gemm(
                     self.builder, op, self._buffers(op), self._iteration_range(op), self.vector_bytes, sizes
                 )
+            case QuantizedGemmOp():
+                sizes = [self.values[size] for size in op.dynamic_sizes]
+                emit_quantized_gemm(self.builder, op, self._buffers(op), self._iteration_range(op), sizes)
             case ConvOp():
                 images = [self.values[count] for count in op.images]
                 epilogue = None if op.epilogue is None else self._scalar_function(op.epilogue)

@@ -11,20 +11,41 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, f32, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IntegerAttr,
+    StringAttr,
+    f32,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation
 
-from xonnc.dialects.krnl.quantized_tiles import WORD_BITS, DequantizeGemmOp
+from xonnc.dialects.krnl.quantized_tiles import (
+    MAX_EXACT_BLOCK,
+    WORD_BITS,
+    BlockGemmOp,
+    DequantizeGemmOp,
+    QuantizedGemmOp,
+)
 from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import MatMulOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
-from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl.element_types import integer_range
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.quantized_operands import QuantizedOperands
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 from xonnc.rewriting.patterns import Array
+
+BYTES_OF_DOT = 8
+"""Activations that a word of weights takes at most; blocks are whole multiples of it."""
+
+MAX_INTEGER_ROWS = 4
+"""Rows of a tile of integer products."""
 
 
 def quantized_weights(product: Operation) -> DequantizeLinearOp | None:
@@ -58,18 +79,37 @@ def _has_whole_blocks(op: DequantizeLinearOp, shape: Sequence[int], scale: Seque
     return (rows // block, columns) == tuple(scale) == zero
 
 
+def quantized_activations(product: MatMulOp, weights: DequantizeLinearOp) -> DequantizeLinearOp | None:
+    """Return the DequantizeLinear of int8 activations with the blocks of the weights, if there is one."""
+    made, block = product.A.owner, weights.block_size.value.data
+    if not isinstance(made, DequantizeLinearOp) or made.x_zero_point.type != NONE or block > MAX_EXACT_BLOCK:
+        return None
+    if made.block_size.value.data != block or block % BYTES_OF_DOT or element_type(made.x.type) != i8:
+        return None
+    if not is_ranked(made.x.type) or element_type(made.x_scale.type) != f32:
+        return None
+    return made if made.axis.value.data in (-1, len(made.x.type.get_shape()) - 1) else None
+
+
 def plan_quantized_weights(
     ops: Iterable[Operation], builder: LoweringBuilder
-) -> dict[Operation, DequantizeLinearOp]:
-    """Map each MatMul that dequantizes its weights to the DequantizeLinear that it absorbs."""
-    found: dict[Operation, DequantizeLinearOp] = {}
+) -> dict[Operation, QuantizedOperands]:
+    """Map each MatMul that dequantizes its weights to the DequantizeLinear operations that it absorbs."""
+    found: dict[Operation, QuantizedOperands] = {}
     for op in ops:
         made = quantized_weights(op)
         if made is None or made.parent is not op.parent or not builder.scope.may_join(made, op):
             continue
         # A product without a kernel cannot absorb its weights.
-        if all(map(builder.has_known_sizes, (op.operands[0], op.results[0]))):
-            found[op] = made
+        if not all(map(builder.has_known_sizes, (op.operands[0], op.results[0]))):
+            continue
+        assert isinstance(op, MatMulOp)
+        given = quantized_activations(op, made) if builder.target.int8_dot else None
+        if given is None or given.parent is not op.parent or given.y.uses.get_length() > 1:
+            found[op] = QuantizedOperands(made)
+        else:
+            are_joined = builder.scope.may_join(given, op)
+            found[op] = QuantizedOperands(made, given if are_joined else None)
     return found
 
 
@@ -80,13 +120,17 @@ def clone_shared_weights(block: Block) -> None:
         made = quantized_weights(op)
         if made is None or made.parent is not block:
             continue
-        if made in taken or made.y.uses.get_length() > 1:
-            own = made.clone()
-            own.location = made.location
-            block.insert_op_after(own, made)
-            op.operands[1] = own.results[0]
-            made = own
-        taken.add(made)
+        assert isinstance(op, MatMulOp)
+        for place, each in enumerate((quantized_activations(op, made), made)):
+            if each is None or each.parent is not block:
+                continue
+            if each in taken or each.y.uses.get_length() > 1:
+                own = each.clone()
+                own.location = each.location
+                block.insert_op_after(own, each)
+                op.operands[place] = own.results[0]
+                each = own
+            taken.add(each)
 
 
 @dataclass(frozen=True)
@@ -126,17 +170,18 @@ def _weights_of(op: DequantizeLinearOp, builder: LoweringBuilder) -> _Weights:
 
 
 def dequantize_matmul(
-    result: SSAValue, op: DequantizeLinearOp, a: SSAValue, m: Size, builder: LoweringBuilder
+    product: MatMulOp, planned: QuantizedOperands, m: Size, builder: LoweringBuilder
 ) -> None:
     """Emit the product of a buffer of `m` rows and quantized weights, prepacked in panels."""
-    weights = _weights_of(op, builder)
+    weights, given = _weights_of(planned.weights, builder), planned.activations
     (k, n), bits = weights.values.shape, weights.bits
     rows, columns = builder.tiles.dequantize_gemm(n)
-    how = "words", columns, bits, weights.lowest
+    order = word_order(bits, given is not None)
+    how = "words", columns, bits, weights.lowest, order
     buffers = [
-        a,
+        builder.buffer(product.A if given is None else given.x),
         builder.prepacked(
-            weights.values, how, lambda: pack_words(weights.values, columns, bits, weights.lowest)
+            weights.values, how, lambda: pack_words(weights.values, columns, order, weights.lowest)
         ),
         builder.prepacked(weights.scales, ("rows", columns), lambda: pack_rows(weights.scales, columns)),
     ]
@@ -150,12 +195,14 @@ def dequantize_matmul(
             builder.prepacked(zeros, ("zeros", columns), lambda: _packed_zero_points(weights, columns))
         )
     arrays: dict[str, tuple[int, ...]] = {"tile": (rows, columns)}
-    outputs = [builder.result(result)]
-    unpack = builder.tiles.unpack((m, k), weights.block, WORD_BITS // bits)
-    if unpack is not None:
+    outputs = [builder.result(product.Y)]
+    if given is not None:
+        arrays["tile"] = min(rows, MAX_INTEGER_ROWS), columns
+        buffers.append(builder.buffer(given.x_scale))
+    elif (unpack := builder.tiles.unpack((m, k), weights.block, WORD_BITS // bits)) is not None:
         arrays["unpack"] = unpack
         outputs.append(builder.allocate((-(-n // columns), unpack[1], columns), f32))
-    properties = {
+    properties: dict[str, Attribute] = {
         **{name: IntegerAttr(number, i64) for name, number in numbers.items()},
         **{name: DenseArrayBase.from_list(i64, list(each)) for name, each in arrays.items()},
     }
@@ -164,22 +211,47 @@ def dequantize_matmul(
     range_ = kernel.add_range_arguments()
     c, *pieces = kernel.buffers[: len(outputs)]
     left, words, scales, *others = kernel.buffers[len(outputs) :]
-    product = DequantizeGemmOp(
-        operands=[c, left, words, scales, others, range_, sizes, pieces], properties=properties
-    )
-    kernel.block.add_op(product)
-    builder.call("dequantize_gemm", kernel, outputs, buffers, product.iterations)
+    made: BlockGemmOp
+    if given is None:
+        made = DequantizeGemmOp(
+            operands=[c, left, words, scales, others, range_, sizes, pieces], properties=properties
+        )
+    else:
+        properties["products"] = StringAttr(builder.target.int8_dot)
+        *zeros_of, factors = others
+        made = QuantizedGemmOp(
+            operands=[c, left, words, scales, zeros_of, range_, sizes, factors], properties=properties
+        )
+    kernel.block.add_op(made)
+    builder.call(made.name.removeprefix("krnl."), kernel, outputs, buffers, made.iterations)
 
 
-def pack_words(values: Array, width: int, bits: int, lowest: int) -> Array:
-    """Return weights minus `lowest` as words along K, in panels: `[N/width][K bits/32][width]`."""
-    k, n = values.shape
+def word_order(bits: int, is_for_bytes: bool) -> tuple[int, ...]:
+    """
+    Return the place along K of each field of a word, lowest bits first.
+
+    In words `for bytes` the lower four bits of all bytes come first.
+    """
     count = WORD_BITS // bits
+    if bits == 8 or not is_for_bytes:
+        return tuple(range(count))
+    return tuple(place // 2 + place % 2 * (count // 2) for place in range(count))
+
+
+def pack_words(values: Array, width: int, order: Sequence[int], lowest: int) -> Array:
+    """
+    Return weights minus `lowest` as words along K, in panels: `[N/width][K/fields][width]`.
+
+    `order` is the place along K of each field of a word.
+    """
+    k, n = values.shape
+    count = len(order)
     packed = np.zeros((-(-n // width), k // count, width), np.uint32)
     for number, panel in enumerate(packed):
         columns = values[:, number * width : (number + 1) * width].astype(np.int16) - lowest
-        for place in range(count):
-            panel[:, : columns.shape[1]] |= columns[place::count].astype(np.uint32) << np.uint32(bits * place)
+        for field, place in enumerate(order):
+            bits = np.uint32(WORD_BITS // count * field)
+            panel[:, : columns.shape[1]] |= columns[place::count].astype(np.uint32) << bits
     return packed.reshape(-1).view(np.int32)
 
 

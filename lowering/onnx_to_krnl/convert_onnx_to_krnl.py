@@ -302,7 +302,7 @@ def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) ->
     builder.biases = plan_biases(others, builder.scope)
     builder.fused |= {added for added, _ in builder.biases.values()}
     builder.quantized_weights = plan_quantized_weights(others, builder)
-    builder.fused |= set(builder.quantized_weights.values())
+    builder.fused |= {each for held in builder.quantized_weights.values() for each in held.absorbed}
     builder.growth = plan_growth(others, builder)
     builder.fused |= {*builder.growth.values(), *unread_zeros(builder.growth, builder.scope)}
     plans = _plans(others, builder)

@@ -173,8 +173,8 @@ def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[Fu
     """Row-major matrix products and convolutions with their bias and Relu."""
     biases = plan_biases(ops, builder.scope)
     quantized = plan_quantized_weights(ops, builder)
-    for product, weights in quantized.items():
-        yield FusionGroup("matmul", [weights, product])
+    for product, held in quantized.items():
+        yield FusionGroup("matmul", [*_in_order(set(held.absorbed)), product])
     for op in ops:
         is_plain = op not in builder.layouts.fused_ops and op not in quantized
         if isinstance(op, ConvOp | GemmOp | MatMulOp) and is_plain:

@@ -18,7 +18,6 @@ from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp
-from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
 from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
@@ -28,6 +27,7 @@ from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Buffer, Int8Plan
 from xonnc.lowering.onnx_to_krnl.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, LayoutPlan
 from xonnc.lowering.onnx_to_krnl.parallel_ranges import parallelize
+from xonnc.lowering.onnx_to_krnl.quantized_operands import QuantizedOperands
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, SymbolicSize, are_static, static_sizes
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
 from xonnc.rewriting.patterns import Array
@@ -129,8 +129,8 @@ class LoweringBuilder:
         self.layouts = LayoutPlan(self.target.vector_bytes // 4, self.known_sizes, scope)
         self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
         """The Add fused into a MatMul, and the row that it adds."""
-        self.quantized_weights: dict[Operation, DequantizeLinearOp] = {}
-        """The DequantizeLinear fused into a MatMul, of its constant weights."""
+        self.quantized_weights: dict[Operation, QuantizedOperands] = {}
+        """The DequantizeLinear operations fused into a MatMul with constant weights."""
         self.growth: dict[Operation, ConcatOp] = {}
         """The Concat with zeros fused into a TensorScatter."""
         self.blocked_buffers: dict[SSAValue, BlockedBuffer] = {}

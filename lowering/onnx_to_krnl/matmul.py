@@ -70,8 +70,7 @@ def matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
     """Products of the last two axes, the others broadcast."""
     a, b = builder.sizes(op.A), builder.sizes(op.B)
     if op in builder.quantized_weights:
-        rows = volume(a[:-1])
-        dequantize_matmul(op.Y, builder.quantized_weights[op], builder.buffer(op.A), rows, builder)
+        dequantize_matmul(op, builder.quantized_weights[op], volume(a[:-1]), builder)
         return None
     if builder.element(op.A) not in (f32, f64):
         return generic_matmul(op, builder) if are_static((*a, *b)) else NO_DYNAMIC_KERNEL
