@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import onnx
 
 from xonnc.errors import XonncError
+from xonnc.executors.executor import Executor
 from xonnc.formats.atomic_write import atomic_writes
 from xonnc.fuzzing.case_reduction import reduced_failure
 from xonnc.fuzzing.differential import LevelFailure, Original
@@ -17,6 +19,9 @@ from xonnc.fuzzing.edits import ReductionCase
 from xonnc.fuzzing.failures import failure_of
 from xonnc.fuzzing.levels import LEVELS
 from xonnc.fuzzing.random_models import RandomModel, random_model
+
+CRASH = "worker crash"
+"""The kind of a failure that ended the worker process; it is not reduced, since that would end this one."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +49,23 @@ def run_seed(seed: int, levels: Sequence[str] = tuple(LEVELS)) -> FuzzResult:
     return FuzzResult(seed, nodes, drawn.motifs, engine, tuple(found))
 
 
-def run_seeds(seeds: Sequence[int], levels: Sequence[str] = tuple(LEVELS)) -> Iterator[FuzzResult]:
-    """Results of several seeds."""
-    return (run_seed(seed, levels) for seed in seeds)
+def run_seeds(
+    seeds: Sequence[int], levels: Sequence[str] = tuple(LEVELS), executor: Executor | None = None
+) -> Iterator[FuzzResult]:
+    """
+    Results of several seeds as they complete, in this process or by an executor.
+
+    With an executor, a model that ends its worker is a failure of all levels; without, it ends the process.
+    """
+    if executor is None:
+        yield from (run_seed(seed, levels) for seed in seeds)
+        return
+    for outcome in executor.run(partial(run_seed, levels=levels), seeds):
+        if outcome.is_lost:
+            crash = LevelFailure(" ".join(levels), CRASH, outcome.error)
+            yield FuzzResult(seeds[outcome.index], 0, (), "", (crash,))
+        else:
+            yield outcome.value()
 
 
 def save(found: FuzzResult, folder: Path) -> list[Path]:

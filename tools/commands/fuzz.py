@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,18 +44,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write failing models to DIR, reduced, each with a description",
     )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="worker processes; a crash of one is a failure of its model (default: 0, this process)",
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="run on a Dask cluster: tcp://host:8786")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing, only set the exit code")
 
 
 def run(args: argparse.Namespace) -> int:
     """Test, reduce failures and report; exit code 1 if anything failed."""
-    from xonnc.fuzzing.campaign import run_seeds, save
+    from xonnc.executors.open_executor import open_executor
+    from xonnc.fuzzing.campaign import CRASH, run_seeds, save
     from xonnc.fuzzing.failures import ALL_LEVELS
     from xonnc.fuzzing.levels import LEVELS
 
     if args.count < 1:
         raise XonncError(f"--count {args.count}: at least one model is needed")
+    if args.jobs < 0:
+        raise XonncError(f"--jobs {args.jobs}: a number of processes, or 0 for this process")
     if args.seed < 0:
         raise XonncError(f"--seed {args.seed}: seeds are 0 and above")
     for level in args.level:
@@ -70,12 +82,15 @@ def run(args: argparse.Namespace) -> int:
     found: list[FuzzResult] = []
     files: dict[int, list[Path]] = {}
     levels = args.level or tuple(LEVELS)
-    with progress("trying random models", args.quiet or args.json) as step:
-        for index, one in enumerate(run_seeds(range(args.seed, args.seed + args.count), levels)):
+    seeds = range(args.seed, args.seed + args.count)
+    executor = open_executor(args.jobs, args.scheduler) if args.jobs or args.scheduler else None
+    with executor or nullcontext(), progress("trying random models", args.quiet or args.json) as step:
+        for index, one in enumerate(run_seeds(seeds, levels, executor)):
             step(index, args.count, f"{sum(bool(each.failures) for each in found)} failed")
             found.append(one)
-            if one.failures and args.save is not None:
+            if one.failures and args.save is not None and one.failures[0].kind != CRASH:
                 files[one.seed] = save(one, args.save)
+    found.sort(key=lambda one: one.seed)
     if args.json:
         print(json.dumps(_as_json(found, files, levels), indent=2))
     elif not args.quiet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 import onnx
@@ -9,8 +10,9 @@ import pytest
 from onnx import helper
 
 from xonnc.errors import XonncError
+from xonnc.executors.executor import InProcess, Outcome, Result, Task
 from xonnc.fuzzing import levels
-from xonnc.fuzzing.campaign import run_seed, save
+from xonnc.fuzzing.campaign import run_seed, run_seeds, save
 from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, INTERFACE, INVALID, REFUSES
 from xonnc.fuzzing.levels import LEVELS, WHOLE
 
@@ -101,3 +103,25 @@ def test_kinds_of_failures(monkeypatch: pytest.MonkeyPatch, level: levels.Level,
 def test_the_whole_is_a_level():
     assert WHOLE in LEVELS
     assert levels.ROUND_TRIP in LEVELS
+
+
+class LosesOdd(InProcess):
+    """Loses the workers of odd seeds."""
+
+    def run(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Generator[Outcome[Result]]:
+        for index, task in enumerate(tasks):
+            if index % 2:
+                yield Outcome[Result](
+                    index, None, "its worker crashes with SIGSEGV, 3 times", 3, is_lost=True
+                )
+            else:
+                yield Outcome(index, function(task))
+
+
+def test_a_model_that_ends_its_workers_fails():
+    found = list(run_seeds(range(1, 3), ("round-trip",), LosesOdd()))
+    assert [one.seed for one in found] == [1, 2]
+    assert not found[0].failures
+    assert [str(one) for one in found[1].failures] == [
+        "round-trip worker crash: its worker crashes with SIGSEGV, 3 times"
+    ]

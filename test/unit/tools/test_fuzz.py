@@ -126,3 +126,13 @@ def test_reduce_puts_the_model_where_it_is_wanted(chain: Path, tmp_path: Path):
 def test_reduce_refuses(chain: Path, argv: list[str], says: str, capsys: pytest.CaptureFixture[str]):
     assert main(["reduce", str(chain), *argv]) == 1
     assert says in capsys.readouterr().err
+
+
+def test_fuzz_in_workers_finds_what_it_finds_in_one_process(capsys: pytest.CaptureFixture[str]):
+    arguments = ["fuzz", "-n", "3", "--seed", "1", "--level", "round-trip", "--json"]
+    assert main(arguments) == 0
+    here = capsys.readouterr().out
+    assert main([*arguments, "--jobs", "2"]) == 0
+    assert capsys.readouterr().out == here
+    assert main([*arguments, "--jobs", "-1"]) == 1
+    assert "--jobs -1: a number of processes" in capsys.readouterr().err
