@@ -105,8 +105,11 @@ def pool(source: SSAValue, mode: PoolMode, window: Window2D, builder: DlaBuilder
     Add one PDP layer, its columns split to fit the line buffer.
 
     The source is sliced to the rows and columns that windows reach: the PDP never drains input that no window
-    reads, and hangs (docs/internals/nvdla-hardware.md §9.2).
+    reads, and hangs (docs/internals/nvdla-hardware.md §9.2). Maxima over larger kernels take several layers.
     """
+    while mode is PoolMode.MAX and max(window.kernel) > MAX_POOL:
+        first, window = composed(window)
+        source = pool(source, mode, first, builder)
     rows, columns = output_size(window, cube_of(source.type), builder)
     window = trim_padding(window, cube_of(source.type))
     source = _reached(source, window, (rows, columns), builder)
@@ -127,6 +130,22 @@ def pool(source: SSAValue, mode: PoolMode, window: Window2D, builder: DlaBuilder
             split_num=splits,
         )
     )
+
+
+def composed(window: Window2D) -> tuple[Window2D, Window2D]:
+    """
+    Return two windows with stride 1 first, whose maxima one after the other are those of `window`.
+
+    A window of `k` rows over maxima of `m` rows sees `k + m - 1` rows. The first takes as much padding as it
+    can: the maxima that the second one pads then lie within others that it reads, so none is lost.
+    """
+    kernel = min(window.kernel[0], MAX_POOL), min(window.kernel[1], MAX_POOL)
+    top, left, bottom, right = (
+        min(pad, size - 1) for pad, size in zip(window.pads, (*kernel, *kernel), strict=True)
+    )
+    rest = window.kernel[0] - kernel[0] + 1, window.kernel[1] - kernel[1] + 1
+    pads = window.pads[0] - top, window.pads[1] - left, window.pads[2] - bottom, window.pads[3] - right
+    return Window2D(kernel, pads=(top, left, bottom, right)), replace(window, kernel=rest, pads=pads)
 
 
 def _reached(source: SSAValue, window: Window2D, counts: tuple[int, int], builder: DlaBuilder) -> SSAValue:

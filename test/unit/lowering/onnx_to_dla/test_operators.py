@@ -230,6 +230,21 @@ POOLS = [
     case("global average 65x9", "y = GlobalAveragePool(x)", x=(1, 4, 65, 9)),
     case("global max 13", "y = GlobalMaxPool(x)", x=(1, 20, 13, 11)),
     case(
+        "max 9",
+        "y = MaxPool<kernel_shape=[9,9], pads=[4,4,4,4]>(x)",
+        x=(1, 5, 7, 13),
+    ),
+    case(
+        "max of 13 rows, 1 column",
+        "y = MaxPool<kernel_shape=[13,1], pads=[12,0,3,0]>(x)",
+        x=(1, 5, 9, 6),
+    ),
+    case(
+        "max 20 of every third",
+        "y = MaxPool<kernel_shape=[20,9], pads=[19,1,10,8], strides=[3,2]>(x)",
+        x=(1, 5, 13, 17),
+    ),
+    case(
         "columns in pieces",
         "y = MaxPool<kernel_shape=[3,3], strides=[1,1], pads=[1,1,1,1]>(x)",
         x=(1, 16, 9, 150),

@@ -151,7 +151,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "dilations [2, 2] (the PDP takes 1)",
     ),
     (
-        "y = MaxPool<kernel_shape=[9,2]>(x)",
+        "y = AveragePool<kernel_shape=[9,2]>(x)",
         {"x": (1, 3, 12, 12)},
         "pooling kernel 9 (the PDP takes up to 8)",
     ),

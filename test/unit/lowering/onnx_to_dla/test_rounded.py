@@ -38,6 +38,7 @@ BATCHES = [
     case("means", "y = GlobalAveragePool(x)", x=(3, 5, 6, 7)),
     case("concat of channels", "a = Relu(x)\ny = Concat<axis=1>(a, x)", x=(2, 5, 3, 4)),
     case("concat of images", "a = Relu(x)\ny = Concat<axis=0>(a, x)", x=(2, 5, 3, 4)),
+    case("max 9", "y = MaxPool<kernel_shape=[9,13], pads=[4,6,4,6]>(x)", x=(1, 5, 7, 13)),
     case("sum", "y = Add(x, z)", inputs={"x": (3, 4, 5), "z": (3, 4, 5)}),
     case("table", "y = Sigmoid(x)", x=(3, 4, 5)),
     case("gemm", "y = Gemm(x, w, b)", x=(5, 20), weights={"w": (20, 7), "b": (7,)}),
