@@ -32,16 +32,19 @@ from xonnc.lowering.dla_to_loadable.report import CompileReport
 from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
 from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
+from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_sums
 from xonnc.plugins.kept_operators import keeping
 from xonnc.plugins.lookup_tables import has_lookup
+from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
 from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.legalize_versions_onnx import legalize_versions
+from xonnc.transforms.recompose_onnx import Recompose, standard_rules
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplify
 
@@ -84,6 +87,9 @@ class Compilation:
 
 Calibrate = Callable[[ModuleOp], Ranges]
 """A function from the simplified module to the value ranges by which its tensors are quantized."""
+
+RECOMPOSED_OPSET = 20
+"""The latest opset whose operators float models are recomposed to: GELU is of 20, attention of 23."""
 
 
 class InternalCompilerError(Exception):
@@ -198,11 +204,28 @@ def _run_frontend(
     simplified = summarize(module)
     is_quantized_here = calibrate is not None and not is_quantized(module)
     if is_quantized_here:
-        split_sums(module, DisposablePool.of(context))
+        prepare_quantization(module, context)
     if calibrate is not None:
         quantize(module, calibrate(module), DisposablePool.of(context))
     finish_stage("simplified", context, module, seen)
     return FrontendResult(module, context, imported, simplified, opset, is_quantized_here)
+
+
+def prepare_quantization(module: ModuleOp, context: Context) -> None:
+    """
+    Rewrite a float module as INT8 on NVDLA takes it best, before ranges are measured.
+
+    Layer normalisation, GELU and hard-swish become one operator each, so that nothing within them is
+    quantised: the variance of a normalisation often rounds to 0.
+
+    Parameters:
+        module: the simplified module.
+        context: its context.
+    """
+    pool = DisposablePool.of(context)
+    apply_rules(module, context, standard_rules(RECOMPOSED_OPSET), pass_name=Recompose.name)
+    split_sums(module, pool)
+    matmul_to_conv(module, pool)
 
 
 def _opset(module: ModuleOp) -> int:

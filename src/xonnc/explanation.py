@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xonnc.argument_types import checks_arguments
+from xonnc.compiler import prepare_quantization
 from xonnc.contexts import ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe, node_name, node_names, renamed
@@ -34,7 +35,6 @@ from xonnc.lowering.dla_to_loadable.stages import run_stages_after_converting
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_network
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
-from xonnc.lowering.onnx_to_dla.split_sums import split_sums
 from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place import Placement as Partition
 from xonnc.lowering.placement.place import place as partition
@@ -295,7 +295,7 @@ def _read_with(
     pool.collect([module])
     if calibrate is not None:
         if not is_quantized(module):
-            split_sums(module, pool)
+            prepare_quantization(module, context)
         quantize(module, calibrate(module), pool)
     finish_stage("simplified", context, module, ignore_stage)
     merged = {name: node_name(op) for op in _ops(module) for name in node_names(op)}

@@ -1,0 +1,152 @@
+"""`matmul-to-conv-onnx`: large products of rows and constant weights as pointwise convolutions, for NVDLA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from xonnc.dialects.onnx.attribute_builders import int_array_attr, int_attr
+from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes, elements_array
+from xonnc.dialects.onnx.locations import derived, joined, node_location, node_name, output_names
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import NoValueOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.math import AddOp, MatMulOp
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.ops.tensor import ConcatOp, TransposeOp
+from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, static_shape, tensor_type
+from xonnc.targets.limits import DIMENSION, KERNEL
+
+Array = npt.NDArray[Any]
+
+WORTH_TRANSPOSING = 1 << 22
+"""Multiplications from which two transposes on the CPU and the transfer cost less than the product there."""
+
+
+@dataclass(frozen=True)
+class MatMulToConv(ModulePass):
+    """
+    Rewrites products of `[1, M, K]` and constant weights `[K, N]` to convolutions of `[1, K, M]`.
+
+    On NVDLA the `M` rows are the channels of `[1, M, K]`, and `K` is a kernel's width, of up to 32. The
+    transposes before and after run on the CPU, so the product must be worth it. More than 8192 outputs, such
+    as the characters of an OCR model, are several convolutions.
+    """
+
+    name = "matmul-to-conv-onnx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        matmul_to_conv(op, DisposablePool.of(ctx))
+
+
+def matmul_to_conv(module: ModuleOp, pool: DisposablePool) -> None:
+    """Rewrite the products of `module` that the pass is about."""
+    for op in [op for op in module.walk() if isinstance(op, MatMulOp)]:
+        shape, weights = static_shape(op.A.type), _elements(op.B)
+        if shape is None or weights is None or len(shape) != 3 or shape[0] != 1 or weights.ndim != 2:
+            continue
+        _, rows, depth = shape
+        if KERNEL.broken(depth) is not None and rows * weights.size >= WORTH_TRANSPOSING:
+            _rewrite(op, rows, weights, pool)
+
+
+def _rewrite(op: MatMulOp, rows: int, weights: Array, pool: DisposablePool) -> None:
+    total, bias = _with_bias(op, weights.shape[1])
+    builder = _Builder(total, derived(joined(op.location, total.location)), pool)
+    depth, outputs = weights.shape
+    swap = int_array_attr(0, 2, 1)
+    columns = builder.op(TransposeOp, (op.A,), (1, depth, rows), perm=swap)
+    count = -(-outputs // DIMENSION.most)
+    parts: list[SSAValue] = []
+    for index in range(count):
+        begin, end = (outputs * each // count for each in (index, index + 1))
+        kernels = builder.constant(np.ascontiguousarray(weights[:, begin:end].T)[:, :, np.newaxis])
+        addends = builder.none() if bias is None else builder.constant(bias[begin:end])
+        made = builder.op(ConvOp, (columns, kernels, addends), (1, end - begin, rows))
+        parts.append(builder.op(TransposeOp, (made,), (1, rows, end - begin), perm=swap))
+    result = parts[0]
+    if count > 1:
+        result = builder.op(ConcatOp, parts, (1, rows, outputs), axis=int_attr(2))
+    last = result.owner
+    assert isinstance(last, Operation)
+    # The last operation keeps the name of the result; the node's own name is that of the convolution.
+    last.location = node_location(node_name(last), output_names(total))
+    old = op.B.owner
+    drop_attributes(total)
+    Rewriter.replace_op(total, [], [result])
+    if total is not op:
+        Rewriter.erase_op(op)
+    if isinstance(old, ConstantOp) and not old.output.uses:
+        drop_attributes(old)
+        Rewriter.erase_op(old)
+
+
+def _with_bias(op: MatMulOp, outputs: int) -> tuple[MatMulOp | AddOp, Array | None]:
+    """Return the addition of a bias if that alone reads the product, and the bias; else the product."""
+    if op.Y.has_one_use():
+        total = next(iter(op.Y.uses)).operation
+        if isinstance(total, AddOp):
+            bias = _elements(total.B if total.A is op.Y else total.A)
+            if bias is not None and bias.size == bias.shape[-1] == outputs and total.C.type == op.Y.type:
+                return total, bias.reshape(-1)
+    return op, None
+
+
+@dataclass(frozen=True)
+class _Builder:
+    """Inserts operators before one that they replace."""
+
+    root: MatMulOp | AddOp
+    location: LocationAttr
+    pool: DisposablePool
+
+    def op(
+        self, kind: type[OnnxOp], operands: Sequence[SSAValue], shape: Sequence[int], **properties: Attribute
+    ) -> SSAValue:
+        """Insert an operator with one result."""
+        element = element_type(self.root.results[0].type)
+        assert element is not None
+        location = self.location
+        if kind is not ConvOp and (name := node_name(self.root)):
+            location = node_location(f"{name}/{kind.OP_TYPE}")
+        made = kind.create(
+            operands=operands,
+            result_types=[tensor_type(shape, element)],
+            properties=properties,
+            location=location,
+        )
+        Builder(InsertPoint.before(self.root)).insert(made)
+        return made.results[0]
+
+    def constant(self, array: Array) -> SSAValue:
+        """Insert a constant."""
+        made = ConstantOp.create(
+            properties={"value": self.pool.create(array)},
+            result_types=[tensor_type(array.shape, element_type_of(array.dtype))],
+            location=self.location,
+        )
+        Builder(InsertPoint.before(self.root)).insert(made)
+        return made.output
+
+    def none(self) -> SSAValue:
+        """Insert an absent operand."""
+        made = NoValueOp.create(result_types=[NONE], location=self.location)
+        Builder(InsertPoint.before(self.root)).insert(made)
+        return made.results[0]
+
+
+def _elements(value: SSAValue) -> Array | None:
+    """Return the elements of a constant, or `None`."""
+    if not isinstance(value, OpResult) or not isinstance(value.op, ConstantOp) or value.op.value is None:
+        return None
+    return elements_array(value.op.value)

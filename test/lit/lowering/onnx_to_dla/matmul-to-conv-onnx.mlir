@@ -1,0 +1,67 @@
+// RUN: onnx-opt %s --matmul-to-conv-onnx --split-input-file | filecheck %s
+
+// The bias is that of the convolution.
+// CHECK-LABEL: @with_bias
+// CHECK-NOT:     tensor<256x256xf32>
+// CHECK:         %[[X:.*]] = "onnx.Transpose"(%arg0) <{perm = [0, 2, 1]}> : (tensor<1x70x256xf32>) -> tensor<1x256x70xf32>
+// CHECK:         %[[W:.*]] = onnx.Constant {{.*}} : tensor<256x256x1xf32>
+// CHECK:         %[[B:.*]] = onnx.Constant {{.*}} : tensor<256xf32>
+// CHECK:         %[[Y:.*]] = "onnx.Conv"(%[[X]], %[[W]], %[[B]]) {{.*}} -> tensor<1x256x70xf32>
+// CHECK:         %[[R:.*]] = "onnx.Transpose"(%[[Y]]) <{perm = [0, 2, 1]}> : (tensor<1x256x70xf32>) -> tensor<1x70x256xf32>
+// CHECK-NOT:     "onnx.Add"
+// CHECK:         onnx.Return %[[R]]
+func.func @with_bias(%x: tensor<1x70x256xf32>) -> tensor<1x70x256xf32> {
+  %w = onnx.Constant dense<0.5> : tensor<256x256xf32>
+  %b = onnx.Constant dense<2.0> : tensor<256xf32>
+  %m = "onnx.MatMul"(%x, %w) : (tensor<1x70x256xf32>, tensor<256x256xf32>) -> tensor<1x70x256xf32>
+  %y = "onnx.Add"(%b, %m) : (tensor<256xf32>, tensor<1x70x256xf32>) -> tensor<1x70x256xf32>
+  onnx.Return %y : tensor<1x70x256xf32>
+}
+
+// -----
+
+// A cube has at most 8192 channels.
+// CHECK-LABEL: @many_outputs
+// CHECK:         "onnx.Conv"({{.*}} -> tensor<1x6000x20xf32>
+// CHECK:         "onnx.Conv"({{.*}} -> tensor<1x6000x20xf32>
+// CHECK:         %[[R:.*]] = "onnx.Concat"({{.*}}) <{axis = 2 : si64}> : (tensor<1x20x6000xf32>, tensor<1x20x6000xf32>) -> tensor<1x20x12000xf32>
+// CHECK:         onnx.Return %[[R]]
+func.func @many_outputs(%x: tensor<1x20x40xf32>) -> tensor<1x20x12000xf32> {
+  %w = onnx.Constant dense<0.5> : tensor<40x12000xf32>
+  %y = "onnx.MatMul"(%x, %w) : (tensor<1x20x40xf32>, tensor<40x12000xf32>) -> tensor<1x20x12000xf32>
+  onnx.Return %y : tensor<1x20x12000xf32>
+}
+
+// -----
+
+// Too little work; a kernel that the core takes; computed weights; a bias of each row; dynamic rows.
+// CHECK-LABEL: @others
+// CHECK-COUNT-5: "onnx.MatMul"
+// CHECK-NOT:     "onnx.Conv"
+func.func @others(%x: tensor<1x20x40xf32>, %z: tensor<1x9000x32xf32>, %v: tensor<256x256xf32>,
+                  %d: tensor<1x?x256xf32>, %e: tensor<2x70x256xf32>)
+    -> (tensor<1x20x30xf32>, tensor<1x9000x32xf32>, tensor<1x?x256xf32>, tensor<1x?x256xf32>, tensor<2x70x256xf32>) {
+  %small = onnx.Constant dense<0.5> : tensor<40x30xf32>
+  %narrow = onnx.Constant dense<0.5> : tensor<32x32xf32>
+  %w = onnx.Constant dense<0.5> : tensor<256x256xf32>
+  %0 = "onnx.MatMul"(%x, %small) : (tensor<1x20x40xf32>, tensor<40x30xf32>) -> tensor<1x20x30xf32>
+  %1 = "onnx.MatMul"(%z, %narrow) : (tensor<1x9000x32xf32>, tensor<32x32xf32>) -> tensor<1x9000x32xf32>
+  %2 = "onnx.MatMul"(%d, %v) : (tensor<1x?x256xf32>, tensor<256x256xf32>) -> tensor<1x?x256xf32>
+  %3 = "onnx.MatMul"(%d, %w) : (tensor<1x?x256xf32>, tensor<256x256xf32>) -> tensor<1x?x256xf32>
+  %4 = "onnx.MatMul"(%e, %w) : (tensor<2x70x256xf32>, tensor<256x256xf32>) -> tensor<2x70x256xf32>
+  onnx.Return %0, %1, %2, %3, %4 : tensor<1x20x30xf32>, tensor<1x9000x32xf32>, tensor<1x?x256xf32>, tensor<1x?x256xf32>, tensor<2x70x256xf32>
+}
+
+// -----
+
+// An addend of each row is no bias.
+// CHECK-LABEL: @rows
+// CHECK:         %[[R:.*]] = "onnx.Transpose"(%{{.*}}) <{perm = [0, 2, 1]}> : (tensor<1x256x70xf32>) -> tensor<1x70x256xf32>
+// CHECK:         "onnx.Add"(%[[R]]
+func.func @rows(%x: tensor<1x70x256xf32>) -> tensor<1x70x256xf32> {
+  %w = onnx.Constant dense<0.5> : tensor<256x256xf32>
+  %b = onnx.Constant dense<2.0> : tensor<70x1xf32>
+  %m = "onnx.MatMul"(%x, %w) : (tensor<1x70x256xf32>, tensor<256x256xf32>) -> tensor<1x70x256xf32>
+  %y = "onnx.Add"(%m, %b) : (tensor<1x70x256xf32>, tensor<70x1xf32>) -> tensor<1x70x256xf32>
+  onnx.Return %y : tensor<1x70x256xf32>
+}
