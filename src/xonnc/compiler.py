@@ -216,7 +216,7 @@ def prepare_quantization(module: ModuleOp, context: Context) -> None:
     Rewrite a float module as INT8 on NVDLA takes it best, before ranges are measured.
 
     Layer normalisation, GELU and hard-swish become one operator each, so that nothing within them is
-    quantised: the variance of a normalisation often rounds to 0.
+    quantized: the variance of a normalisation often rounds to 0.
 
     Parameters:
         module: the simplified module.

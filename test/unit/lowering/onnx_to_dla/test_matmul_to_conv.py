@@ -88,4 +88,3 @@ def test_only_normalisation_and_transposes_run_on_the_cpu(model: Path, tmp_path:
 def test_explanations_show_the_same_nodes(model: Path):
     nodes = {each.operator: each.engine for each in explain_package(model, "nv_small", calibrate).nodes}
     assert nodes["Conv"] == "CONV"
-    assert nodes["Sqrt"] == "CPU"
