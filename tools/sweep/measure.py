@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.calibration import Sample, calibrate_module, input_shapes, read_samples
+from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.performance import performance
 from xonnc.packages import compile_package
@@ -28,6 +29,9 @@ def measure(case: Case) -> Figures:
         return calibrate_module(module, samples)
 
     package = compile_package(case.model, case.target, None, ranges if case.precision == "int8" else None)
+    if not package.compiled:
+        count, operator, reason = package.causes[0]
+        raise XonncError(f"nothing runs on {case.target}: {count} {operator}: {reason}")
     target = load_target(case.target)
     costs = [performance(one.loadable, target) for one in package.compiled]
     cycles = sum(cost.cycles for cost in costs)

@@ -45,6 +45,9 @@ def test_the_example_of_the_page_and_its_second_run(sweep: Path, capsys: pytest.
     assert found["ran"] == 0
     status = {(one["target"], one["precision"]): one["status"] for one in found["results"]}
     assert status["nv_small", "int8"] == status["nv_small_256", "int8"] == "done"
+    assert status["nv_small", "float"] == "refused"
+    refused = next(one for one in found["results"] if one["status"] == "refused")
+    assert refused["message"].startswith("nothing runs on nv_small: ")
     rows = list(csv.DictReader(table.open()))
     assert [one["status"] for one in rows] == [one["status"] for one in found["results"]]
     times = {one["target"]: one["milliseconds"] for one in found["results"] if one["precision"] == "int8"}
