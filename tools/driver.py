@@ -138,7 +138,8 @@ def _run_like_peer(command: Command, parser: CommandParser, argv: Sequence[str],
 
 def _parsed(command: Command, parser: CommandParser, argv: Sequence[str]) -> argparse.Namespace:
     argv = [f"{argument}=" if argument in command.value_after_equals else argument for argument in argv]
-    args, unknown = parser.parse_known_args(argv)
+    # Intermixed: an optional position, such as the file to write, may stand behind options.
+    args, unknown = parser.parse_known_intermixed_args(argv)
     if unknown:
         known = re.findall(r"--[a-z-]+", parser.format_help())
         parser.error(f"no argument '{unknown[0]}' here{suggest(unknown[0].partition('=')[0], known)}")
