@@ -73,7 +73,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
             for info in archive.infolist():
                 if info.file_size > DEFLATE_RATIO * (info.compress_size + 1):
                     raise ValueError(
-                        f"'{info.filename}' has {info.compress_size} bytes; they hold no {info.file_size}"
+                        f"'{info.filename}' has {info.compress_size} bytes; too few for {info.file_size}"
                     )
                 with archive.open(info) as member:
                     found[info.filename.removesuffix(".npy")] = _array(member, info.file_size)
@@ -101,7 +101,7 @@ def _array(file: IO[bytes], size: int) -> Array:
     wanted = prod(shape) * dtype.itemsize
     there = size - file.tell()
     if wanted > there:
-        raise ValueError(f"{there} bytes of elements where {dtype} of shape {list(shape)} has {wanted}")
+        raise ValueError(f"{there} bytes of elements; {dtype} of shape {list(shape)} takes {wanted}")
     flat: Array = np.frombuffer(bytearray(file.read(wanted)), dtype, prod(shape))
     return flat.reshape(shape, order="F" if in_columns else "C")
 

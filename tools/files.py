@@ -66,7 +66,7 @@ def require_output(path: Path, endings: Collection[str], *inputs: Path, takes_ot
         return
     said = f" says {FILE_KINDS[ending]}" if ending in FILE_KINDS else " is none of an output"
     listed = ", ".join(f"{each} ({FILE_KINDS.get(each, 'output')})" for each in endings)
-    raise XonncError(f"{path}: the ending {ending}{said}; the endings there are here: {listed}")
+    raise XonncError(f"{path}: the ending {ending}{said}; supported: {listed}")
 
 
 def stage_file(folder: Path, stages: Sequence[str], stage: str) -> Path:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def report_memory(args: argparse.Namespace, calibrate: Calibrate | None) -> int:
     """Compile a model up to its memory plan and print the plan; `calibrate` gives value ranges for NVDLA."""
     if args.model.suffix in (".nvdla", ".xpkg"):
-        raise XonncError(f"{args.model}: --memory takes the model: what is compiled has no plan any more")
+        raise XonncError(f"{args.model}: --memory takes an ONNX model; a compiled file has no memory plan")
     name: str = args.target or DEFAULT_TARGET
     found = _of_processor(args, name) if name in ("cpu", *cpu_names()) else _of_nvdla(args, name, calibrate)
     if args.json:

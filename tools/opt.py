@@ -191,7 +191,7 @@ class OnnxOptMain(xDSLOptMain):
         data = Path(name).read_bytes() if named else self.stdin()
         if name.endswith((".onnx", ".onnxtxt", ".json", ".nvdla")):
             raise XonncError(
-                f"{name}: no IR text; translate it first: onnx-translate {shlex.quote(name)} -o model.mlir"
+                f"{name}: not IR text; translate it first: onnx-translate {shlex.quote(name)} -o model.mlir"
             )
         try:
             return data.decode("utf-8").replace("\r\n", "\n")

@@ -112,7 +112,9 @@ def random_feeds(ports: Sequence[ModelParameter], count: int, seed: int = 0) -> 
 
 def _random(port: ModelParameter, generator: np.random.Generator) -> Array:
     if None in port.shape:
-        raise XonncError(f"{port.name}: a dynamic shape cannot be made up; give inputs with --input")
+        raise XonncError(
+            f"{port.name}: its shape is dynamic, so inputs cannot be generated; give them with --input"
+        )
     shape = tuple(size for size in port.shape if size is not None)
     if port.dtype.kind == "b":
         return generator.integers(0, 2, shape).astype(np.bool_)

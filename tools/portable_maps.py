@@ -26,7 +26,7 @@ def read_portable_map(path: Path) -> npt.NDArray[np.uint8]:
     data = path.read_bytes()
     header = _HEADER.match(data)
     if header is None or header[1] not in CHANNELS:
-        raise XonncError(f"{path}: no binary .pgm (P5) or .ppm (P6) file; convert it")
+        raise XonncError(f"{path}: not a binary .pgm (P5) or .ppm (P6) file; convert it")
     width, height, largest = (int(number) for number in header.groups()[1:])
     if largest != 255:
         raise XonncError(f"{path}: values up to {largest} (pixels have 8 bits: 255); convert it")

@@ -38,7 +38,8 @@ def read_shapes(text: str) -> Mapping[int, Sequence[int]]:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         if match is None or last < first or last - first >= MAX_INPUT_RANGE or (first < 0 and match[2]):
             raise UsageError(
-                f"option '--shapeInformation' takes places and sizes as 0:1x3x-1,1-2:5x-1, found '{item}'"
+                "option '--shapeInformation' takes input indices and shapes such as "
+                f"0:1x3x-1,1-2:5x-1, found '{item}'"
             )
         sizes = [int(size) for size in match[3].split("x")]
         if any(size >= 1 << 63 for size in sizes):

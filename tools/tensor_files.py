@@ -40,7 +40,7 @@ def read(path: Path, shape: tuple[int, ...] | None, type_name: str | None) -> Ar
     """
     ending = path.suffix.lower()
     if ending not in TENSOR_ENDINGS:
-        raise XonncError(f"{path}: no tensor file; those end in {', '.join(TENSOR_ENDINGS)}")
+        raise XonncError(f"{path}: not a tensor file; supported endings: {', '.join(TENSOR_ENDINGS)}")
     dtype = None if type_name is None else element_type(type_name)
     if ending == ".bin" and dtype is None:
         raise XonncError(f"{path}: raw bytes have no type; give it with --type float32")
@@ -58,17 +58,19 @@ def _decoded(path: Path, content: bytes, dtype: np.dtype[np.generic] | None) -> 
     if ending == ".bin":
         assert dtype is not None
         if len(content) % dtype.itemsize:
-            raise XonncError(f"{path}: {len(content)} bytes are no multiple of {dtype.itemsize}")
+            raise XonncError(
+                f"{path}: {len(content)} bytes: not a multiple of the element size {dtype.itemsize}"
+            )
         return np.frombuffer(content, dtype)
     if ending == ".pb":
         try:
             return TensorReader().array(onnx.TensorProto.FromString(content))
         except (DecodeError, XonncError) as error:
-            raise XonncError(f"{path}: no TensorProto: {error}") from None
+            raise XonncError(f"{path}: not a TensorProto: {error}") from None
     try:
         return _of_json(content) if ending == ".json" else np.array(content.split(), np.float32)
     except (ValueError, TypeError, KeyError) as error:
-        raise XonncError(f"{path}: no tensor as text: {error}") from None
+        raise XonncError(f"{path}: not a tensor in text form: {error}") from None
 
 
 def _of_json(content: bytes) -> Array:
@@ -83,9 +85,9 @@ def encoded(path: Path, array: Array) -> bytes:
     """Return the content of a tensor file with the format of its ending."""
     ending = path.suffix.lower()
     if ending not in TENSOR_ENDINGS:
-        raise XonncError(f"{path}: no tensor file; those end in {', '.join(TENSOR_ENDINGS)}")
+        raise XonncError(f"{path}: not a tensor file; supported endings: {', '.join(TENSOR_ENDINGS)}")
     if array.dtype not in DATA_TYPES_BY_DTYPE:
-        raise XonncError(f"{path}: elements of {array.dtype} are none of ONNX")
+        raise XonncError(f"{path}: ONNX has no element type {array.dtype}")
     if ending in (".pgm", ".ppm"):
         return _portable_map(path, array)
     if ending == ".npy":

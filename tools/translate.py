@@ -217,7 +217,7 @@ def translate(job: Translation) -> None:
     data = sys.stdin.buffer.read() if job.source == STDIN else None
     source = job.source_format or _format_of(job.source) or (_sniff(data) if data is not None else None)
     if source is None:
-        raise UsageError(f"'{job.source}': its name does not say what it is; say it with --from")
+        raise UsageError(f"'{job.source}': its file name has no known ending; give the format with --from")
     choices = TRANSLATIONS.get(source, ())
     target = (
         job.target_format
@@ -225,7 +225,7 @@ def translate(job: Translation) -> None:
         or (choices[0] if job.target == STDIN and choices else None)
     )
     if target is None:
-        raise UsageError(f"'{job.target}': its name does not say what to write; say it with --to")
+        raise UsageError(f"'{job.target}': its file name has no known ending; give the format with --to")
     if target not in choices:
         known = ", ".join(choices) or "nothing"
         raise UsageError(f"no translation from {source} to {target}; {source} becomes {known}")
@@ -369,7 +369,7 @@ def _write_loadable(job: Translation, module: ModuleOp) -> None:
 
     if not any(isinstance(op, MemoryOp) for op in module.walk()):
         raise XonncError(
-            f"{job.source}: nothing in it has a place in memory; lower it first: "
+            f"{job.source}: no value has an address; lower it first: "
             "onnx-opt --convert-onnx-to-dla … --dla-allocate, or let 'xonnc compile' do it all"
         )
     loadable = loadable_of(module, load_target(job.hardware))

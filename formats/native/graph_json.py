@@ -118,7 +118,7 @@ def graph_from_json(text: str) -> Graph:
     except (ValueError, KeyError, AttributeError, TypeError):
         raise XonncError("the graph: not the JSON of a graph of xonnc") from None
     if data.get("format") != FORMAT or data.get("version") != VERSION:
-        raise XonncError(f"the graph: not of format {FORMAT} {VERSION}")
+        raise XonncError(f"the graph: not format {FORMAT} version {VERSION}")
     if digest != _digest(data):
         raise XonncError("the graph is damaged: its digest does not match")
     return Graph(data)

@@ -94,9 +94,11 @@ def _range(path: Path, name: str, entry: Any) -> Range:
     result = Range(least, largest, means, lows, highs, bias_corrections)
     for key, numbers in (("means", means), ("bias_corrections", bias_corrections)):
         if not all(isfinite(number) for number in numbers):
-            raise XonncError(f"{path}: '{name}': {key} that are no finite numbers")
+            raise XonncError(f"{path}: '{name}': {key} must be finite numbers")
     if len(lows) != len(highs) or not all(-inf < a <= b < inf for a, b in zip(lows, highs, strict=True)):
-        raise XonncError(f"{path}: '{name}': lows and highs that are no ranges of channels")
+        raise XonncError(
+            f"{path}: '{name}': lows and highs must have one entry per channel, with low <= high"
+        )
     if not (isfinite(result.least) and isfinite(result.largest) and result.least < result.largest):
         raise XonncError(f"{path}: '{name}': from {result.least:g} to {result.largest:g} is no range")
     return result

@@ -84,12 +84,11 @@ class Scheduler:
         while index != -1:
             if not 0 <= index < len(self.nodes) or self.nodes[index].engine is not engine:
                 raise XonncError(
-                    f"{self.task}: the {engine.name} queue leads to operation {index}, not one of its own"
+                    f"{self.task}: the {engine.name} queue contains operation {index}, "
+                    "which belongs to another engine"
                 )
             if index in queue:
-                raise XonncError(
-                    f"{self.task}: the {engine.name} queue runs in a circle at operation {index}"
-                )
+                raise XonncError(f"{self.task}: the {engine.name} queue has a cycle at operation {index}")
             queue.append(index)
             following = self.nodes[index].consumers[engine]
             index = -1 if following is None else following.index
@@ -200,7 +199,10 @@ class Scheduler:
             f"{i} ({node.engine.name}) in no queue" for i, node in enumerate(self.nodes) if i not in queued
         ]
         shown = ", ".join(listed[:8]) + (f" and {len(listed) - 8} more" if len(listed) > 8 else "")
-        return f"{self.task} hangs: operations wait: {shown}; correct dependency counts, events or op_head"
+        return (
+            f"{self.task} deadlocks; blocked operations: {shown}; "
+            "correct dependency counts, events or op_head"
+        )
 
 
 def graph_node(operation: Operation) -> GraphNode:

@@ -119,7 +119,7 @@ class _Interface011Writer:
             if (op.input_scale, op.output_scale) != (1.0, 1.0):
                 what = "softmax" if op.op_type == EmuOpType.SOFTMAX else "power"
                 raise XonncError(
-                    f"{task.name}: a {what} of scaled integers, which the CPU emulator does not know before "
+                    f"{task.name}: a {what} of scaled integers; the CPU emulator supports these from "
                     "firmware interface 0.12; end the model in front of it"
                 )
             yield OldEmuOp(op_type=op.op_type, power=op.power, scale=op.scale, shift=op.shift).pack()

@@ -71,7 +71,7 @@ class _Reader:
 
     def loadable(self) -> Loadable:
         if len(self.data) < _MIN_FILE_BYTES:
-            raise self.malformed(f"{len(self.data)} bytes are no NVDLA loadable")
+            raise self.malformed(f"{len(self.data)} bytes: not an NVDLA loadable")
         return self.table(LOADABLE, self.number(Number.U32, 0), "Loadable")
 
     def malformed(self, reason: str) -> XonncError:

@@ -55,7 +55,7 @@ def _write_payload(blob: Blob, file: ByteSink) -> int:
     """
     data = blob.data if isinstance(blob.data, bytes | memoryview) else bytes(blob.data)
     if len(data) != len(blob.data):
-        raise XonncError(f"{blob.name}: {len(data)} bytes came where {len(blob.data)} were said to come")
+        raise XonncError(f"{blob.name}: {len(data)} bytes were written, but {len(blob.data)} were declared")
     file.write(struct.pack("<I", len(data)))
     file.write(data)
     return 4 + len(data)

@@ -19,7 +19,9 @@ def require_self_contained(data: bytes, name: str) -> None:
     """
     for tensor in _tensors(_parsed(data, name)):
         if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
-            raise XonncError(f"{name}: tensor '{tensor.name}' is in another file; a part holds its weights")
+            raise XonncError(
+                f"{name}: tensor '{tensor.name}' has external data; embedded models must contain weights"
+            )
 
 
 def program(data: bytes, name: str) -> Callable[[Mapping[str, object]], list[object]]:

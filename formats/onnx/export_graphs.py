@@ -76,7 +76,7 @@ class _GraphExporter:
         self.renamed: dict[Operation, str] = {}
         last = block.last_op
         if last is None or not last.has_trait(IsTerminator):
-            raise XonncError("a graph ends in onnx.Return or onnx.Yield; the block has no such end")
+            raise XonncError("the block has no terminator; a graph ends in onnx.Return or onnx.Yield")
         self.end = last
 
     def run(self) -> tuple[onnx.GraphProto, list[Initializer]]:

@@ -127,7 +127,7 @@ def _operand(value: SSAValue, names: ValueNames) -> str:
         return names[value]
     if value.type == NONE:
         return ""
-    raise XonncError("an operand comes from outside of the model")
+    raise XonncError("an operand is defined outside the model")
 
 
 def _result(value: SSAValue, names: ValueNames) -> str:

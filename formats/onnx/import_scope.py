@@ -53,7 +53,7 @@ class ImportScope:
     def bind(self, name: str, value: SSAValue) -> None:
         """Define `name` (empty: nothing); raise `XonncError` if the graph defines it already (SSA)."""
         if name and self.values.setdefault(name, value) is not value:
-            raise XonncError(f"value '{name}' is made twice; every value needs a name of its own")
+            raise XonncError(f"value '{name}' is defined twice; names of values must be unique")
 
 
 @dataclass(frozen=True)

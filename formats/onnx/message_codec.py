@@ -122,7 +122,7 @@ def fill(message: Message, values: Mapping[str, Attribute], array: AttributeToAr
     for name, value in values.items():
         field = message.DESCRIPTOR.fields_by_name.get(name)
         if field is None:
-            raise XonncError(f"'{name}' in a kept {message.DESCRIPTOR.name}: it has no such field")
+            raise XonncError(f"'{name}' in a preserved {message.DESCRIPTOR.name}: it has no such field")
         _set(message, field, value, array)
 
 

@@ -154,4 +154,4 @@ def _constant(value: SSAValue, integers: Integers) -> onnx.TensorProto | None:
 
 
 def _no_region(block: Block, details: Mapping[str, Attribute]) -> onnx.GraphProto:
-    raise XonncError("an op with a body is not inferred alone")
+    raise XonncError("an op with a body cannot be inferred by itself")

@@ -186,7 +186,7 @@ def _taken(value: object) -> RuntimeValue:
 
 def _array(value: object) -> AnyArray:
     if not _is_array(value):
-        raise XonncError(f"the reference evaluator gives a {type(value).__name__}, which is no tensor")
+        raise XonncError(f"the reference evaluator returned a {type(value).__name__}; a tensor is required")
     array = np.asarray(value)
     return array.astype(np.object_) if array.dtype.kind == "U" else array
 

@@ -48,9 +48,7 @@ def to_type(proto: onnx.TypeProto, place: str) -> Attribute:
         dense = _tensor(proto.sparse_tensor_type, place)
         assert is_ranked(dense)
         return TensorType(dense.element_type, dense.get_shape(), SPARSE)
-    raise XonncError(
-        f"{place}: a value of {kind} without a shape or a meaning of its own cannot be represented"
-    )
+    raise XonncError(f"{place}: the type {kind} is opaque or has no shape, so it cannot be represented")
 
 
 def to_proto(type_: Attribute, dim_params: Mapping[int, str] = {}) -> onnx.TypeProto | None:

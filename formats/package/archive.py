@@ -134,7 +134,7 @@ def _members(archive: zipfile.ZipFile, length: int) -> dict[str, zipfile.ZipInfo
 def _manifest(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> Manifest:
     info = members.get(MANIFEST)
     if info is None:
-        raise XonncError(f"no {MANIFEST} in it; it is no package")
+        raise XonncError(f"it contains no {MANIFEST}: not a package")
     if info.file_size > MAX_MANIFEST_BYTES:
         raise XonncError(f"{MANIFEST} has {info.file_size} bytes; it has up to {MAX_MANIFEST_BYTES}")
     try:
@@ -143,7 +143,7 @@ def _manifest(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> 
         raise XonncError(f"{MANIFEST}: {error}") from None
     strangers = members.keys() - {MANIFEST, *(step.file for step in manifest.steps)}
     if strangers:
-        raise XonncError(f"'{min(strangers)}' is in it, which {MANIFEST} does not name")
+        raise XonncError(f"'{min(strangers)}' is not listed in {MANIFEST}")
     return manifest
 
 

@@ -81,12 +81,12 @@ class Manifest:
                 raise XonncError(f"{where}: '{step.file}' is another step's file")
             files.add(step.file)
             if missing := [name for name in step.inputs if name not in there]:
-                raise XonncError(f"{where}: takes '{missing[0]}', which no step before it gives")
+                raise XonncError(f"{where}: takes '{missing[0]}', which no earlier step produces")
             if twice := [name for name in step.outputs if name in there]:
-                raise XonncError(f"{where}: gives '{twice[0]}', which is there already")
+                raise XonncError(f"{where}: gives '{twice[0]}', which is defined already")
             there |= _require_unique(step.outputs, f"outputs of {where}")
         if missing := [port.value for port in self.outputs if port.value not in there]:
-            raise XonncError(f"output '{missing[0]}' is given by no step")
+            raise XonncError(f"output '{missing[0]}' is produced by no step")
         if unknown := sorted(there - self.values.keys()):
             raise XonncError(f"value '{unknown[0]}' has no type")
 

@@ -52,7 +52,7 @@ def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
     """Assign addresses in the only function of `module`."""
     function, block = network(module)
     if any(isinstance(op, MemoryOp) for op in module.walk()):
-        raise XonncError("the module has memory objects already; dla-allocate takes cubes without addresses")
+        raise XonncError("the module has memory objects already; run dla-allocate on cubes without addresses")
     lifetimes = _Lifetimes(block, target)
     plan, places = lifetimes.plan()
     lower_bound = activation_lower_bound(block, target)

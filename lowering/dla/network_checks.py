@@ -40,7 +40,7 @@ def _block(function: FuncOp) -> Block:
     block = function.body.block
     for op in block.ops:
         if not isinstance(op, SUPPORTED_OPS):
-            raise XonncError(f"@{name}: {op.name} is no operation of the DLA; run convert-onnx-to-dla first")
+            raise XonncError(f"@{name}: {op.name} is not a DLA operation; run convert-onnx-to-dla first")
         for value in (*op.operands, *op.results):
             _check_elements(name, value)
     if not isinstance(block.last_op, ReturnOp):

@@ -208,7 +208,7 @@ def _add_tensor(
     """Add a bound memory object and the description of its tensor."""
     bound = [index for index, value in enumerate(values) if memory_of(value.type) == memory]
     if len(bound) != 1:
-        raise XonncError(f'memory "{memory}" is of {len(bound)} inputs or outputs; each has one of its own')
+        raise XonncError(f'memory "{memory}" has {len(bound)} inputs or outputs; it must have one')
     (bind_id,) = bound
     surface = values[bind_id].type
     assert isinstance(surface, SurfaceType), "dla-allocate places cubes"

@@ -275,7 +275,7 @@ class _FunctionWriter:
             return
         if first.vector is None or second.vector is None:
             if len(set(given)) > 1:
-                raise XonncError("C has no llvm.shufflevector of numbers; a shared library (.so) has")
+                raise XonncError("C has no llvm.shufflevector of scalars; a shared library (.so) has")
             value = first if given[0] < first.count else second
             self._values[op.res] = self._splat(value.text, op.res.type)
             return

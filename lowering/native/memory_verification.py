@@ -47,10 +47,11 @@ def planned_intervals(block: Block) -> list[PlannedInterval]:
             owner = buffer.owner
             assert isinstance(owner, Operation)
             if place is None:
-                raise XonncError(f"{describe(owner)}: a buffer has no place in the arena; run plan-memory")
+                raise XonncError(f"{describe(owner)}: a buffer has no offset in the arena; run plan-memory")
             if not has_blocks and place % ALIGNMENT:
                 raise XonncError(
-                    f"{describe(owner)}: a buffer lies at {place} in the arena; {ALIGNMENT} divides offsets"
+                    f"{describe(owner)}: a buffer has offset {place} in the arena; "
+                    f"offsets are multiples of {ALIGNMENT}"
                 )
             found.append(PlannedInterval(buffer, alive[buffer], place, 1 if has_blocks else size))
     return sorted(found, key=lambda each: each.alive.first)

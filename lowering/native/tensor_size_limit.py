@@ -28,7 +28,7 @@ def _problem(value: SSAValue) -> str | None:
     if shape is None or element is None:
         return None
     if min(shape, default=0) < 0:
-        return f"a result of shape {list(shape)} is asked for, but sizes are not below 0"
+        return f"a result of shape {list(shape)} is requested; sizes must be 0 or more"
     if prod(shape) * numpy_dtype(element).itemsize > MAX_BYTES:
-        return f"a result of shape {list(shape)} is asked for, which takes more than {MAX_BYTES >> 40} TiB"
+        return f"a result of shape {list(shape)} is requested, which takes more than {MAX_BYTES >> 40} TiB"
     return None

@@ -236,7 +236,7 @@ def label_encoder(op: LabelEncoderOp, builder: LoweringBuilder) -> str | None:
     keys = _first([op.keys_tensor, op.keys_floats, op.keys_int64s])
     values = _first([op.values_tensor, op.values_floats, op.values_int64s])
     if keys is None or values is None or len(keys) != len(values) or op.keys_strings or op.values_strings:
-        return "string keys or values, or different numbers of keys and values"
+        return "keys or values are strings, or their numbers differ"
     kind = i64 if is_integer(element) else f64
     # The last of equal keys counts. Values: of the sorted keys, the default, then that of NaN.
     pairs = {key: place for place, key in enumerate(keys.tolist())}

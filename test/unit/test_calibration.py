@@ -114,7 +114,7 @@ def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureF
         ('{"x": {"scale": "a"}}', "it is an object of scale, or min and max"),
         ('{"x": {"scale": 0}}', "'x': from 0 to 0 is no range"),
         ('{"x": {"min": 0, "max": 1, "means": 3}}', "it is an object of scale, or min and max"),
-        ('{"x": {"min": 0, "max": 1, "means": [1e999]}}', "'x': means that are no finite numbers"),
+        ('{"x": {"min": 0, "max": 1, "means": [1e999]}}', "'x': means must be finite numbers"),
         (
             '{"x": {"min": 0, "max": 1, "lows": [0, 1], "highs": [1]}}',
             "'x': 2 lows, 1 highs; there is one for each channel",
@@ -123,14 +123,20 @@ def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureF
             '{"x": {"min": 0, "max": 1, "lows": [0], "highs": [1], "means": [0, 1]}}',
             "2 means, 1 lows, 1 highs;",
         ),
-        ('{"x": {"min": 0, "max": 1, "lows": [0, 1]}}', "'x': lows and highs that are no ranges"),
+        (
+            '{"x": {"min": 0, "max": 1, "lows": [0, 1]}}',
+            "'x': lows and highs must have one entry per channel",
+        ),
         ('{"x": {"scale": "1"}}', "it is an object of scale, or min and max"),
         ('{"x": {"scale": true}}', "it is an object of scale, or min and max"),
         ('{"x": {"scale": 1' + "0" * 400 + "}}", "it is an object of scale, or min and max"),
-        ('{"x": {"min": 0, "max": 1, "lows": [2], "highs": [1]}}', "'x': lows and highs that are no ranges"),
+        (
+            '{"x": {"min": 0, "max": 1, "lows": [2], "highs": [1]}}',
+            "'x': lows and highs must have one entry per channel",
+        ),
         (
             '{"x": {"min": 0, "max": 1, "bias_corrections": [1e999]}}',
-            "'x': bias_corrections that are no finite numbers",
+            "'x': bias_corrections must be finite numbers",
         ),
         ('{"x": {"min": 2, "max": 1}}', "'x': from 2 to 1 is no range"),
     ],

@@ -92,7 +92,7 @@ FAULTY = {
             "kinds (LeakyRelu): 2 inputs where the operator takes at most 1",
             "kinds (LeakyRelu): attribute 'alpha' is of kind STRING; the operator takes FLOAT",
             "cast (Cast): attribute 'to': 77 is not an element type, 1 to 28",
-            "again (Neg): value 'a' is made twice; every value needs a name of its own",
+            "again (Neg): value 'a' is defined twice; names of values must be unique",
             "reader: Relu: unknown attribute 'slope'; the operator's are: none",
             "conv: Conv: group must be strictly positive",
             "ranks: Concat: inputs have ranks 4 and 1, which must be the same",

@@ -168,7 +168,7 @@ def test_shapes_that_are_none(shape: str, model: Path, capsys: pytest.CaptureFix
     with pytest.raises(SystemExit) as end:
         run([model, "out.onnx", "--overwrite-input-shape", shape], capsys)
     assert end.value.code == 2
-    assert f"'{shape}' is no name, colon and sizes, as x:1,3,-1 is" in capsys.readouterr().err
+    assert f"'{shape}' must have the form NAME:SIZES, such as x:1,3,-1" in capsys.readouterr().err
 
 
 def test_unknown_operators_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -322,7 +322,7 @@ def test_the_same_model_gives_the_same_bytes(model: Path, tmp_path: Path):
         (["{model}", "nowhere/out.onnx"], "the folder nowhere does not exist"),
         (["{model}", "out.onnx", "--check", "-1"], "--check -1: a number of inputs, 0 for no check"),
         (["model.json", "out.onnx", "--check", "1"], "onnxruntime opens binary models"),
-        (["{model}", "-", "--json"], "standard output takes the model already"),
+        (["{model}", "-", "--json"], "the model is written to standard output"),
         (["{model}", "out.onnx", "--external-data=a/b"], "it must be a plain file name"),
     ],
 )

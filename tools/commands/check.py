@@ -96,7 +96,7 @@ def _check_model(args: argparse.Namespace) -> int:
     """Print all problems of a model."""
     if args.model.suffix in COMPILED:
         raise XonncError(
-            f"{args.model}: compiled already; 'xonnc inspect' checks it, 'xonnc check MODEL {args.model}' "
+            f"{args.model}: a compiled file; 'xonnc inspect' checks it, 'xonnc check MODEL {args.model}' "
             "compares it with its model"
         )
     from xonnc.model_check import check_model

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     emitted = peer.chosen(peer_flags()["EmitONNXIR"].spellings) or "EmitONNXIR"
     if emitted == "EmitJNI":
         raise UsageError(
-            f"--{emitted}: nothing is made for Java; nearest: --EmitLib, which has a C interface"
+            f"--{emitted}: Java archives are not supported; use --EmitLib, which has a C interface"
         )
     base: Path = args.output or args.model.with_suffix("")
     if not base.name:

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _pair(text: str) -> tuple[str, str]:
     output, colon, name = text.partition(":")
     if not (output and colon and name):
-        raise argparse.ArgumentTypeError(f"'{text}' is no output, colon and input, as y:x is")
+        raise argparse.ArgumentTypeError(f"'{text}' must have the form OUTPUT:INPUT, such as y:x")
     return output, name
 
 

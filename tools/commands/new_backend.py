@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         raise XonncError(f"backend '{name}': there is a target or dialect of this name; choose another")
     folder: Path = args.output or Path(name)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise XonncError(f"{folder}: there is such a file or folder; name another with --output")
+        raise XonncError(f"{folder}: exists already; name another folder with --output")
     for path, text in backend_package(name).items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -129,7 +129,7 @@ def _print(findings: Sequence[CheckResult]) -> None:
 
 def _new(path: Path) -> int:
     if path.exists():
-        raise XonncError(f"{path}: there is such a file; name another")
+        raise XonncError(f"{path}: exists already; name another file")
     name = path.stem.replace("-", "_")
     if path.suffix != ".py" or not name.isidentifier():
         raise XonncError(f"{path}: name a Python file, as acme.py")

@@ -209,7 +209,9 @@ def _require_floats(args: argparse.Namespace) -> None:
     """Refuse `--calibrate` for compiled files, which have no float tensors to compare with."""
     if args.calibrate:
         what = "package" if is_package(args.model) else "loadable"
-        raise XonncError(f"{args.model}: a {what} has no values of floats; give --calibrate the model")
+        raise XonncError(
+            f"{args.model}: a {what} has no float values to compare with; give --calibrate the ONNX model"
+        )
 
 
 def _cost(

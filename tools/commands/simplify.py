@@ -87,7 +87,7 @@ def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
     except ValueError:
         shape = (-2,)
     if not name or not colon or any(not -1 <= size < 1 << 63 for size in shape):
-        raise argparse.ArgumentTypeError(f"'{text}' is no name, colon and sizes, as x:1,3,-1 is")
+        raise argparse.ArgumentTypeError(f"'{text}' must have the form NAME:SIZES, such as x:1,3,-1")
     return name, shape
 
 
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output != STDOUT:
         require_output(args.output, (".onnx", ".onnxtxt", ".onnxtext", ".json"), args.model)
     elif args.json:
-        raise XonncError("--json: standard output takes the model already; give it a file name")
+        raise XonncError("--json: the model is written to standard output; give a file name for it")
     external = None
     if args.external_data is not None:
         external = ExternalData(args.external_data or f"{args.output.name}.data")

@@ -28,7 +28,7 @@ def _shape(text: str) -> tuple[int, ...]:
     except ValueError:
         shape = (-1,)
     if any(size < 0 for size in shape):
-        raise argparse.ArgumentTypeError(f"'{text}' is no list of sizes, as 1,3,224,224 is")
+        raise argparse.ArgumentTypeError(f"'{text}' must be a list of sizes, such as 1,3,224,224")
     return shape
 
 

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output != STDOUT:
         require_output(args.output, (".dot", ".gv", ".svg"), args.model, takes_others=True)
     elif args.json:
-        raise XonncError("--json: standard output takes the drawing already; give a file with -o")
+        raise XonncError("--json: the drawing is written to standard output; give a file with -o")
     drawn = view(load(args.model).proto)
     text = svg(drawn) if args.svg or args.output.suffix == ".svg" else dot(drawn)
     if args.output == STDOUT:

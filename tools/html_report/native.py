@@ -96,7 +96,7 @@ def _fastest(
             continue
         break
     else:
-        raise XonncError(f"{path}: no made-up inputs fit; give the sizes with --input-shape")
+        raise XonncError(f"{path}: no generated inputs are accepted; give the sizes with --input-shape")
     runs: list[list[ReportLine]] = []
     for _ in range(RUNS):
         session.run(None, feeds)
@@ -111,7 +111,7 @@ def _ports(session: Session, input_shapes: Mapping[str, Sequence[int]]) -> list[
     found: list[ModelParameter] = []
     for spec in session.inputs:
         if spec.dtype is None or spec.shape is None:
-            raise XonncError(f"input '{spec.name}': made-up inputs need a tensor of known rank")
+            raise XonncError(f"input '{spec.name}': generated inputs need a tensor of known rank")
         found.append(ModelParameter(spec.name, tuple(input_shapes.get(spec.name, spec.shape)), spec.dtype))
     return found
 

@@ -19,7 +19,7 @@
 // NNPA:     onnx-opt: option '--maccel' takes NONE, CPU, found 'NNPA'
 // VALUE:    onnx-opt: option '--mcpu' needs a value: NAME
 // PARALLEL: onnx-opt: option '--parallel' of onnx-mlir is not taken; nearest: `xonnc.compile(…, threads=N)` runs on several threads
-// REPORT:   onnx-opt: option '--opt-report' of onnx-mlir is not taken; nearest: `--stats` tells which rules fired
+// REPORT:   onnx-opt: option '--opt-report' of onnx-mlir is not taken; nearest: `--stats` lists the rules that were applied
 // EMIT:     onnx-opt: option '--EmitLib' of onnx-mlir is for onnx-translate and xonnc emit
 func.func @one(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = "onnx.Relu"(%x) : (tensor<4xf32>) -> tensor<4xf32>

@@ -225,7 +225,7 @@ def test_passes_run_after_its_stage(toy: Backend, tmp_path: Path, monkeypatch: p
         (["compile", "-O3"], "-O is not for target toy"),
         (
             ["compile", "-o", "m.so"],
-            "m.so: the ending .so says shared library; the endings there are here: .toy",
+            "m.so: the ending .so says shared library; supported: .toy",
         ),
         (["explain", "--package"], "--package is not for target toy"),
     ],

@@ -70,7 +70,7 @@ def test_names_with_several_words(tmp_path: Path):
         ("My-NPU", "backend 'My-NPU': the name must be lower-case letters, digits and _, such as npu"),
         ("nv_full", "backend 'nv_full': there is a target or dialect of this name; choose another"),
         ("onnx", "backend 'onnx': there is a target or dialect of this name; choose another"),
-        ("full", "full: there is such a file or folder; name another with --output"),
+        ("full", "full: exists already; name another folder with --output"),
     ],
 )
 def test_names_that_are_refused(

@@ -127,7 +127,8 @@ def test_report_adds_up_each_loadable(package: Path, capsys: pytest.CaptureFixtu
     assert all(part["cycles"] > 0 for part in parts.values())
     assert main(["report", str(package), "--calibrate", "x.npy"]) == 1
     assert (
-        "small.xpkg: a package has no values of floats; give --calibrate the model" in capsys.readouterr().err
+        "small.xpkg: a package has no float values to compare with; give --calibrate the ONNX model"
+        in capsys.readouterr().err
     )
 
 
@@ -196,9 +197,7 @@ def test_check_alone_is_for_models(name: str, tmp_path: Path, capsys: pytest.Cap
     path.write_bytes(b"anything")
     assert main(["check", str(path)]) == 1
     error = capsys.readouterr().err
-    assert (
-        f"{path}: compiled already; 'xonnc inspect' checks it, 'xonnc check MODEL {path}' compares" in error
-    )
+    assert f"{path}: a compiled file; 'xonnc inspect' checks it, 'xonnc check MODEL {path}' compares" in error
 
 
 def test_a_package_for_the_cpu_alone(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

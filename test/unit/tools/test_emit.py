@@ -155,7 +155,7 @@ def test_sizes_of_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize(
     ("options", "code", "problem"),
     [
-        (["--EmitJNI"], 2, "--EmitJNI: nothing is made for Java; nearest: --EmitLib"),
+        (["--EmitJNI"], 2, "--EmitJNI: Java archives are not supported; use --EmitLib"),
         (["--EmitLib", "--disable-recompose"], 2, "--disable-recompose is for --EmitONNXIR; with --EmitLib"),
         (["--EmitObj", "--mcpu=z16"], 2, "z16"),
         (["--parallel"], 2, "option '--parallel' of onnx-mlir is not taken; nearest: "),

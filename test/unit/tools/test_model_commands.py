@@ -233,7 +233,7 @@ def test_view(capsys: pytest.CaptureFixture[str]):
     groups = ElementTree.parse("net.svg").getroot().findall("{*}g")
     assert [group.get("class") for group in groups].count("node") == 7
     assert main(["view", "net.onnx", "--json"]) == 1
-    assert "standard output takes the drawing already" in capsys.readouterr().err
+    assert "the drawing is written to standard output" in capsys.readouterr().err
 
 
 def test_names_are_escaped_in_drawings():
@@ -286,20 +286,23 @@ def test_tensors_as_pixels_and_text(capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["in.npy", "t.tiff"], "t.tiff: no tensor file; those end in .npy, .pb"),
-        (["net.onnx", "t.npy"], "net.onnx: no tensor file"),
+        (["in.npy", "t.tiff"], "t.tiff: not a tensor file; supported endings: .npy, .pb"),
+        (["net.onnx", "t.npy"], "net.onnx: not a tensor file"),
         (["in.bin", "t.npy"], "in.bin: raw bytes have no type; give it with --type float32"),
-        (["in.bin", "t.npy", "--type", "float32"], "in.bin: 3 bytes are no multiple of 4"),
+        (["in.bin", "t.npy", "--type", "float32"], "in.bin: 3 bytes: not a multiple of the element size 4"),
         (
             ["in.bin", "t.npy", "--type", "float31"],
             "there is no element type 'float31'; did you mean 'float32'?",
         ),
         (["in.npy", "t.pb", "--shape", "5"], "in.npy: 4 elements, but --shape asks for 5"),
         (["in.npy", "t.pgm"], "t.pgm: pixels are uint8 and H x W x 1; this is float32 2 x 2"),
-        (["bad.pb", "t.npy"], "bad.pb: no TensorProto"),
-        (["bad.json", "t.npy"], "bad.json: no tensor as text: an object with type, shape and data is needed"),
-        (["bad.dimg", "t.npy"], "bad.dimg: no tensor as text"),
-        (["in.npy", "t.onnx"], "t.onnx: the ending .onnx says ONNX model; the endings there are here: .npy"),
+        (["bad.pb", "t.npy"], "bad.pb: not a TensorProto"),
+        (
+            ["bad.json", "t.npy"],
+            "bad.json: not a tensor in text form: an object with type, shape and data is needed",
+        ),
+        (["bad.dimg", "t.npy"], "bad.dimg: not a tensor in text form"),
+        (["in.npy", "t.onnx"], "t.onnx: the ending .onnx says ONNX model; supported: .npy"),
         (["missing.npy", "t.pb"], "missing.npy: no such file"),
     ],
 )

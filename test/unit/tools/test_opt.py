@@ -163,7 +163,7 @@ def test_binary_input(tmp_path: Path):
 def test_a_model_is_no_text(tmp_path: Path):
     path = tmp_path / "x.onnx"
     path.write_bytes(b"\x08\x07")
-    assert "no IR text; translate it first: onnx-translate" in run_opt([str(path)])[2]
+    assert "not IR text; translate it first: onnx-translate" in run_opt([str(path)])[2]
 
 
 def test_parse_errors_show_the_place():

@@ -74,7 +74,7 @@ def test_feeds_are_seeded_and_differ():
 
 
 def test_a_dynamic_shape_cannot_be_made_up():
-    with pytest.raises(XonncError, match="x: a dynamic shape"):
+    with pytest.raises(XonncError, match="x: its shape is dynamic"):
         next(random_feeds([ModelParameter("x", (None, 3), np.dtype(np.float32))], 1))
 
 

@@ -58,7 +58,8 @@ def test_a_refused_option_names_the_nearest():
     code, _, err = run_opt(["--opt-report=Simd"])
     assert code == 2
     assert (
-        "option '--opt-report' of onnx-mlir is not taken; nearest: `--stats` tells which rules fired" in err
+        "option '--opt-report' of onnx-mlir is not taken; "
+        "nearest: `--stats` lists the rules that were applied" in err
     )
 
 

@@ -32,8 +32,8 @@ def test_pixels(header: bytes, pixels: np.ndarray, tmp_path: Path):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"P3 1 1 255 0 0 0", "no binary .pgm"),
-        (b"\x89PNG", "no binary .pgm"),
+        (b"P3 1 1 255 0 0 0", "not a binary .pgm"),
+        (b"\x89PNG", "not a binary .pgm"),
         (b"P5 1 1 65535 \0\0", "values up to 65535"),
         (b"P6 9000 9000 255 abc", "3 bytes for 9000x9000 pixels; it is cut short"),
         (b"P5 0 4 255 ", "0 bytes for 0x4 pixels"),

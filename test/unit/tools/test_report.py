@@ -135,4 +135,4 @@ def test_options_of_memory_that_do_not_fit(
 
 def test_a_loadable_has_no_memory_plan(model: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["report", str(model.with_suffix(".nvdla")), "--memory"]) == 1
-    assert "--memory takes the model: what is compiled has no plan any more" in capsys.readouterr().err
+    assert "--memory takes an ONNX model; a compiled file has no memory plan" in capsys.readouterr().err

@@ -107,8 +107,8 @@ def test_locations_and_constants_can_be_left_out(
     [
         (["a.foo"], "no format '.foo'"),
         (["a.onxn", "-o", "b.mlir"], "did you mean '.onnx'?"),
-        (["a"], "its name does not say what it is; say it with --from"),
-        (["a.onnx", "-o", "b"], "its name does not say what to write"),
+        (["a"], "its file name has no known ending; give the format with --from"),
+        (["a.onnx", "-o", "b"], "its file name has no known ending; give the format with --to"),
         (
             ["a.onnx", "-o", "b.nvdla"],
             "no translation from onnx to nvdla; onnx becomes mlir, onnx, onnxtxt, json",
@@ -186,7 +186,7 @@ def test_the_compiler_for_nvdla_spelled_out(folder: Path, capsys: pytest.Capture
     assert main(["dla.mlir", "-o", "relu.onnx"]) == 1
     assert "ONNX has no operator for dla.sdp" in capsys.readouterr().err
     assert main(["relu.mlir", "-o", "early.nvdla"]) == 1
-    assert "nothing in it has a place in memory; lower it first" in capsys.readouterr().err
+    assert "no value has an address; lower it first" in capsys.readouterr().err
     assert not (folder / "early.nvdla").exists()
     assert main(["dla.mlir", "-o", "relu.nvdla", "--target=nv_huge"]) == 2
 

@@ -31,7 +31,7 @@ func.func @in_place(%x: tensor<32xf32>) -> tensor<32xf32> attributes {krnl.arena
 
 // -----
 
-// expected-error @unknown {{memref.alloc: a buffer has no place in the arena; run plan-memory}}
+// expected-error @unknown {{memref.alloc: a buffer has no offset in the arena; run plan-memory}}
 func.func @nowhere(%x: tensor<32xf32>) -> tensor<32xf32> attributes {krnl.arena = {size = 128 : i64}} {
   %0 = builtin.unrealized_conversion_cast %x : tensor<32xf32> to memref<32xf32>
   %a = memref.alloc() : memref<32xf32>
@@ -42,7 +42,7 @@ func.func @nowhere(%x: tensor<32xf32>) -> tensor<32xf32> attributes {krnl.arena 
 
 // -----
 
-// expected-error @unknown {{memref.alloc: a buffer lies at 32 in the arena; 64 divides offsets}}
+// expected-error @unknown {{memref.alloc: a buffer has offset 32 in the arena; offsets are multiples of 64}}
 func.func @odd(%x: tensor<32xf32>) -> tensor<32xf32> attributes {krnl.arena = {size = 160 : i64}} {
   %0 = builtin.unrealized_conversion_cast %x : tensor<32xf32> to memref<32xf32>
   %a = memref.alloc() {krnl.offsets = array<i64: 32>} : memref<32xf32>

@@ -105,7 +105,7 @@ def test_the_undamaged_file(file: File):
 
 @pytest.mark.parametrize("size", range(8))
 def test_a_file_too_short_for_anything(file: File, size: int):
-    assert message(bytes(file.data[:size])) == f"{size} bytes are no NVDLA loadable"
+    assert message(bytes(file.data[:size])) == f"{size} bytes: not an NVDLA loadable"
 
 
 def test_a_root_beyond_the_file(file: File):
@@ -247,7 +247,7 @@ def test_payloads_are_views_of_the_file(tmp_path: Path):
     [
         (None, "no such file"),
         (b"", "the file is empty; it should be an NVDLA loadable"),
-        (b"ONNX", "4 bytes are no NVDLA loadable; the file is damaged or no NVDLA loadable"),
+        (b"ONNX", "4 bytes: not an NVDLA loadable; the file is damaged or no NVDLA loadable"),
         (
             b"\x08\0\0\0NVDA",
             "Loadable reaches from 8 to 12 of 8 bytes; the file is damaged or no NVDLA loadable",

@@ -359,7 +359,7 @@ def test_data_that_is_not_as_long_as_it_says_is_refused(tmp_path: Path):
         def __bytes__(self) -> bytes:
             return bytes(self.size + 1)
 
-    with pytest.raises(XonncError, match="tb-0: 6 bytes came where 5 were said to come"):
+    with pytest.raises(XonncError, match="tb-0: 6 bytes were written, but 5 were declared"):
         write_loadable(Loadable(blobs=[Blob(name="tb-0", data=Liar(5))]), tmp_path / "a.nvdla")
 
 

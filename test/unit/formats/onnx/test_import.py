@@ -251,7 +251,7 @@ X2Y = "g (float[2] x) => (float[2] y) "
         (X2Y + "{ y = Add (x, y) }", "the graph has a cycle: y -> y"),
         (X2Y + "{ y = Add (x, q) }", r"y \(Add\): input 'q' is made by no node"),
         (X2Y + "{ t = Abs (x) }", "output 'y' is made by no node"),
-        (X2Y + "{ y = Abs (x) y = Relu (x) }", r"y \(Relu\): value 'y' is made twice"),
+        (X2Y + "{ y = Abs (x) y = Relu (x) }", r"y \(Relu\): value 'y' is defined twice"),
         (X2Y + "{ y = Gelu (x) }", "the model's opset is 17, and this operator came with opset 20"),
         (X2Y + "{ y = Relu (x, x) }", "2 inputs where the operator takes at most 1"),
         (X2Y + "{ y, z = Relu (x) }", "2 outputs where the operator has at most 1"),
@@ -293,7 +293,7 @@ def test_opsets_are_checked(ctx: Context) -> None:
 def test_opaque_types_are_refused(ctx: Context) -> None:
     model = parse(X2Y + "{ y = Abs (x) }")
     model.graph.input[0].type.opaque_type.name = "o"
-    with pytest.raises(XonncError, match="input 'x': a value of opaque_type"):
+    with pytest.raises(XonncError, match="input 'x': the type opaque_type is opaque"):
         import_proto(model, ctx)
 
 

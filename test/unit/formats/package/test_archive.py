@@ -91,10 +91,10 @@ def members(change: Change = lambda table: None) -> dict[str, bytes]:
 
 
 WRONG_FILES: list[tuple[dict[str, bytes], str]] = [
-    ({"parts/0.nvdla": FIRST}, "no manifest.json in it; it is no package"),
+    ({"parts/0.nvdla": FIRST}, "it contains no manifest.json: not a package"),
     (
         {**members(), "../../etc/passwd": b"x"},
-        "'../../etc/passwd' is in it, which manifest.json does not name",
+        "'../../etc/passwd' is not listed in manifest.json",
     ),
     (
         {**members(), "parts/1.onnx": b"a modem"},
@@ -198,10 +198,10 @@ WRONG_MANIFESTS: list[tuple[Change, str]] = [
     (put("steps.0.inputs", [3]), "step 0: inputs are names of values"),
     (put("steps.0.grids.m.scale", 0), "grid of 'm': scale 0; scales are above 0"),
     (put("steps.0.grids.m.scale", "big"), "'scale' is 'big', where a number is needed"),
-    (put("steps.0.inputs", ["y"]), "step 0: takes 'y', which no step before it gives"),
-    (put("steps.1.outputs", ["m"]), "step 1: gives 'm', which is there already"),
+    (put("steps.0.inputs", ["y"]), "step 0: takes 'y', which no earlier step produces"),
+    (put("steps.1.outputs", ["m"]), "step 1: gives 'm', which is defined already"),
     (put("steps.1.outputs", ["y", "y"]), "outputs of step 1: 'y' twice"),
-    (put("steps.1.outputs", ["q"]), "output 'y' is given by no step"),
+    (put("steps.1.outputs", ["q"]), "output 'y' is produced by no step"),
     (put("steps.1.file", "parts/0.nvdla"), "step 1: 'parts/0.nvdla' is another step's file"),
     (put("inputs", [{"name": "a", "value": "x"}] * 2), "inputs: 'x' twice"),
     (put("outputs", [{"name": "a", "value": "y"}] * 2), "names of outputs: 'a' twice"),

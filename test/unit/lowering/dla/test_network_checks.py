@@ -33,7 +33,7 @@ def parsed(context: Context, text: str) -> ModuleOp:
             """func.func @f(%x: tensor<1x8xf32>) {
                  %y = "onnx.Relu"(%x) : (tensor<1x8xf32>) -> tensor<1x8xf32>
                  func.return }""",
-            "@f: onnx.Relu is no operation of the DLA; run convert-onnx-to-dla first",
+            "@f: onnx.Relu is not a DLA operation; run convert-onnx-to-dla first",
         ),
         ("func.func @f() { cf.br ^end ^end: func.return }", "@f: a network of the DLA is one block, found 2"),
         ("func.func private @f()", "@f: a network of the DLA is one block, found 0"),
@@ -88,7 +88,7 @@ INPUT, OUTPUT = memory("input_0", "input"), memory("output_0", "output")
         ),
         (
             memory("input_1", "input") + INPUT + OUTPUT + BODY,
-            'memory "input_1" is of 0 inputs or outputs; each has one of its own',
+            'memory "input_1" has 0 inputs or outputs; it must have one',
         ),
         (
             INPUT

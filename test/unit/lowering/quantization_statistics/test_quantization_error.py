@@ -137,5 +137,6 @@ def test_the_report_of_a_model(classifier: Path, capsys: pytest.CaptureFixture[s
 def test_a_loadable_has_no_floats(classifier: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["report", "net.nvdla", "--calibrate", str(classifier / "x.npy")]) == 1
     assert (
-        "net.nvdla: a loadable has no values of floats; give --calibrate the model" in capsys.readouterr().err
+        "net.nvdla: a loadable has no float values to compare with; give --calibrate the ONNX model"
+        in capsys.readouterr().err
     )

@@ -94,7 +94,7 @@ def test_a_wrong_count_hangs_or_not_as_on_the_hardware(count: int, listed: str):
         # Enabled before the SDP: works, by luck (docs/internals/nvdla-hardware.md §7).
         assert order(nodes, heads(conv=0, sdp=1)) == [[0, 1]]
         return
-    with pytest.raises(XonncError, match=f"task 0 hangs: operations wait: {listed}"):
+    with pytest.raises(XonncError, match=f"task 0 deadlocks; blocked operations: {listed}"):
         order(nodes, heads(conv=0, sdp=1))
 
 
@@ -103,12 +103,14 @@ def test_an_underflown_count_hangs():
         node(OpType.SDP, 0, to={OpType.SDP: (1, Event.OP_PROGRAMMED)}),
         node(OpType.SDP, 0),
     ]
-    with pytest.raises(XonncError, match=r"task 0 hangs: operations wait: 1 \(SDP\) for -1 more events"):
+    with pytest.raises(
+        XonncError, match=r"task 0 deadlocks; blocked operations: 1 \(SDP\) for -1 more events"
+    ):
         order(nodes, heads(sdp=0))
 
 
 def test_an_operation_in_no_queue_hangs():
-    with pytest.raises(XonncError, match=r"task 0 hangs: operations wait: 1 \(SDP\) in no queue"):
+    with pytest.raises(XonncError, match=r"task 0 deadlocks; blocked operations: 1 \(SDP\) in no queue"):
         order([node(OpType.SDP), node(OpType.SDP)], heads(sdp=0))
 
 
@@ -126,19 +128,21 @@ def test_another_table_is_loaded_only_when_the_engine_is_idle():
     ]
     nodes[1] = node(OpType.SDP, 1, to={OpType.PDP: (2, Event.OP_PROGRAMMED)}, lut=1)
     nodes.append(node(OpType.PDP, 1, to={OpType.SDP: (0, Event.OP_COMPLETED)}))
-    with pytest.raises(XonncError, match="hangs"):
+    with pytest.raises(XonncError, match="deadlocks"):
         order(nodes, heads(sdp=0, pdp=2))
     nodes[1] = node(OpType.SDP, 1, to={OpType.PDP: (2, Event.OP_PROGRAMMED)}, lut=0)
     assert order(nodes, heads(sdp=0, pdp=2)) == [[2], [0], [1]]
 
 
 def test_a_queue_that_leads_to_another_engine_is_refused():
-    with pytest.raises(XonncError, match="the SDP queue leads to operation 0, not one of its own"):
+    with pytest.raises(
+        XonncError, match="the SDP queue contains operation 0, which belongs to another engine"
+    ):
         order([node(OpType.PDP)], heads(sdp=0))
 
 
 def test_a_queue_in_a_circle_is_refused():
-    with pytest.raises(XonncError, match="the SDP queue runs in a circle at operation 0"):
+    with pytest.raises(XonncError, match="the SDP queue has a cycle at operation 0"):
         order([node(OpType.SDP, to={OpType.SDP: (0, Event.OP_COMPLETED)})], heads(sdp=0))
 
 

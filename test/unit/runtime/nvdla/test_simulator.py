@@ -160,12 +160,16 @@ def test_a_simulator_runs_again():
 def test_a_graph_whose_name_the_runtime_does_not_know_runs_once():
     simulator = Simulator(loadable(graph="graph"), SMALL)
     simulator.run([values()])
-    with pytest.raises(XonncError, match=r"task 0 hangs: operations wait: 1 \(SDP\) for -1 more events"):
+    with pytest.raises(
+        XonncError, match=r"task 0 deadlocks; blocked operations: 1 \(SDP\) for -1 more events"
+    ):
         simulator.run([values()])
 
 
 def test_a_graph_that_hangs_is_reported_with_its_operations():
-    with pytest.raises(XonncError, match=r"task 0 hangs: operations wait: 1 \(SDP\) for 1 more events"):
+    with pytest.raises(
+        XonncError, match=r"task 0 deadlocks; blocked operations: 1 \(SDP\) for 1 more events"
+    ):
         simulate(loadable(second_count=2), SMALL, [values()])
 
 

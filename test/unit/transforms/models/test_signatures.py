@@ -52,7 +52,9 @@ def test_names_are_read_by_place():
 
 @pytest.mark.parametrize("text", ["0", "0:", "0:a", "2-1:3", "-1-2:3", "0:-2", "0:1x", "x:1", "0-99999:1"])
 def test_shapes_of_another_form(text: str):
-    with pytest.raises(UsageError, match=f"takes places and sizes as 0:1x3x-1,1-2:5x-1, found '{text}'"):
+    with pytest.raises(
+        UsageError, match=f"takes input indices and shapes such as 0:1x3x-1,1-2:5x-1, found '{text}'"
+    ):
         read_shapes(text)
 
 
@@ -99,7 +101,7 @@ def test_a_wrong_form_is_wrong_usage(model: Path, capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit) as end:
         xonnc(["simplify", "--shapeInformation=0", str(model), "out.onnx"])
     assert end.value.code == 2
-    assert "option '--shapeInformation' takes places and sizes" in capsys.readouterr().err
+    assert "option '--shapeInformation' takes input indices and shapes" in capsys.readouterr().err
 
 
 def test_a_module_needs_inputs():

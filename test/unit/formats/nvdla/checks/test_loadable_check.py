@@ -35,5 +35,5 @@ def test_all_problems_are_one_error(vectors: Path, tmp_path: Path):
 def test_a_damaged_file_is_an_error_of_the_reader(tmp_path: Path):
     path = tmp_path / "a.nvdla"
     path.write_bytes(b"nothing")
-    with pytest.raises(XonncError, match="7 bytes are no NVDLA loadable"):
+    with pytest.raises(XonncError, match="7 bytes: not an NVDLA loadable"):
         read_checked(path, load_target("nv_small"))

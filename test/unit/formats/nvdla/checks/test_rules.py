@@ -655,7 +655,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
                 "graph[3].consumers[1].event": 1,
                 "graph[0].dependency_count": 2,
             },
-            "hangs: operations wait:",
+            "deadlocks; blocked operations:",
         ),
     ],
     # Memory.
