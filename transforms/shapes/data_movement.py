@@ -28,8 +28,9 @@ from xonnc.transforms.shapes.inference_context import (
 
 @infers("Constant")
 def constant(ctx: InferenceContext) -> Types:
-    """The type of the elements."""
-    return [type_of_elements(ctx.op.properties.get("value"))]
+    """The type of the elements, dense or sparse."""
+    properties = ctx.op.properties
+    return [type_of_elements(properties.get("value", properties.get("sparse_value")))]
 
 
 @infers("ConstantOfShape")
@@ -214,9 +215,12 @@ def squeeze(ctx: InferenceContext) -> Types:
         if (by_operand and ctx.has(1)) or UNKNOWN in data:
             return [None]
         axes = tuple(axis for axis, size in enumerate(data) if size == 1)
-    gone = {ctx.axis(axis, len(data)) for axis in axes}
+    places = [ctx.axis(axis, len(data)) for axis in axes]
+    gone = set(places)
     if any(data[axis] not in (1, UNKNOWN) for axis in gone):
         raise ctx.fail(f"axes {sorted(gone)} of {shown(data)} are not all of length one")
+    if not by_operand:
+        ctx.set("axes", places)
     return ctx.ranked(tuple(size for axis, size in enumerate(data) if axis not in gone))
 
 
@@ -227,9 +231,12 @@ def unsqueeze(ctx: InferenceContext) -> Types:
     axes = ctx.numbers(1) if ctx.name == "Unsqueeze" else ctx.integers("axes")
     if data is None or axes is None:
         return [None]
-    new = {ctx.axis(axis, len(data) + len(axes)) for axis in axes}
+    places = [ctx.axis(axis, len(data) + len(axes)) for axis in axes]
+    new = set(places)
     if len(new) != len(axes):
         raise ctx.fail(f"axes {shown(axes)} name a place twice")
+    if ctx.name == "UnsqueezeV11":
+        ctx.set("axes", places)
     sizes = iter(data)
     return ctx.ranked(tuple(1 if axis in new else next(sizes) for axis in range(len(data) + len(axes))))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import StringAttr, f32, i64
+from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Attribute
 
 from xonnc.transforms.shapes.inference_context import (
@@ -106,22 +106,6 @@ def tf_idf_vectorizer(ctx: InferenceContext) -> Types:
     if shape is None or places is None or len(shape) > 2:
         return [None]
     return typed((*shape[:-1], max(places, default=-1) + 1), f32)
-
-
-TOKENIZER = ("com.microsoft", "Tokenizer")
-"""Operator of text pipelines exported from scikit-learn: domain and name."""
-
-
-@infers("Custom")
-def custom(ctx: InferenceContext) -> Types:
-    """A tokenizer appends an axis of tokens; other custom operators are unknown."""
-    types: list[Attribute | None] = [None] * len(ctx.op.results)
-    domain = ctx.op.attributes.get("domain_name")
-    strings = ctx.shape(0) if len(ctx.op.operands) == 1 else None
-    name = domain.data if isinstance(domain, StringAttr) else "", ctx.text("function_name")
-    if name != TOKENIZER or len(types) != 1 or strings is None:
-        return types
-    return typed((*strings, UNKNOWN), ctx.result_element())
 
 
 def _rows(ctx: InferenceContext) -> int | None:

@@ -143,3 +143,27 @@ func.func @other_count(%x: tensor<2x3xf32>) -> tensor<*xf32> {
   %1 = "onnx.Reshape"(%x, %0) <{allowzero = 0 : si64}> : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<*xf32>
   onnx.Return %1 : tensor<*xf32>
 }
+
+// -----
+
+func.func @no_such_input(%x: tensor<2x3xf32>) -> tensor<*xf32> {
+  // expected-error @+1 {{Custom: inputs_for_infer [1] must select some of the 1 inputs}}
+  %0 = "onnx.Custom"(%x) {function_name = "F", shape_infer_pattern = "SameAs", inputs_for_infer = [1]} : (tensor<2x3xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+func.func @two_results(%x: tensor<2x3xf32>) -> tensor<*xf32> {
+  // expected-error @+1 {{Custom: shape_infer_pattern is for one result, not 2}}
+  %0, %1 = "onnx.Custom"(%x) {function_name = "F", shape_infer_pattern = "SameAs"} : (tensor<2x3xf32>) -> (tensor<*xf32>, tensor<*xf32>)
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+func.func @no_broadcast(%x: tensor<2x3xf32>, %y: tensor<4xf32>) -> tensor<*xf32> {
+  // expected-error @+1 {{inputs[0] [2, 3] and inputs[1] [4] do not broadcast}}
+  %0 = "onnx.Custom"(%x, %y) {function_name = "F", shape_infer_pattern = "MDBroadcast"} : (tensor<2x3xf32>, tensor<4xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}

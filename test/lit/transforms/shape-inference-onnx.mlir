@@ -112,3 +112,64 @@ func.func @statistics(%x: tensor<5x3xf16>, %s: tensor<3xf16>) -> tensor<*xf16> {
   %y, %m, %d = "onnx.LayerNormalization"(%x, %s, %none) <{axis = -1 : si64, epsilon = 1.0e-05 : f32, stash_type = 1 : si64}> : (tensor<5x3xf16>, tensor<3xf16>, none) -> (tensor<*xf16>, tensor<*xf32>, tensor<*xf32>)
   onnx.Return %y : tensor<*xf16>
 }
+
+// -----
+
+// The present key and value are the past ones, of any length, and the new ones.
+// CHECK-LABEL: @attention_past
+// CHECK:         "onnx.Attention"
+// CHECK-SAME:      -> (tensor<2x6x4x5xf32>, tensor<2x3x?x8xf32>, tensor<2x3x?x5xf32>, tensor<2x6x4x?xf32>)
+func.func @attention_past(%q: tensor<2x6x4x8xf32>, %k: tensor<2x3x7x8xf32>, %v: tensor<2x3x7x5xf32>, %pk: tensor<2x3x?x8xf32>, %pv: tensor<2x3x?x5xf32>) -> tensor<*xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0, %1, %2, %3 = "onnx.Attention"(%q, %k, %v, %none, %pk, %pv, %none) : (tensor<2x6x4x8xf32>, tensor<2x3x7x8xf32>, tensor<2x3x7x5xf32>, none, tensor<2x3x?x8xf32>, tensor<2x3x?x5xf32>, none) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>)
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+// Heads in the last axis, a past of 3 keys.
+// CHECK-LABEL: @attention_heads_last
+// CHECK:         "onnx.Attention"
+// CHECK-SAME:      -> (tensor<2x4x30xf32>, tensor<2x3x10x8xf32>, tensor<2x3x10x5xf32>, none)
+func.func @attention_heads_last(%q: tensor<2x4x48xf32>, %k: tensor<2x7x24xf32>, %v: tensor<2x7x15xf32>, %pk: tensor<2x3x3x8xf32>, %pv: tensor<2x3x3x5xf32>) -> tensor<*xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0, %1, %2, %3 = "onnx.Attention"(%q, %k, %v, %none, %pk, %pv, %none) {q_num_heads = 6 : si64, kv_num_heads = 3 : si64} : (tensor<2x4x48xf32>, tensor<2x7x24xf32>, tensor<2x7x15xf32>, none, tensor<2x3x3x8xf32>, tensor<2x3x3x5xf32>, none) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none)
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+// The first selected input gives the shape; the element type may be given.
+// CHECK-LABEL: @custom_same
+// CHECK:         -> tensor<1x3xf32>
+// CHECK:         -> tensor<?x3xi8>
+// CHECK:         -> tensor<?x3xf32>
+// CHECK:         -> tensor<*xf32>
+func.func @custom_same(%x: tensor<?x3xf32>, %y: tensor<1x3xf32>) -> tensor<*xf32> {
+  %0 = "onnx.Custom"(%x, %y) {function_name = "F", shape_infer_pattern = "SameAs", inputs_for_infer = [1]} : (tensor<?x3xf32>, tensor<1x3xf32>) -> tensor<*xf32>
+  %1 = "onnx.Custom"(%x, %y) {function_name = "F", shape_infer_pattern = "SameAs", output_element_type = i8} : (tensor<?x3xf32>, tensor<1x3xf32>) -> tensor<*xi8>
+  %2 = "onnx.Custom"(%x, %y) {function_name = "F", shape_infer_pattern = "MDBroadcast"} : (tensor<?x3xf32>, tensor<1x3xf32>) -> tensor<*xf32>
+  %3 = "onnx.Custom"(%x, %y) {function_name = "F"} : (tensor<?x3xf32>, tensor<1x3xf32>) -> tensor<*xf32>
+  onnx.Return %3 : tensor<*xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @sparse
+// CHECK:         onnx.Constant sparse<{{.*}}> : tensor<3x4xf32>
+func.func @sparse() -> tensor<*xf32> {
+  %0 = "onnx.Constant"() {sparse_value = sparse<[[0, 0], [1, 2]], [1.0, 2.0]> : tensor<3x4xf32>} : () -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+// Axes in attributes become non-negative, in the order given.
+// CHECK-LABEL: @axes
+// CHECK:         "onnx.UnsqueezeV11"(%{{.*}}) <{axes = [3, 0]}> : {{.*}} -> tensor<1x4x3x1xf32>
+// CHECK:         "onnx.SqueezeV11"(%{{.*}}) <{axes = [3]}> : {{.*}} -> tensor<1x4x3xf32>
+func.func @axes(%x: tensor<4x3xf32>) -> tensor<*xf32> {
+  %0 = "onnx.UnsqueezeV11"(%x) {axes = [-1, 0]} : (tensor<4x3xf32>) -> tensor<*xf32>
+  %1 = "onnx.SqueezeV11"(%0) {axes = [-1]} : (tensor<*xf32>) -> tensor<*xf32>
+  onnx.Return %1 : tensor<*xf32>
+}
