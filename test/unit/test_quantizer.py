@@ -104,7 +104,7 @@ def test_numbers_in_onnxruntime_and_native(
         given, wanted = run(native, sample), in_onnxruntime(proto, tmp_path, sample)
         np.testing.assert_allclose(given, wanted, atol=0.02 * np.abs(wanted).max())
     kernels = " ".join(line.what for line in native.report())
-    assert "byte" in kernels
+    assert "int8" in kernels
     assert not [line for line in native.report() if line.where != "native"]
 
 
