@@ -55,7 +55,7 @@ class PackageStep:
     sha256: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    grids: Mapping[str, QuantizationParameters]
+    quantization: Mapping[str, QuantizationParameters]
     """What the integers are that a part on the DLA takes and gives, by value."""
 
 
@@ -120,9 +120,9 @@ def write_manifest(manifest: Manifest) -> bytes:
                 "sha256": step.sha256,
                 "inputs": list(step.inputs),
                 "outputs": list(step.outputs),
-                "grids": {
-                    name: {"scale": grid.scale, "zero_point": grid.zero_point}
-                    for name, grid in sorted(step.grids.items())
+                "quantization": {
+                    name: {"scale": one.scale, "zero_point": one.zero_point}
+                    for name, one in sorted(step.quantization.items())
                 },
             }
             for step in manifest.steps
@@ -177,7 +177,9 @@ def _step(table: Any, where: str) -> PackageStep:
         raise XonncError(f"{where}: file '{file}'; parts are called parts/NUMBER.nvdla or .onnx")
     if size < 0 or not _DIGEST.fullmatch(digest):
         raise XonncError(f"{where}: size {size} and sha256 '{digest}' are no size and digest")
-    grids = _entry(table, "grids", dict, where)
+    # Packages of earlier releases call it "grids".
+    key = "grids" if "grids" in table and "quantization" not in table else "quantization"
+    parameters = _entry(table, key, dict, where)
     return PackageStep(
         kind=kind,
         file=file,
@@ -185,11 +187,13 @@ def _step(table: Any, where: str) -> PackageStep:
         sha256=digest,
         inputs=_names(table, "inputs", where),
         outputs=_names(table, "outputs", where),
-        grids={name: _grid(each, f"{where}: grid of '{name}'") for name, each in grids.items()},
+        quantization={
+            name: _parameters(each, f"{where}: quantization of '{name}'") for name, each in parameters.items()
+        },
     )
 
 
-def _grid(table: Any, where: str) -> QuantizationParameters:
+def _parameters(table: Any, where: str) -> QuantizationParameters:
     scale, zero = _entry(table, "scale", float, where), _entry(table, "zero_point", int, where)
     if not (isfinite(scale) and scale > 0):
         raise XonncError(f"{where}: scale {scale:g}; scales are above 0")

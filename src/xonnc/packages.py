@@ -209,18 +209,18 @@ def _assemble(front: FrontendResult, placement: Placement, target: str) -> Compi
     compiled: list[CompiledLoadable] = []
     on_cpu = placement.on_cpu
     for number, placed in enumerate(placement.partitions):
-        grids: Mapping[str, QuantizationParameters] = {}
+        quantization: Mapping[str, QuantizationParameters] = {}
         if placed.compiled is not None:
             if problems := check_loadable(placed.compiled.loadable, hardware):
                 raise InternalCompilerError(
                     f"part {number} breaks a rule, of {len(problems)} found: {problems[0]}"
                 )
             compiled.append(placed.compiled)
-            grids = quantization_of(placed.compiled.loadable)
+            quantization = quantization_of(placed.compiled.loadable)
         elif front.is_quantized_here:
             for op in remove_qdq_pairs(placed.outlined.module):
                 on_cpu.pop(placed.outlined.nodes.get(op, -1), None)
-        steps.append(_step(number, placed, names, grids))
+        steps.append(_step(number, placed, names, quantization))
         writers.append(_writer(placed))
     function = graph.function
     arguments = function.body.block.args
@@ -254,7 +254,7 @@ def _step(
     number: int,
     placed: CompiledPartition,
     names: Mapping[SSAValue, str],
-    grids: Mapping[str, QuantizationParameters],
+    quantization: Mapping[str, QuantizationParameters],
 ) -> PackageStep:
     suffix = "nvdla" if placed.partition.is_dla else "onnx"
     return PackageStep(
@@ -264,7 +264,7 @@ def _step(
         sha256="",
         inputs=tuple(names[value] for value in placed.partition.inputs),
         outputs=tuple(names[value] for value in placed.partition.outputs),
-        grids=grids,
+        quantization=quantization,
     )
 
 

@@ -296,9 +296,9 @@ def test_integers_cross_as_the_numbers_they_stand_for(target: str, tmp_path: Pat
     assert kinds(package) == ["dla", "cpu", "dla"]
     assert [node.operator for node in package.cpu_nodes] == ["Hardmax"]
     assert package.crossings == 4
-    grids = [dict(step.grids) for step in package.manifest.steps]
-    assert {round(grid.scale, 6) for grid in grids[0].values()} == {0.02, 0.03}
-    # A step of the last grid at most: rounding may fall on the other side of a half.
+    parameters = [dict(step.quantization) for step in package.manifest.steps]
+    assert {round(one.scale, 6) for one in parameters[0].values()} == {0.02, 0.03}
+    # One step of the last scale at most: rounding may fall on the other side of a half.
     assert agreement(model, package, {"x": image()}) <= 0.03 / 0.5
 
 
@@ -382,7 +382,7 @@ def test_a_part_with_weights_in_other_files_is_refused(package: Path):
     tensor = model.graph.initializer.add(name="secret", data_type=TensorProto.UINT8, dims=[4])
     tensor.data_location = TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="/etc/passwd")
-    with pytest.raises(XonncError, match=r"parts/1\.onnx: tensor 'secret' is in another file"):
+    with pytest.raises(XonncError, match=r"parts/1\.onnx: tensor 'secret' has external data"):
         LoadedPackage(replace(read, parts=(read.parts[0], model.SerializeToString())))
 
 
@@ -393,7 +393,7 @@ def test_so_is_one_deep_inside(package: Path):
     tensor.external_data.add(key="location", value="../x")
     body = helper.make_graph([helper.make_node("Constant", [], ["v"], value=tensor)], "body", [], [])
     model.graph.node.append(helper.make_node("If", ["c"], ["w"], then_branch=body, else_branch=body))
-    with pytest.raises(XonncError, match="tensor 'deep' is in another file"):
+    with pytest.raises(XonncError, match="tensor 'deep' has external data"):
         LoadedPackage(replace(read, parts=(read.parts[0], model.SerializeToString())))
 
 

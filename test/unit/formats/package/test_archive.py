@@ -55,7 +55,9 @@ def manifest() -> Manifest:
 
 
 def written(path: Path) -> Path:
-    unknown = [PackageStep(s.kind, s.file, 0, "", s.inputs, s.outputs, s.grids) for s in manifest().steps]
+    unknown = [
+        PackageStep(s.kind, s.file, 0, "", s.inputs, s.outputs, s.quantization) for s in manifest().steps
+    ]
     said = manifest()
     blank = Manifest(said.target, said.inputs, said.outputs, said.values, tuple(unknown))
     size = write_package(path, blank, [lambda to: to.write(FIRST), lambda to: to.write(SECOND)])
@@ -196,8 +198,8 @@ WRONG_MANIFESTS: list[tuple[Change, str]] = [
     (put("steps.0.size", -1), "step 0: size -1"),
     (put("steps.0.sha256", "00"), "sha256 '00' are no size and digest"),
     (put("steps.0.inputs", [3]), "step 0: inputs are names of values"),
-    (put("steps.0.grids.m.scale", 0), "grid of 'm': scale 0; scales are above 0"),
-    (put("steps.0.grids.m.scale", "big"), "'scale' is 'big', where a number is needed"),
+    (put("steps.0.quantization.m.scale", 0), "quantization of 'm': scale 0; scales are above 0"),
+    (put("steps.0.quantization.m.scale", "big"), "'scale' is 'big', where a number is needed"),
     (put("steps.0.inputs", ["y"]), "step 0: takes 'y', which no earlier step produces"),
     (put("steps.1.outputs", ["m"]), "step 1: gives 'm', which is defined already"),
     (put("steps.1.outputs", ["y", "y"]), "outputs of step 1: 'y' twice"),
@@ -207,6 +209,14 @@ WRONG_MANIFESTS: list[tuple[Change, str]] = [
     (put("outputs", [{"name": "a", "value": "y"}] * 2), "names of outputs: 'a' twice"),
     (put("values", {"x": {"type": "float32", "shape": None}}), "value 'm' has no type"),
 ]
+
+
+def test_packages_of_earlier_releases_are_read():
+    def older(table: Any) -> None:
+        for step in table["steps"]:
+            step["grids"] = step.pop("quantization")
+
+    assert read_manifest(members(older)[MANIFEST]).steps == manifest().steps
 
 
 @pytest.mark.parametrize(("change", "message"), WRONG_MANIFESTS)
