@@ -219,7 +219,7 @@ def squeeze(ctx: InferenceContext) -> Types:
     gone = set(places)
     if any(data[axis] not in (1, UNKNOWN) for axis in gone):
         raise ctx.fail(f"axes {sorted(gone)} of {shown(data)} are not all of length one")
-    if not by_operand:
+    if not by_operand and "axes" in ctx.op.properties:
         ctx.set("axes", places)
     return ctx.ranked(tuple(size for axis, size in enumerate(data) if axis not in gone))
 

@@ -134,7 +134,7 @@ def test_a_new_plugin_passes_its_checks(tmp_path: Path):
     assert tool("xonnc", "plugins", "check", "mine.py", "-q", cwd=tmp_path).returncode == 0
     again = tool("xonnc", "plugins", "new", "mine.py", cwd=tmp_path)
     assert again.returncode == 1
-    assert "there is such a file" in again.stderr
+    assert "mine.py: exists already" in again.stderr
 
 
 WRONG = """

@@ -363,4 +363,4 @@ def test_the_output_is_given_by_position_or_by_option(capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit) as stopped:
         main(["infer", "net.onnx", "a.onnx", "-o", "b.onnx"])
     assert stopped.value.code == 2
-    assert "the output is a.onnx and b.onnx; give it by position or by -o" in capsys.readouterr().err
+    assert "the output is b.onnx and a.onnx; give it by position or by -o" in capsys.readouterr().err
