@@ -17,7 +17,7 @@ from xonnc.formats.nvdla.checks.loadable_check import check_loadable
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.onnx.light_models import light_model
 from xonnc.targets import load_target
-from xonnc.tools.commands.check import agree
+from xonnc.tools.commands.check import add_arguments, agree
 from xonnc.tools.console import progress
 
 NAMES = ("squeezenet", "resnet50", "vgg19", "inception_v2")
@@ -54,7 +54,10 @@ def measure(folder: Path, name: str, args: argparse.Namespace) -> bool:
     problems = check_loadable(read_loadable(loadable), load_target(args.target))
     begun_check = time.perf_counter()
     with progress(f"checking {name}") as step:
-        (one,) = agree(model, loadable, args.target, args.mode, args.inputs, 0, step)
+        parser = argparse.ArgumentParser()
+        add_arguments(parser)
+        options = ["--target", args.target, "--mode", args.mode, "-n", str(args.inputs)]
+        ((one,), _) = agree(parser.parse_args([str(model), str(loadable), *options]), step)
     checked = time.perf_counter()
     report = compilation.report
     print(
